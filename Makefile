@@ -1,0 +1,91 @@
+# Every command makes the environment it needs: .venv/<python tag>, from PYTHON. A C compiler and pip are all it asks for.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BENCH ?=
+
+TAG := $(shell $(PYTHON) -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
+ifeq ($(TAG),)
+$(error $(PYTHON) does not run: set PYTHON to a CPython 3.11 or later)
+endif
+VENV := .venv/$(TAG)
+# -P: the working folder stays off sys.path, so `ufuse` is always the installed package.
+RUN := $(VENV)/bin/python -P
+FOLDERS := frame_hook graph backends
+C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
+# What decides where packages are found; a change in other Python files needs no new installation.
+LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
+SANITIZED := build/sanitize/$(TAG)
+
+.PHONY: help demo test check bench sanitize leaks gpu-check format clean extensions view lint wheel
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+demo: $(VENV)/.demo extensions ## the five programs of the README, compiled against eager
+	$(RUN) -m ufuse demo
+
+test: $(VENV)/.dev extensions ## every test, on PYTHON
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+check: lint wheel test ## what CI runs on its main interpreter
+
+bench: $(VENV)/.bench extensions ## benchmarks/results; BENCH="names --quick --peers numba,jax"
+	$(VENV)/bin/python -m benchmarks $(BENCH)
+
+leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
+	$(RUN) -m pytest -m leaks $(PYTEST_ARGS)
+
+gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
+	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi
+
+# --capture=sys: a sanitizer's report goes past pytest. PYTHONMALLOC: what is freed is freed for the sanitizer too.
+# Leaks are for `make leaks`: CPython itself never frees all its memory.
+sanitize: $(VENV)/.dev ## the tests under the address and undefined-behaviour sanitizers
+	rm -rf $(SANITIZED)/lib
+	UFUSE_SANITIZE=1 $(VENV)/bin/python setup.py -q build --build-base $(SANITIZED)/base --build-lib $(SANITIZED)/lib
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(SANITIZED)/lib \
+	$(RUN) -m pytest --capture=sys $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev view
+	UFUSE_DEVELOP=1 $(VENV)/bin/python setup.py -q build_ext --build-lib build/develop/$(TAG) --build-temp build/develop/$(TAG)/temp
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
+	cd build/view && ../../$(RUN) -m mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache ufuse tests benchmarks
+
+# What `pip install ufuse` would get: built alone, and imported from where it was installed.
+wheel: $(VENV)/.dev
+	rm -rf build/wheel build/lib*
+	.ci/environment $(PYTHON) $(VENV) --no-deps --no-build-isolation --target build/wheel .
+	PYTHONPATH=build/wheel $(RUN) .ci/imports.py build/wheel/ufuse
+
+format: $(VENV)/.dev ## ruff and clang-format, in place
+	$(RUN) -m ruff check --fix-only
+	$(RUN) -m ruff format
+	$(if $(C_FILES),$(VENV)/bin/clang-format -i $(C_FILES))
+
+clean: ## back to a fresh clone
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find $(FOLDERS) ufuse tests benchmarks -name __pycache__ -prune -exec rm -rf {} + -o -name '*.so' -exec rm -f {} +
+
+# The folders as they install, for tools that follow no import hooks.
+view:
+	rm -rf build/view
+	mkdir -p build/view/ufuse
+	ln -s $(addprefix $(CURDIR)/,$(wildcard ufuse/*) $(FOLDERS)) build/view/ufuse/
+	ln -s $(CURDIR)/tests $(CURDIR)/benchmarks build/view/
+
+# setuptools compiles only what changed, so this may run every time.
+extensions: | $(VENV)/.setuptools
+	@$(VENV)/bin/python setup.py -q build_ext --inplace
+
+$(VENV)/.setuptools: .ci/environment
+	.ci/environment $(PYTHON) $(VENV) 'setuptools>=77' 'numpy>=2'
+	touch $@
+
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setuptools $(LAYOUT)
+	.ci/environment $(PYTHON) $(VENV) --no-build-isolation --editable '.[$*]'
+	touch $@

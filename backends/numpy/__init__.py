@@ -1,0 +1,31 @@
+"""The CPU backend: groups of operations become kernels over cache-sized tiles; everything else is NumPy's own call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ufuse.backends.numpy._tiles import set_threads, threads
+from ufuse.backends.numpy.assemble import program
+from ufuse.backends.numpy.listing import listing
+from ufuse.backends.numpy.planner import plan_of
+from ufuse.backends.protocol import DEFAULT, Options
+from ufuse.graph.node import Graph
+
+
+class NumpyBackend:
+    """Compiles graphs for the CPU. Results, layouts and warnings are those of plain NumPy."""
+
+    name = "numpy"
+
+    def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
+        """A callable that computes `graph`; see `ufuse.backends.protocol.Backend`."""
+        return program(plan_of(graph), options)
+
+    def source(self, graph: Graph) -> str:
+        """The plan as text: steps, segments of kernels, and the LLVM text of native ones."""
+        return listing(plan_of(graph))
+
+
+BACKEND = NumpyBackend()
+
+__all__ = ["BACKEND", "NumpyBackend", "set_threads", "threads"]

@@ -1,0 +1,79 @@
+# Runs kernels and programs: docs/design/0002-kernels-and-programs.md; the docstrings are in C.
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+
+_DType: TypeAlias = np.dtype[Any]
+_Values: TypeAlias = tuple[int, ...]
+_Kind: TypeAlias = str  # "map", "map_row", "reduce" or "total"
+_Segment: TypeAlias = (
+    tuple[Loop, _Values, _Values, _Kind, int]
+    | tuple[Loop, _Values, _Values, _Kind, int, bytes | None]
+)
+_How: TypeAlias = tuple[str] | tuple[str, tuple[int, ...] | Literal["C"] | int | bool | None]
+_Flags: TypeAlias = tuple[tuple[int, int], ...]
+
+@final
+class Loop:
+    @property
+    def raises(self) -> bool: ...
+
+def numpy_loop(ufunc: np.ufunc, dtypes: tuple[_DType, ...], /) -> Loop: ...
+def native_loop(address: int, owner: object, n_inputs: int, n_outputs: int, /) -> Loop: ...
+def cast_loop(from_: _DType, to: _DType, /) -> Loop: ...
+def where_loop(dtype: _DType, /) -> Loop: ...
+def copy_loop(dtype: _DType, /) -> Loop: ...
+
+@final
+class Kernel:
+    cost: float  # nanoseconds an element, about: decides when work is shared
+
+    def __new__(
+        cls,
+        operands: tuple[_DType, ...],
+        temporaries: tuple[tuple[_DType, bool], ...],
+        segments: tuple[_Segment, ...],
+        results: tuple[tuple[int, _How], ...],
+        *,
+        rows: bool = False,
+        native: tuple[_Segment, ...] | None = None,
+        cost: float = 1.0,
+        on_hot: Callable[[Kernel], object] | None = None,
+        hot: int = 0,
+    ) -> Kernel: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def elements(self) -> int: ...
+    @property
+    def flagged(self) -> int: ...
+    @property
+    def native(self) -> bool: ...
+    @native.setter
+    def native(self, segments: tuple[_Segment, ...] | None) -> None: ...
+    def set_native(self, segments: tuple[_Segment, ...] | None, /) -> None: ...
+    def run(
+        self, arguments: tuple[object, ...], mask: int = 15, /
+    ) -> tuple[tuple[Any, ...], _Flags | None]: ...
+
+@final
+class Program:
+    def __new__(
+        cls,
+        n_inputs: int,
+        n_slots: int,
+        constants: tuple[tuple[int, object], ...],
+        steps: tuple[tuple[Any, ...], ...],
+        outputs: tuple[int, ...],
+        report: Callable[[int, _Flags], bool] | None = None,
+    ) -> Program: ...
+    @property
+    def steps(self) -> int: ...
+    def __call__(self, *inputs: object) -> Any: ...
+
+def threads() -> int: ...
+def set_threads(count: int, /) -> None: ...
+def set_pool_limit(limit: int, /) -> None: ...  # bytes of dead arrays' memory
+def pool_state() -> dict[Literal["limit", "kept", "taken", "reused"], int]: ...

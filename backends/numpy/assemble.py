@@ -1,0 +1,133 @@
+"""A plan becomes objects of `_tiles`: loops, kernels that grow native when they are hot, the program."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from threading import Thread
+from typing import Any
+
+from ufuse.backends.numpy import _tiles, machine
+from ufuse.backends.numpy.kernels import KernelPlan, Segment
+from ufuse.backends.numpy.loops import Loop
+from ufuse.backends.numpy.report import Report, Told
+from ufuse.backends.numpy.steps import Plan, Step
+from ufuse.backends.numpy.tiers import NativeSegment, native_segments
+from ufuse.backends.protocol import Options
+
+
+@lru_cache(maxsize=4096)
+def loop_object(loop: Loop) -> Any:
+    """The inner loop that C runs."""
+    if loop.ufunc is not None:
+        return _tiles.numpy_loop(loop.ufunc, loop.dtypes)
+    if loop.kind == "cast":
+        return _tiles.cast_loop(*loop.dtypes)
+    if loop.kind == "where":
+        return _tiles.where_loop(loop.dtypes[-1])
+    return _tiles.copy_loop(loop.dtypes[-1])
+
+
+def plain(segment: Segment) -> tuple[Any, ...]:
+    """A segment as `_tiles.Kernel` takes it."""
+    head = (loop_object(segment.loop), segment.inputs, segment.outputs, segment.kind, segment.node)
+    return (*head, segment.initial) if segment.kind in {"reduce", "total"} else head
+
+
+WORTH_WAITING = 50_000_000  # element-operations that take longer than loading LLVM
+
+
+class Promotion:
+    """What a kernel calls when its work has grown: makes its native segments."""
+
+    def __init__(self, segments: list[Segment | NativeSegment], *, wait: bool) -> None:
+        self.segments = segments
+        self.wait = wait
+
+    def __call__(self, kernel: Any) -> None:
+        """Compile at once where that takes milliseconds, else (LLVM must be loaded first) in another thread."""
+        long = kernel.elements * len(self.segments) > WORTH_WAITING
+        if self.wait or long or machine.is_loaded():
+            self.promote(kernel)
+        else:
+            Thread(target=self.promote, args=(kernel,), name="ufuse-compiler").start()
+
+    def promote(self, kernel: Any) -> None:
+        """Give the kernel its native segments; where that fails it stays as it is, and the log says so."""
+        try:
+            self._promote(kernel)
+        except Exception:  # LLVM is not ours, and the plain segments are right
+            logging.getLogger("ufuse.kernels").info(
+                "a kernel could not be made native", exc_info=True
+            )
+
+    def _promote(self, kernel: Any) -> None:
+        found = [segment.native for segment in self.segments if isinstance(segment, NativeSegment)]
+        functions = iter(machine.compiled(found))
+        made = []
+        for segment in self.segments:
+            if isinstance(segment, Segment):
+                made.append(plain(segment))
+                continue
+            function = next(functions)
+            inputs, outputs = len(segment.inputs), len(segment.outputs)
+            loop = _tiles.native_loop(function.address, function.owner, inputs, outputs)
+            made.append((loop, segment.inputs, segment.outputs, "map", -1))
+        kernel.set_native(tuple(made))
+
+
+def kernel_object(plan: KernelPlan, options: Options) -> Any:
+    """The kernel of a plan."""
+    grown: dict[str, Any] = {}
+    if options.native and machine.why_unavailable() is None:
+        segments = native_segments(plan)
+        if segments is not None:
+            grown = {
+                "on_hot": Promotion(segments, wait=options.hot == 0),
+                "hot": max(options.hot // len(plan.segments), 1),
+            }
+    return _tiles.Kernel(
+        tuple(operand.dtype for operand in plan.operands),
+        tuple((temporary.dtype, temporary.is_row) for temporary in plan.temporaries),
+        tuple(plain(segment) for segment in plan.segments),
+        tuple((result.value, result.how) for result in plan.results),
+        rows=plan.rows,
+        cost=plan.cost,
+        **grown,
+    )
+
+
+def step_tuple(step: Step, options: Options) -> tuple[Any, ...]:
+    """A step as `_tiles.Program` takes it."""
+    tail = (step.clear, step.committed)
+    if step.kind == "kernel":
+        assert step.kernel is not None
+        fresh = iter(step.outs)
+        outs = tuple(
+            -1 if result.how[0] == "into" else next(fresh) for result in step.kernel.results
+        )
+        return ("kernel", kernel_object(step.kernel, options), step.reads, outs, *tail)
+    if step.kind == "call":
+        function = step.function
+        if step.committed and step.location is not None and function is not None:
+            function = Told(function, step.location)
+        return ("call", function, step.reads, step.keywords, step.outs[0], *tail)
+    if step.kind == "getitem":
+        return ("getitem", *step.reads, step.outs[0], *tail)
+    if step.kind == "unpack":
+        return ("unpack", step.reads[0], step.outs, *tail)
+    return ("tuple", step.reads, step.outs[0], *tail)
+
+
+def program(plan: Plan, options: Options) -> Callable[..., object]:
+    """The callable of a plan."""
+    made: Callable[..., object] = _tiles.Program(
+        plan.inputs,
+        plan.slots,
+        tuple(plan.constants),
+        tuple(step_tuple(step, options) for step in plan.steps),
+        plan.outputs,
+        Report(plan.steps),
+    )
+    return made

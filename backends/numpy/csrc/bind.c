@@ -1,0 +1,332 @@
+/* kernel_run: arguments become operands and a space, tiles are run, results are given. */
+#include "bind.h"
+
+/* The last axis of rows kernels: how many elements a row has. */
+static bool
+split_rows(Binding *binding)
+{
+    Run *run = &binding->run;
+    const Space *space = &binding->space;
+    binding->elements = space->size;
+    run->size = space->size;
+    run->row = 1;
+    if (!run->kernel->rows) {
+        return true;
+    }
+    if (space->axes == 0 || !space->c_order) {
+        return false;
+    }
+    run->row = space->shape[space->axes - 1];
+    run->size = 1;
+    for (int i = 0; i < space->axes - 1; i++) {
+        run->size *= space->shape[i];
+    }
+    return true;
+}
+
+static void
+read_operand(Binding *binding, int i)
+{
+    Run *run = &binding->run;
+    const Kernel *kernel = run->kernel;
+    PyObject *argument = binding->arguments[i];
+    Walk *walk = &run->walks[i];
+    run->readings[i] = READ_LINEAR;
+    if (!PyArray_CheckExact(argument)) {
+        walk_linear(walk, binding->packed[i], binding->elements, 0);
+        return;
+    }
+    PyArrayObject *array = (PyArrayObject *)argument;
+    if (binding->same_shape && binding->space.c_order) {
+        walk_linear(walk, PyArray_BYTES(array), binding->elements, kernel->value[i].itemsize);
+        return;
+    }
+    walk_array(walk, &binding->space, array, 0);
+    bool aligned = PyArray_ISALIGNED(array);
+    if (aligned && walk_is_linear(walk)) {
+        return;
+    }
+    run->readings[i] = READ_PIECES;
+    bool feeds_total = false;
+    for (int t = 0; t < run->total_count; t++) {
+        feeds_total |= run->totals[t].input == i;
+    }
+    if (!aligned || feeds_total || walk->extent[0] < SHORT_PIECE) {
+        run->readings[i] = READ_COPY;
+        run->any_copies = true;
+    }
+}
+
+/* Rows kernels with map_row: operands over the rows. False: one of them is no row value. */
+static bool
+read_row_operands(Binding *binding, const Plan *plan)
+{
+    Run *run = &binding->run;
+    const Space *space = &binding->space;
+    for (int s = 0; s < plan->segments; s++) {
+        const Segment *segment = &plan->segment[s];
+        for (int j = 0; segment->kind == SEGMENT_MAP_ROW && j < segment->loop->inputs; j++) {
+            int v = segment->values[j];
+            if (v >= run->kernel->operands) {
+                continue;
+            }
+            PyObject *argument = binding->arguments[v];
+            if (!PyArray_CheckExact(argument)) {
+                walk_linear(&run->row_walks[v], binding->packed[v], run->size, 0);
+                continue;
+            }
+            PyArrayObject *array = (PyArrayObject *)argument;
+            int axes = PyArray_NDIM(array);
+            if (run->row != 1 && axes > 0 && PyArray_DIM(array, axes - 1) != 1) {
+                return false;
+            }
+            walk_array(&run->row_walks[v], space, array, 1);
+        }
+    }
+    return true;
+}
+
+/* How many row values a map must spread out at once, where rows are short. */
+static int
+count_expansions(const Kernel *kernel, const Plan *plan)
+{
+    int most = 0;
+    for (int s = 0; kernel->rows && s < plan->segments; s++) {
+        const Segment *segment = &plan->segment[s];
+        int here = 0;
+        for (int j = 0; segment->mixes_rows && j < segment->loop->inputs; j++) {
+            here += kernel->value[segment->values[j]].is_row;
+        }
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+static PyObject *
+flags_tuple(const Run *run)
+{
+    const Plan *plan = run->plain;
+    int count = 0;
+    for (int i = 0; i < plan->segments; i++) {
+        count += (run->bits[i] & run->mask) != 0;
+    }
+    if (count == 0) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *flags = PyTuple_New(count);
+    for (int i = 0, at = 0; flags != NULL && i < plan->segments; i++) {
+        if ((run->bits[i] & run->mask) != 0) {
+            PyObject *pair = Py_BuildValue("(ii)", plan->segment[i].node, run->bits[i] & run->mask);
+            if (pair == NULL) {
+                Py_CLEAR(flags);
+                break;
+            }
+            PyTuple_SET_ITEM(flags, at++, pair);
+        }
+    }
+    return flags;
+}
+
+static bool
+must_not_be_empty(const Binding *binding)
+{
+    const Run *run = &binding->run;
+    for (int s = 0; s < run->plain->segments; s++) {
+        const Segment *segment = &run->plain->segment[s];
+        if (segment->kind >= SEGMENT_REDUCE && segment->initial == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tell the planner, once, that this kernel has had its share of work. */
+static void
+call_on_hot(Kernel *kernel)
+{
+    PyObject *on_hot = kernel->on_hot;
+    kernel->on_hot = NULL;
+    PyObject *done = PyObject_CallOneArg(on_hot, (PyObject *)kernel);
+    if (done == NULL) {
+        PyErr_WriteUnraisable(on_hot);
+    }
+    Py_XDECREF(done);
+    Py_DECREF(on_hot);
+}
+
+static int
+give_results(Binding *binding, char (*out)[MAX_ITEM], PyObject **results)
+{
+    const Run *run = &binding->run;
+    const Kernel *kernel = run->kernel;
+    for (int i = 0; i < kernel->results; i++) {
+        const Result *result = &kernel->result[i];
+        results[i] = NULL;
+        if (result->kind == RESULT_INTO) {
+            results[i] = Py_NewRef(binding->arguments[result->operand]);
+        }
+        else if (result->kind == RESULT_SCALAR) {
+            for (int t = 0; t < run->total_count; t++) {
+                if (run->totals[t].value == result->value) {
+                    results[i] = PyArray_Scalar(out[t], kernel->value[result->value].descr, NULL);
+                }
+            }
+        }
+        else {
+            results[i] = (PyObject *)binding->arrays[i];
+            binding->arrays[i] = NULL;
+        }
+        if (results[i] == NULL) {
+            while (--i >= 0) {
+                Py_CLEAR(results[i]);
+            }
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Everything between a space that is known and results that are computed; 0, 1, -1 as kernel_run.
+ */
+static int
+run_bound(Binding *binding, char (*out)[MAX_ITEM])
+{
+    Run *run = &binding->run;
+    const Kernel *kernel = run->kernel;
+    if (kernel->totals > 0) {
+        list_totals(run);
+    }
+    if (binding->elements == 0 && must_not_be_empty(binding)) {
+        return RUN_REFUSED;
+    }
+    for (int i = 0; i < kernel->operands; i++) {
+        read_operand(binding, i);
+    }
+    if (kernel->rows) {
+        if (run->row_walks != NULL && !read_row_operands(binding, run->plain)) {
+            return RUN_REFUSED;
+        }
+        if (run->row_walks != NULL && run->native != NULL &&
+            !read_row_operands(binding, run->native)) {
+            return RUN_REFUSED;
+        }
+        run->expansions = count_expansions(kernel, run->plain);
+        if (run->native != NULL) {
+            int native = count_expansions(kernel, run->native);
+            run->expansions = native > run->expansions ? native : run->expansions;
+        }
+        if (run->row >= SHORT_PIECE) {
+            run->expansions = 0;
+        }
+    }
+    int result = bind_results(binding);
+    if (result != 0) {
+        return result;
+    }
+    return run_space(binding, out, kernel->cost * (double)binding->elements);
+}
+
+/* The same with the arrays on the stack that only some kernels need. */
+static int
+run_with_memory(Binding *binding, PyObject **results, PyObject **flags)
+{
+    Run *run = &binding->run;
+    Kernel *kernel = run->kernel;
+    Walk walks[kernel->operands + 1], row_walks[kernel->maps_rows ? kernel->operands + 1 : 1];
+    unsigned char readings[kernel->operands + 1], bits[run->plain->segments + 1];
+    char *direct[kernel->values + 1];
+    npy_intp direct_step[kernel->values + 1];
+    Commit commits[kernel->results + 1];
+    Walk commit_walks[kernel->results + 1];
+    Total totals[kernel->totals + 1];
+    _Alignas(16) char out[kernel->totals + 1][MAX_ITEM];
+    PyArrayObject *arrays[kernel->results + 1];
+    memset(direct, 0, sizeof direct);
+    memset(arrays, 0, sizeof arrays);
+    memset(bits, 0, sizeof bits);
+    run->walks = walks;
+    run->row_walks = kernel->maps_rows ? row_walks : NULL;
+    run->readings = readings;
+    run->bits = bits;
+    run->direct = direct;
+    run->direct_step = direct_step;
+    run->commits = commits;
+    run->totals = totals;
+    binding->commit_walks = commit_walks;
+    binding->arrays = arrays;
+    int result = run_bound(binding, out);
+    kernel->flagged += run->flagged;
+    if (result == 0 && give_results(binding, out, results) < 0) {
+        result = RUN_FAILED;
+    }
+    if (result == 0) {
+        *flags = flags_tuple(run);
+        if (*flags == NULL) {
+            for (int i = 0; i < kernel->results; i++) {
+                Py_CLEAR(results[i]);
+            }
+            result = RUN_FAILED;
+        }
+    }
+    free_total_memory(binding);
+    for (int i = 0; i < kernel->results; i++) {
+        Py_XDECREF(arrays[i]);
+    }
+    return result;
+}
+
+/*
+ * Run the kernel on borrowed `arguments`, one per operand. RUN_DONE: `results`, one for each of the
+ * kernel's, and `flags` (None or a tuple) are new references. RUN_REFUSED: nothing was written and
+ * there is no exception; with `may_refuse` also where the bits would not be NumPy's (unlike.c).
+ * RUN_FAILED: exception. Only flags in `mask` are told. May run Python code
+ * only through on_hot, and may let go of the GIL.
+ */
+int
+kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
+           PyObject **results, PyObject **flags)
+{
+    _Alignas(16) char packed[kernel->operands + 1][MAX_ITEM];
+    Binding binding;
+    binding.run.kernel = kernel;
+    binding.run.mask = mask;
+    binding.run.commit_count = 0;
+    binding.run.total_count = 0;
+    binding.run.expansions = 0;
+    binding.run.any_copies = false;
+    binding.run.starts = NULL;
+    binding.run.flagged = 0;
+    binding.run.looks_for_unlike = may_refuse && !kernel->has_into;
+    binding.run.met_unlike = false;
+    binding.arguments = arguments;
+    binding.packed = packed;
+    binding.starts = NULL;
+    binding.partials = NULL;
+    if (!take_arguments(&binding)) {
+        return RUN_REFUSED;
+    }
+    const Result *order = kernel->order;
+    if (space_set_order(&binding.space, order ? order->axes : -1, order ? order->order : NULL) <
+            0 ||
+        !split_rows(&binding)) {
+        return RUN_REFUSED;
+    }
+    kernel->runs++;
+    kernel->elements += binding.elements;
+    if (kernel->on_hot != NULL && kernel->elements >= kernel->hot) {
+        call_on_hot(kernel);
+    }
+    Plan *plain = kernel->plain, *native = kernel->native;
+    binding.run.plain = plain;
+    binding.run.native = native;
+    plain->references++;
+    if (native != NULL) {
+        native->references++;
+    }
+    Py_INCREF(kernel);
+    int result = run_with_memory(&binding, results, flags);
+    plan_release(plain);
+    plan_release(native);
+    Py_DECREF(kernel);
+    return result;
+}

@@ -1,0 +1,221 @@
+/* What the current thread's `np.errstate` does with each flag, and whether warnings are plain. */
+#include "tiles.h"
+
+static PyObject *state_variable, *state_default, *geterr, *make_state; /* NumPy's */
+static PyObject *warnings;
+
+/* The state last read, by identity of NumPy's immutable capsule, which is kept alive. */
+static PyObject *cached_state;
+static unsigned cached_mask;
+static bool cached_only_warns;
+static PyObject
+    *cached_strict; /* `cached_state` with "raise" for what it does not ignore, or NULL */
+
+int
+error_state_begin(void)
+{
+    if (state_variable != NULL) {
+        return 0;
+    }
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *variable = umath ? PyObject_GetAttrString(umath, "_extobj_contextvar") : NULL;
+    make_state = umath ? PyObject_GetAttrString(umath, "_make_extobj") : NULL;
+    geterr = numpy ? PyObject_GetAttrString(numpy, "geterr") : NULL;
+    warnings = PyImport_ImportModule("warnings");
+    Py_XDECREF(umath);
+    Py_XDECREF(numpy);
+    if (variable == NULL || make_state == NULL || geterr == NULL || warnings == NULL) {
+        Py_XDECREF(variable);
+        return -1;
+    }
+    if (!PyContextVar_CheckExact(variable)) {
+        Py_DECREF(variable);
+        PyErr_SetString(PyExc_ImportError, "_tiles: NumPy's error state is no context variable");
+        return -1;
+    }
+    state_default = Py_NewRef(Py_None);
+    state_variable = variable;
+    return 0;
+}
+
+static int
+state_examine(PyObject *state)
+{
+    static const char *const names[] = {"divide", "over", "under", "invalid"};
+    PyObject *modes = PyObject_CallNoArgs(geterr);
+    if (modes == NULL) {
+        return -1;
+    }
+    unsigned mask = 0;
+    bool only_warns = true;
+    for (int i = 0; i < 4; i++) {
+        PyObject *mode = PyDict_GetItemString(modes, names[i]);
+        if (mode == NULL || !PyUnicode_Check(mode)) {
+            Py_DECREF(modes);
+            PyErr_SetString(PyExc_RuntimeError, "np.geterr() has another form");
+            return -1;
+        }
+        if (PyUnicode_CompareWithASCIIString(mode, "ignore") != 0) {
+            mask |= 1u << i;
+            only_warns &= PyUnicode_CompareWithASCIIString(mode, "warn") == 0;
+        }
+    }
+    Py_DECREF(modes);
+    Py_XSETREF(cached_state, Py_NewRef(state));
+    Py_CLEAR(cached_strict);
+    cached_mask = mask;
+    cached_only_warns = only_warns;
+    return 0;
+}
+
+/*
+ * Set the mask of the flags that the current error state does not ignore, and whether it does no
+ * more than warn of them. May run Python code the first time it meets a state. -1: exception.
+ */
+int
+error_state_read(unsigned *mask, bool *only_warns)
+{
+    PyObject *state;
+    if (PyContextVar_Get(state_variable, state_default, &state) < 0) {
+        return -1;
+    }
+    if (state != cached_state && state_examine(state) < 0) {
+        Py_DECREF(state);
+        return -1;
+    }
+    Py_DECREF(state);
+    *mask = cached_mask;
+    *only_warns = cached_only_warns;
+    return 0;
+}
+
+/*
+ * Make NumPy raise, in this context, where the error state says anything but "ignore". The result
+ * is for `error_state_restore`; NULL with an exception set where that failed.
+ */
+PyObject *
+error_state_raise(void)
+{
+    static const char *const names[] = {"divide", "over", "under", "invalid"};
+    unsigned mask;
+    bool only_warns;
+    if (error_state_read(&mask, &only_warns) < 0) {
+        return NULL;
+    }
+    if (cached_strict == NULL) {
+        PyObject *modes = PyDict_New(), *none = PyTuple_New(0),
+                 *raise = PyUnicode_FromString("raise");
+        bool good = modes != NULL && none != NULL && raise != NULL;
+        for (int i = 0; good && i < 4; i++) {
+            good = !(mask & 1u << i) || PyDict_SetItemString(modes, names[i], raise) == 0;
+        }
+        cached_strict = good ? PyObject_Call(make_state, none, modes) : NULL;
+        Py_XDECREF(modes);
+        Py_XDECREF(none);
+        Py_XDECREF(raise);
+        if (cached_strict == NULL) {
+            return NULL;
+        }
+    }
+    return PyContextVar_Set(state_variable, cached_strict);
+}
+
+/* Undo `error_state_raise`. Takes its result over, keeps an exception that is set. */
+void
+error_state_restore(PyObject *token)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyContextVar_Reset(state_variable, token) < 0) {
+        PyErr_WriteUnraisable(state_variable);
+    }
+    Py_DECREF(token);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Whether some filter may turn a RuntimeWarning into an error; the first that matches decides. */
+static bool
+filters_raise(PyObject *filters)
+{
+    if (!PyList_Check(filters)) {
+        return true;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); i++) {
+        PyObject *filter = PyList_GET_ITEM(filters, i);
+        if (!PyTuple_Check(filter) || PyTuple_GET_SIZE(filter) != 5) {
+            return true;
+        }
+        PyObject *action = PyTuple_GET_ITEM(filter, 0), *category = PyTuple_GET_ITEM(filter, 2);
+        if (!PyUnicode_Check(action) || !PyType_Check(category)) {
+            return true;
+        }
+        if (!PyType_IsSubtype((PyTypeObject *)PyExc_RuntimeWarning, (PyTypeObject *)category)) {
+            continue;
+        }
+        if (PyUnicode_CompareWithASCIIString(action, "error") == 0) {
+            return true;
+        }
+        PyObject *line = PyTuple_GET_ITEM(filter, 4);
+        if (PyTuple_GET_ITEM(filter, 1) == Py_None && PyTuple_GET_ITEM(filter, 3) == Py_None &&
+            PyLong_Check(line) && PyObject_Not(line) == 1) {
+            return false; /* it matches all of them */
+        }
+    }
+    return false;
+}
+
+/* Whether `shower` is the one of the standard library, or a list's append (record=True). */
+static bool
+shower_is_plain(PyObject *shower)
+{
+    if (PyCFunction_Check(shower)) {
+        return true;
+    }
+    if (!PyFunction_Check(shower)) {
+        return false;
+    }
+    PyObject *globals = PyFunction_GET_GLOBALS(shower);
+    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    return name != NULL && PyUnicode_Check(name) &&
+           (PyUnicode_CompareWithASCIIString(name, "warnings") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "_py_warnings") == 0);
+}
+
+/*
+ * 1 where a RuntimeWarning neither raises nor runs the user's code; 0 where it may; -1: exception.
+ */
+int
+error_state_warnings_are_plain(void)
+{
+    PyObject *names = PyModule_GetDict(warnings);
+    PyObject *filters = PyDict_GetItemString(names, "filters");
+    PyObject *show = PyDict_GetItemString(names, "showwarning");
+    PyObject *original = PyDict_GetItemString(names, "_showwarning_orig");
+    PyObject *impl = PyDict_GetItemString(names, "_showwarnmsg_impl");
+    PyObject *message = PyDict_GetItemString(names, "_showwarnmsg");
+    if (filters == NULL || show == NULL || show != original || impl == NULL ||
+        !shower_is_plain(impl) || message == NULL || !shower_is_plain(message)) {
+        return 0;
+    }
+    if (filters_raise(filters)) {
+        return 0;
+    }
+#if PY_VERSION_HEX >= 0x030e0000
+    /* 3.14 may keep the filters in a context variable (sys.flags.context_aware_warnings). */
+    PyObject *current = PyObject_CallMethod(warnings, "_get_filters", NULL);
+    if (current == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            return -1;
+        }
+        PyErr_Clear();
+        return 1;
+    }
+    bool raises = filters_raise(current);
+    Py_DECREF(current);
+    if (raises) {
+        return 0;
+    }
+#endif
+    return 1;
+}

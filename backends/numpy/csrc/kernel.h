@@ -1,0 +1,157 @@
+/* A kernel: values, two plans that compute them, results; and one run of it over a space. */
+#ifndef UFUSE_KERNEL_H
+#define UFUSE_KERNEL_H
+
+#include "loops.h"
+
+typedef enum { SEGMENT_MAP, SEGMENT_MAP_ROW, SEGMENT_REDUCE, SEGMENT_TOTAL } SegmentKind;
+
+typedef struct {
+    Loop *loop;
+    SegmentKind kind;
+    int node;
+    int arguments;     /* inputs and outputs */
+    short *values;     /* their numbers */
+    bool mixes_rows;   /* a map that reads or writes row values */
+    PyObject *initial; /* bytes or NULL, of a reduce or total */
+} Segment;
+
+/* Where a plan keeps a temporary: elements of `itemsize` at a place in a tile's scratch memory. */
+typedef struct {
+    npy_intp itemsize;
+    bool is_row;
+} Slot;
+
+/* Segments in order, with scratch slots assigned; counted by `references` under the GIL. */
+typedef struct {
+    Py_ssize_t references;
+    int segments, slots;
+    bool native, has_map_row;
+    Segment *segment;
+    short *slot_of; /* per value: its slot, or -1 */
+    Slot *slot;
+} Plan;
+
+typedef enum { RESULT_NEW, RESULT_INTO, RESULT_SCALAR, RESULT_ROWS } ResultKind;
+
+typedef struct {
+    ResultKind kind;
+    int value;
+    int operand;   /* into */
+    bool keepdims; /* rows */
+    bool direct;   /* the value's memory is the result's */
+    bool pure;     /* into: no plain segment reads the operand */
+    bool late;     /* into: no plain segment reads the operand after the value is made */
+    int axes;      /* new: of the order, or -1 for C order */
+    signed char order[MAX_AXES];
+} Result;
+
+typedef struct {
+    PyArray_Descr *descr;
+    npy_intp itemsize;
+    bool is_row, is_total;
+} Value;
+
+typedef struct {
+    PyObject_HEAD
+    int operands, values, results;
+    bool rows, raises, has_into, maps_rows;
+    int totals;
+    Value *value;
+    Result *result;
+    Plan *plain, *native; /* native: or NULL */
+    double cost;
+    PyObject *on_hot; /* or NULL */
+    long long hot, elements, runs, flagged;
+    const Result *order; /* the result whose axis order is walked, or NULL for C order */
+} Kernel;
+
+extern PyTypeObject *kernel_type;
+int kernel_begin(PyObject *module);
+
+/* plan.c */
+Plan *plan_make(const Kernel *kernel, PyObject *segments, bool native);
+void plan_release(Plan *plan);
+int plan_traverse(const Plan *plan, visitproc visit, void *arg);
+int number_between(PyObject *number, Py_ssize_t past, const char *what);
+
+enum { RUN_DONE = 0, RUN_REFUSED = 1, RUN_FAILED = -1 };
+int kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
+               PyObject **results, PyObject **flags);
+
+/* How an operand is read in a run. */
+typedef enum {
+    READ_LINEAR, /* one pointer and one step for the whole space */
+    READ_PIECES, /* through a cursor, piece by piece */
+    READ_COPY,   /* copied into scratch memory, tile by tile */
+} Reading;
+
+/* A total in a run: the places of partial results, one per tile, or of the whole input. */
+typedef struct {
+    int value, input;
+    const Segment *segment;
+    npy_intp input_itemsize;
+    Fold fold;
+    char *partials; /* MAX_ITEM bytes for each tile; NULL when `whole` */
+    char *whole;
+} Total;
+
+/* Memory written at the end of each tile from a value's scratch memory. */
+typedef struct {
+    int value;
+    const Walk *walk;
+} Commit;
+
+typedef struct {
+    Kernel *kernel;
+    const Plan *plain, *native; /* native: NULL where it must not be used */
+    unsigned mask;
+    npy_intp size;        /* elements of the space, or rows where the kernel has rows */
+    npy_intp row;         /* elements of a row, 1 where the kernel has none */
+    npy_intp tile, tiles; /* in the unit of size; tile 0 where `starts` says where tiles begin */
+    const npy_intp *starts;
+    Walk *walks;     /* of operands */
+    Walk *row_walks; /* of operands over rows; NULL where no segment needs them */
+    unsigned char *readings;
+    char **direct;         /* per value: where it goes, or NULL */
+    npy_intp *direct_step; /* per value */
+    Commit *commits;
+    Total *totals;
+    int commit_count, total_count, expansions;
+    bool any_copies;
+    size_t scratch_bytes;
+    npy_intp widest;     /* elements of the largest tile */
+    unsigned char *bits; /* flags by plain segment, of the whole run */
+    long long flagged;
+    npy_intp failed_tile;
+    bool looks_for_unlike, met_unlike; /* unlike.c */
+} Run;
+
+/* run.c, total.c, unlike.c */
+int run_tiles(Run *run, npy_intp first, npy_intp past, unsigned char *bits);
+size_t scratch_needed(const Run *run);
+npy_intp tree_starts(npy_intp size, npy_intp granule, npy_intp largest, npy_intp **starts);
+int total_partial(const Total *total, npy_intp tile, npy_intp first, npy_intp count, char *input,
+                  npy_intp step);
+bool met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count,
+                     const char *out, npy_intp step);
+bool met_out_of_range(const Loop *loop, const Walk *input, npy_intp first, npy_intp count);
+int total_finish(const Run *run, const Total *total, char *out, bool *exact);
+
+static inline npy_intp
+tile_start(const Run *run, npy_intp tile)
+{
+    return run->starts != NULL ? run->starts[tile] : tile * run->tile;
+}
+
+static inline npy_intp
+tile_past(const Run *run, npy_intp tile)
+{
+    if (run->starts != NULL) {
+        return run->starts[tile + 1];
+    }
+    npy_intp past = (tile + 1) * run->tile;
+    return past < run->size ? past : run->size;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* Inner loops: NumPy's, native code's, and the three that NumPy gives no door to. */
+#ifndef UFUSE_LOOPS_H
+#define UFUSE_LOOPS_H
+
+#include "tiles.h"
+
+/* How a reduction over a whole space may be split so that it keeps its bits. */
+typedef enum {
+    FOLD_WHOLE,    /* not at all */
+    FOLD_PAIRWISE, /* at the nodes of NumPy's pairwise tree */
+    FOLD_ANYWHERE, /* anywhere, in any order */
+    FOLD_EXTREME,  /* anywhere, unless the result is zero or NaN */
+} Fold;
+
+typedef int LoopFunction(char **data, const npy_intp *count, const npy_intp *steps, void *unused);
+
+typedef struct {
+    PyObject_HEAD
+    PyArrayMethod_StridedLoop *strided; /* NumPy's; or else `function` */
+    PyArrayMethod_Context *context;
+    NpyAuxData *auxdata;
+    LoopFunction *function;
+    PyObject *owner; /* keeps all of these alive */
+    const char *name;
+    short inputs, outputs;
+    bool raises; /* floating-point flags */
+    bool native;
+    bool fickle, fickle_zeros, fickle_product; /* unlike.c */
+    double fickle_limit; /* of a cast: what the integer type cannot hold, or 0 */
+    npy_intp fickle_itemsize;
+    Fold fold;
+    int types[MAX_ARGUMENTS]; /* type numbers; not known for native loops */
+} Loop;
+
+extern PyTypeObject *loop_type;
+int loops_begin(PyObject *module);
+extern PyMethodDef loops_methods[];
+
+/* casts.c: NULL where there is no such loop. */
+LoopFunction *cast_function(int from, int to);
+LoopFunction *where_function(npy_intp itemsize);
+LoopFunction *copy_function(npy_intp itemsize);
+
+/* NumPy's int, 0 or -1 with an exception; for a native loop 1 asks for the plain segments. */
+static inline int
+loop_call(const Loop *loop, char **data, npy_intp count, const npy_intp *steps)
+{
+    if (loop->strided != NULL) {
+        return loop->strided(loop->context, data, &count, steps, loop->auxdata);
+    }
+    return loop->function(data, &count, steps, NULL);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* A program: steps over slots. */
+#ifndef UFUSE_PROGRAM_H
+#define UFUSE_PROGRAM_H
+
+#include "kernel.h"
+
+typedef enum {
+    STEP_KERNEL,
+    STEP_CALL,
+    STEP_GETITEM,
+    STEP_BINARY,
+    STEP_UNARY,
+    STEP_UNPACK,
+    STEP_TUPLE,
+} StepKind;
+
+typedef struct {
+    int count;
+    int *slot; /* -1 where a result is dropped */
+} Slots;
+
+typedef PyObject *(*BinaryFunction)(PyObject *, PyObject *);
+typedef PyObject *(*UnaryFunction)(PyObject *);
+
+typedef struct {
+    StepKind kind;
+    bool committed;
+    bool first_write; /* a kernel before whose own writes nothing was written: it may refuse */
+    PyObject *object; /* the kernel or callable, or NULL */
+    PyObject *names;  /* of the last arguments of a call, or NULL */
+    BinaryFunction binary;
+    UnaryFunction unary;
+    Slots inputs, outputs, clear;
+} Step;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    int inputs, slots, steps, constants;
+    int *constant_slot;
+    PyObject **constant;
+    Step *step;
+    Slots outputs;
+    PyObject *report; /* or NULL */
+    bool has_kernels, has_calls, has_committed;
+} Program;
+
+extern PyTypeObject *program_type;
+int program_begin(PyObject *module);
+PyObject *program_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+
+/* operators.c: NULL where there is no operator of this name. */
+BinaryFunction binary_operator(PyObject *name);
+UnaryFunction unary_operator(PyObject *name);
+
+#endif

@@ -1,0 +1,282 @@
+/* A call of a program: slots on the stack, steps in order. */
+#include "program.h"
+
+enum { SLOTS_ON_STACK = 64 };
+
+typedef enum { STEP_DONE, STEP_GIVES_UP, STEP_FAILED } Outcome;
+
+/* An exception is set: pass it on, or forget it because plain Python will meet it again. */
+static Outcome
+outcome_of_exception(const Step *step)
+{
+    if (step->committed || !PyErr_ExceptionMatches(PyExc_Exception) ||
+        PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        return STEP_FAILED;
+    }
+    PyErr_Clear();
+    return STEP_GIVES_UP;
+}
+
+/* Steals `value`. */
+static void
+store(PyObject **slots, int slot, PyObject *value)
+{
+    if (slot < 0) {
+        Py_DECREF(value);
+        return;
+    }
+    PyObject *before = slots[slot];
+    slots[slot] = value;
+    Py_XDECREF(before);
+}
+
+/* Flags that the error state does not ignore: report them, or leave them to plain Python. */
+static Outcome
+report_flags(const Program *self, int number, PyObject *flags)
+{
+    const Step *step = &self->step[number];
+    if (self->report == NULL) {
+        return step->committed ? STEP_DONE : STEP_GIVES_UP;
+    }
+    PyObject *answer = PyObject_CallFunction(self->report, "iO", number, flags);
+    if (answer == NULL) {
+        return outcome_of_exception(step);
+    }
+    bool ignored = answer == Py_True;
+    Py_DECREF(answer);
+    return step->committed || ignored ? STEP_DONE : STEP_GIVES_UP;
+}
+
+static Outcome
+step_kernel(const Program *self, int number, PyObject **slots, unsigned mask)
+{
+    const Step *step = &self->step[number];
+    Kernel *kernel = (Kernel *)step->object;
+    PyObject *arguments[step->inputs.count + 1], *results[step->outputs.count + 1], *flags;
+    for (int i = 0; i < step->inputs.count; i++) {
+        arguments[i] = slots[step->inputs.slot[i]];
+    }
+    int done = kernel_run(kernel, arguments, mask, !step->committed, results, &flags);
+    if (done == RUN_REFUSED) {
+        if (!step->committed || step->first_write) {
+            return STEP_GIVES_UP;
+        }
+        PyErr_Format(PyExc_RuntimeError, "kernel of step %d refuses after a write was seen",
+                     number);
+        return STEP_FAILED;
+    }
+    if (done == RUN_FAILED) {
+        return outcome_of_exception(step);
+    }
+    for (int i = 0; i < step->outputs.count; i++) {
+        store(slots, step->outputs.slot[i], results[i]);
+    }
+    Outcome outcome = flags == Py_None ? STEP_DONE : report_flags(self, number, flags);
+    Py_DECREF(flags);
+    return outcome;
+}
+
+static Outcome
+step_unpack(const Step *step, PyObject **slots)
+{
+    PyObject *tuple = slots[step->inputs.slot[0]];
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != step->outputs.count) {
+        PyErr_Format(PyExc_ValueError, "expected a tuple of %d, not %R", step->outputs.count,
+                     tuple);
+        return outcome_of_exception(step);
+    }
+    Py_INCREF(tuple); /* an output may take its slot */
+    for (int i = 0; i < step->outputs.count; i++) {
+        store(slots, step->outputs.slot[i], Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
+    }
+    Py_DECREF(tuple);
+    return STEP_DONE;
+}
+
+static PyObject *
+call(const Step *step, PyObject **slots)
+{
+    int count = step->inputs.count;
+    PyObject *arguments[count + 1];
+    arguments[0] = NULL; /* room for a bound method's self */
+    for (int i = 0; i < count; i++) {
+        arguments[i + 1] = slots[step->inputs.slot[i]];
+    }
+    Py_ssize_t named = step->names ? PyTuple_GET_SIZE(step->names) : 0;
+    return PyObject_Vectorcall(step->object, arguments + 1,
+                               (size_t)(count - named) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                               step->names);
+}
+
+static PyObject *
+make_tuple(const Slots *from, PyObject **slots)
+{
+    PyObject *tuple = PyTuple_New(from->count);
+    for (int i = 0; tuple != NULL && i < from->count; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(slots[from->slot[i]]));
+    }
+    return tuple;
+}
+
+static Outcome
+run_step(const Program *self, int number, PyObject **slots, unsigned mask)
+{
+    const Step *step = &self->step[number];
+    const int *in = step->inputs.slot;
+    PyObject *value = NULL;
+    for (int i = 0; i < step->inputs.count; i++) {
+        if (slots[in[i]] == NULL) {
+            PyErr_Format(PyExc_SystemError, "step %d reads slot %d, which is empty", number, in[i]);
+            return STEP_FAILED;
+        }
+    }
+    switch (step->kind) {
+    case STEP_KERNEL:
+        return step_kernel(self, number, slots, mask);
+    case STEP_UNPACK:
+        return step_unpack(step, slots);
+    case STEP_CALL:
+        value = call(step, slots);
+        break;
+    case STEP_GETITEM:
+        value = PyObject_GetItem(slots[in[0]], slots[in[1]]);
+        break;
+    case STEP_BINARY:
+        value = step->binary(slots[in[0]], slots[in[1]]);
+        break;
+    case STEP_UNARY:
+        value = step->unary(slots[in[0]]);
+        break;
+    case STEP_TUPLE:
+        value = make_tuple(&step->inputs, slots);
+        break;
+    }
+    if (value == NULL) {
+        return outcome_of_exception(step);
+    }
+    store(slots, step->outputs.slot[0], value);
+    return STEP_DONE;
+}
+
+/* The error state, for programs with kernels. A program that writes must not meet an exception. */
+static Outcome
+read_state(const Program *self, unsigned *mask)
+{
+    bool only_warns;
+    *mask = 0;
+    if (!self->has_kernels && !self->has_calls && !self->has_committed) {
+        return STEP_DONE;
+    }
+    if (error_state_read(mask, &only_warns) < 0) {
+        return STEP_FAILED;
+    }
+    if (!self->has_committed) {
+        return STEP_DONE;
+    }
+    if (!only_warns) {
+        return STEP_GIVES_UP;
+    }
+    int plain = error_state_warnings_are_plain();
+    return plain < 0 ? STEP_FAILED : plain ? STEP_DONE : STEP_GIVES_UP;
+}
+
+/*
+ * NumPy's own calls raise where they would warn, so that plain Python runs and warns instead: not
+ * once the user may have seen a write, and not where `report` asks for the error state.
+ */
+static int
+watch(const Step *step, unsigned mask, PyObject **token)
+{
+    bool calls = step->kind == STEP_CALL || step->kind == STEP_BINARY || step->kind == STEP_UNARY;
+    if (*token == NULL && calls && !step->committed && mask != 0) {
+        *token = error_state_raise();
+        return *token == NULL ? -1 : 0;
+    }
+    if (*token != NULL && (step->committed || step->kind == STEP_KERNEL)) {
+        error_state_restore(*token);
+        *token = NULL;
+    }
+    return 0;
+}
+
+static Outcome
+run_steps(const Program *self, PyObject **slots)
+{
+    unsigned mask;
+    PyObject *token = NULL;
+    Outcome outcome = read_state(self, &mask);
+    for (int i = 0; outcome == STEP_DONE && i < self->steps; i++) {
+        if (watch(&self->step[i], mask, &token) < 0) {
+            outcome = STEP_FAILED;
+            break;
+        }
+        outcome = run_step(self, i, slots, mask);
+        const Slots *clear = &self->step[i].clear;
+        for (int j = 0; outcome == STEP_DONE && j < clear->count; j++) {
+            Py_CLEAR(slots[clear->slot[j]]);
+        }
+    }
+    if (token != NULL) {
+        error_state_restore(token);
+    }
+    return outcome;
+}
+
+static PyObject *
+take_outputs(const Program *self, PyObject **slots)
+{
+    for (int i = 0; i < self->outputs.count; i++) {
+        if (slots[self->outputs.slot[i]] == NULL) {
+            return PyErr_Format(PyExc_SystemError, "output slot %d is empty",
+                                self->outputs.slot[i]);
+        }
+    }
+    if (self->outputs.count == 1) {
+        return Py_NewRef(slots[self->outputs.slot[0]]);
+    }
+    return make_tuple(&self->outputs, slots);
+}
+
+PyObject *
+program_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Program *self = (Program *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (count != self->inputs || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
+        return PyErr_Format(PyExc_TypeError, "a program of %d inputs, called with %zd",
+                            self->inputs, count);
+    }
+    PyObject *few[SLOTS_ON_STACK], **slots = few;
+    if (self->slots > SLOTS_ON_STACK) {
+        slots = PyMem_Malloc(sizeof(PyObject *) * (size_t)self->slots);
+        if (slots == NULL) {
+            return PyErr_NoMemory();
+        }
+    }
+    for (int i = 0; i < self->inputs; i++) {
+        slots[i] = Py_NewRef(args[i]);
+    }
+    for (int i = self->inputs; i < self->slots; i++) {
+        slots[i] = NULL;
+    }
+    for (int i = 0; i < self->constants; i++) {
+        slots[self->constant_slot[i]] = Py_NewRef(self->constant[i]);
+    }
+    Py_INCREF(self); /* a step may drop the last other reference */
+    Outcome outcome = run_steps(self, slots);
+    PyObject *result = NULL;
+    if (outcome == STEP_DONE) {
+        result = take_outputs(self, slots);
+    }
+    else if (outcome == STEP_GIVES_UP) {
+        result = Py_NewRef(Py_NotImplemented);
+    }
+    for (int i = 0; i < self->slots; i++) {
+        Py_XDECREF(slots[i]);
+    }
+    if (slots != few) {
+        PyMem_Free(slots);
+    }
+    Py_DECREF(self);
+    return result;
+}

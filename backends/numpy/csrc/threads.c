@@ -1,0 +1,242 @@
+/* A pool of threads that sleep on a condition between kernels, and scratch memory for every thread.
+ */
+#define _GNU_SOURCE
+#include "tiles.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct {
+    Task *task;
+    void *context;
+    npy_intp tasks, chunk;
+    atomic_llong next;
+    atomic_bool failed;
+} Job;
+
+/* `lock` guards all of it but the job's atomics; a thread works on `job` only while counted in
+ * `busy`. */
+static struct {
+    pthread_mutex_t lock, owner; /* owner: held by the thread whose job runs */
+    pthread_cond_t work, done;
+    Job *job;
+    unsigned long long round;
+    int wanted, started, busy;
+} pool = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .owner = PTHREAD_MUTEX_INITIALIZER,
+    .work = PTHREAD_COND_INITIALIZER,
+    .done = PTHREAD_COND_INITIALIZER,
+};
+
+static void
+job_work(Job *job)
+{
+    while (!atomic_load_explicit(&job->failed, memory_order_relaxed)) {
+        npy_intp first = atomic_fetch_add(&job->next, job->chunk);
+        if (first >= job->tasks) {
+            return;
+        }
+        npy_intp past = first + job->chunk < job->tasks ? first + job->chunk : job->tasks;
+        if (job->task(job->context, first, past) < 0) {
+            atomic_store(&job->failed, true);
+        }
+    }
+}
+
+static void *
+worker(void *argument)
+{
+    intptr_t number = (intptr_t)argument;
+    unsigned long long seen = 0;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        while (pool.job == NULL || pool.round == seen) {
+            if (number >= pool.wanted) {
+                pool.started--;
+                pthread_mutex_unlock(&pool.lock);
+                return NULL;
+            }
+            pthread_cond_wait(&pool.work, &pool.lock);
+        }
+        seen = pool.round;
+        Job *job = pool.job;
+        pool.busy++;
+        pthread_mutex_unlock(&pool.lock);
+        job_work(job);
+        status_clear();
+        pthread_mutex_lock(&pool.lock);
+        if (--pool.busy == 0) {
+            pthread_cond_broadcast(&pool.done);
+        }
+    }
+}
+
+/* Start the workers that are missing; `lock` is held. Fewer than wanted is no error. */
+static void
+start_workers(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool.started < pool.wanted - 1) {
+        pthread_t thread;
+        pool.started++;
+        if (pthread_create(&thread, NULL, worker, (void *)(intptr_t)pool.started) != 0) {
+            pool.started--;
+            break;
+        }
+        pthread_detach(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/*
+ * Run tasks 0 to `tasks`, in chunks, on the calling thread and the pool's. Called without the GIL.
+ * Returns false where a task failed; the tasks after it may then not have run. Where the pool is
+ * busy with another Python thread's kernel, this thread does all of it.
+ */
+bool
+threads_run(Task *task, void *context, npy_intp tasks, npy_intp chunk)
+{
+    Job job = {.task = task, .context = context, .tasks = tasks, .chunk = chunk};
+    bool shared = tasks > chunk && pool.wanted > 1 && pthread_mutex_trylock(&pool.owner) == 0;
+    if (shared) {
+        pthread_mutex_lock(&pool.lock);
+        start_workers();
+        pool.job = &job;
+        pool.round++;
+        pthread_cond_broadcast(&pool.work);
+        pthread_mutex_unlock(&pool.lock);
+    }
+    job_work(&job);
+    if (shared) {
+        pthread_mutex_lock(&pool.lock);
+        pool.job = NULL;
+        while (pool.busy > 0) {
+            pthread_cond_wait(&pool.done, &pool.lock);
+        }
+        pthread_mutex_unlock(&pool.lock);
+        pthread_mutex_unlock(&pool.owner);
+    }
+    return !atomic_load(&job.failed);
+}
+
+int
+threads_count(void)
+{
+    return pool.wanted;
+}
+
+/* Only the forking thread lives on in a child: it has no workers, and nobody holds the locks. */
+static void
+after_fork_in_child(void)
+{
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_mutex_init(&pool.owner, NULL);
+    pthread_cond_init(&pool.work, NULL);
+    pthread_cond_init(&pool.done, NULL);
+    pool.job = NULL;
+    pool.started = 0;
+    pool.busy = 0;
+}
+
+typedef struct {
+    size_t bytes;
+    char *data;
+} Scratch;
+
+static pthread_key_t scratch_key;
+static _Thread_local Scratch *scratch_of_thread;
+
+static void
+scratch_free(void *argument)
+{
+    Scratch *scratch = argument;
+    free(scratch->data);
+    free(scratch);
+}
+
+/*
+ * This thread's scratch memory, 64-byte aligned, at least `bytes` long; NULL without an exception
+ * where there is none. What it held is lost. Safe without the GIL: no Python code runs in between.
+ */
+char *
+threads_scratch(size_t bytes)
+{
+    Scratch *scratch = scratch_of_thread;
+    if (scratch == NULL) {
+        scratch = calloc(1, sizeof *scratch);
+        if (scratch == NULL) {
+            return NULL;
+        }
+        scratch_of_thread = scratch;
+        pthread_setspecific(scratch_key, scratch);
+    }
+    if (scratch->bytes < bytes) {
+        size_t wanted = (bytes + 65535) & ~(size_t)65535;
+        free(scratch->data);
+        scratch->bytes = 0;
+        scratch->data = aligned_alloc(4096, wanted);
+        if (scratch->data == NULL) {
+            return NULL;
+        }
+        scratch->bytes = wanted;
+    }
+    return scratch->data;
+}
+
+int
+threads_begin(void)
+{
+    static bool begun = false;
+    if (begun) {
+        return 0;
+    }
+    cpu_set_t set;
+    pool.wanted = 1;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+        pool.wanted = CPU_COUNT(&set);
+    }
+    if (pthread_key_create(&scratch_key, scratch_free) != 0 ||
+        pthread_atfork(NULL, NULL, after_fork_in_child) != 0) {
+        PyErr_SetString(PyExc_OSError, "_tiles: no thread key or fork handler left");
+        return -1;
+    }
+    begun = true;
+    return 0;
+}
+
+static PyObject *
+threads(PyObject *module, PyObject *unused)
+{
+    return PyLong_FromLong(pool.wanted);
+}
+
+static PyObject *
+set_threads(PyObject *module, PyObject *argument)
+{
+    long count = PyLong_AsLong(argument);
+    if (count == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (count < 1 || count > 1024) {
+        return PyErr_Format(PyExc_ValueError, "from 1 to 1024 threads, not %ld", count);
+    }
+    pthread_mutex_lock(&pool.lock);
+    pool.wanted = (int)count;
+    pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef threads_methods[] = {
+    {"threads", threads, METH_NOARGS,
+     PyDoc_STR("threads()\n--\n\nHow many threads share a large kernel.")},
+    {"set_threads", set_threads, METH_O,
+     PyDoc_STR("set_threads(count, /)\n--\n\nShare large kernels among `count` threads.")},
+    {NULL},
+};

@@ -1,0 +1,154 @@
+/*
+ * Where NumPy's bits depend on more than the two numbers.
+ *
+ * Of two NaN with unlike bits, and of +0.0 and -0.0 in a maximum, a loop that commutes keeps one or
+ * the other by the instruction that the compiler chose for that place in the array: vector body or
+ * rest. A tile keeps places only where it begins at a multiple of PHASE elements of one run of
+ * memory; elsewhere such pairs are looked for, and the kernel refuses when it finds one.
+ *
+ * The same goes for floats out of range of a wide unsigned integer: C leaves them open, and vector
+ * code takes them otherwise than the rest does.
+ */
+#include "kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Whether a number may come from an unlike pair: it is NaN or, where `zeros`, zero. */
+#define SUSPECTS(NAME, TYPE)                                                                       \
+    static bool NAME(const char *out, npy_intp count, bool zeros)                                  \
+    {                                                                                              \
+        const TYPE *items = (const TYPE *)out;                                                     \
+        int any = 0;                                                                               \
+        if (zeros) {                                                                               \
+            for (npy_intp i = 0; i < count; i++) {                                                 \
+                any |= !(items[i] < 0 || items[i] > 0);                                            \
+            }                                                                                      \
+        }                                                                                          \
+        else {                                                                                     \
+            for (npy_intp i = 0; i < count; i++) {                                                 \
+                any |= items[i] != items[i];                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        return any;                                                                                \
+    }
+SUSPECTS(any_suspect_float, float)
+SUSPECTS(any_suspect_double_one_by_one, double)
+
+#ifdef __SSE2__
+#    include <emmintrin.h>
+/* The compiler finds the vectors for floats, not for doubles. */
+static bool
+any_suspect_double(const char *out, npy_intp count, bool zeros)
+{
+    const double *items = (const double *)out;
+    __m128d any = _mm_setzero_pd(), zero = _mm_setzero_pd();
+    npy_intp i = 0;
+    for (; i + 8 <= count; i += 8) {
+        __m128d a = _mm_loadu_pd(items + i), b = _mm_loadu_pd(items + i + 2);
+        __m128d c = _mm_loadu_pd(items + i + 4), d = _mm_loadu_pd(items + i + 6);
+        any = _mm_or_pd(any, _mm_or_pd(_mm_cmpunord_pd(a, b), _mm_cmpunord_pd(c, d)));
+        if (zeros) {
+            any = _mm_or_pd(any, _mm_or_pd(_mm_cmpeq_pd(a, zero), _mm_cmpeq_pd(b, zero)));
+            any = _mm_or_pd(any, _mm_or_pd(_mm_cmpeq_pd(c, zero), _mm_cmpeq_pd(d, zero)));
+        }
+    }
+    return _mm_movemask_pd(any) != 0 ||
+           any_suspect_double_one_by_one(out + i * 8, count - i, zeros);
+}
+#else
+#    define any_suspect_double any_suspect_double_one_by_one
+#endif
+
+static bool
+any_suspect(const char *out, npy_intp count, bool is_float, bool zeros)
+{
+    return is_float ? any_suspect_float(out, count, zeros) : any_suspect_double(out, count, zeros);
+}
+
+/* Both NaN or both zero, with other bits; of a complex product any NaN will do. */
+#define UNLIKE(TYPE)                                                                               \
+    {                                                                                              \
+        const TYPE *a = (const TYPE *)one, *b = (const TYPE *)other;                               \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            bool nans = isnan(a[i]) && isnan(b[i]), zero = zeros && a[i] == 0 && b[i] == 0;        \
+            if ((nans || zero) && memcmp(&a[i], &b[i], sizeof(TYPE)) != 0) {                       \
+                return true;                                                                       \
+            }                                                                                      \
+            if (product && (isnan(a[i]) || isnan(b[i]))) {                                         \
+                return true;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        return false;                                                                              \
+    }
+
+static bool
+any_unlike(const char *one, const char *other, npy_intp count, bool is_float, bool zeros,
+           bool product)
+{
+    if (is_float) {
+        UNLIKE(float)
+    }
+    UNLIKE(double)
+}
+
+/*
+ * Whether a segment of a loop that is `Loop.fickle` met an unlike pair. `inputs` walk its two
+ * inputs over `count` elements from `first`; `out` is contiguous unless `step` says otherwise.
+ */
+bool
+met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count,
+                const char *out, npy_intp step)
+{
+    int type = loop->types[2];
+    bool is_complex = PyTypeNum_ISCOMPLEX(type);
+    bool is_float = type == NPY_FLOAT || type == NPY_CFLOAT;
+    npy_intp itemsize = (is_float ? 4 : 8) * (is_complex ? 2 : 1);
+    npy_intp parts = is_complex ? 2 * count : count;
+    for (int i = 0; i < 2; i++) {
+        bool one_number = walk_is_linear(&inputs[i]) && walk_step(&inputs[i]) == 0;
+        if (one_number && !is_complex &&
+            !any_suspect(inputs[i].base, 1, is_float, loop->fickle_zeros)) {
+            return false;
+        }
+    }
+    if (step == itemsize && !any_suspect(out, parts, is_float, loop->fickle_zeros)) {
+        return false;
+    }
+    char *copies = malloc((size_t)(2 * count * itemsize) + 1);
+    if (copies == NULL) {
+        return true;
+    }
+    walk_gather(&inputs[0], first[0], count, copies, itemsize);
+    walk_gather(&inputs[1], first[1], count, copies + count * itemsize, itemsize);
+    bool product = is_complex && loop->fickle_product;
+    bool unlike =
+        any_unlike(copies, copies + count * itemsize, parts, is_float, loop->fickle_zeros, product);
+    free(copies);
+    return unlike;
+}
+
+/* Whether a cast from floats to `uint32` or `uint64` met a number that is none of theirs. */
+bool
+met_out_of_range(const Loop *loop, const Walk *input, npy_intp first, npy_intp count)
+{
+    enum { CHUNK = 512 };
+    _Alignas(16) char items[CHUNK * MAX_ITEM];
+    double numbers[CHUNK], limit = loop->fickle_limit;
+    npy_intp steps[2] = {loop->fickle_itemsize, sizeof(double)};
+    LoopFunction *to_double = cast_function(loop->types[0], NPY_DOUBLE);
+    bool met = false;
+    for (npy_intp done = 0; done < count && !met; done += CHUNK) {
+        npy_intp chunk = count - done < CHUNK ? count - done : CHUNK;
+        char *data[2] = {items, (char *)numbers};
+        walk_gather(input, first + done, chunk, items, loop->fickle_itemsize);
+        to_double(data, &chunk, steps, NULL);
+        int any = 0;
+        for (npy_intp i = 0; i < chunk; i++) {
+            any |= !(numbers[i] > -1.0 && numbers[i] < limit);
+        }
+        met = any;
+    }
+    status_take(); /* a long double may be too large for a double */
+    return met;
+}

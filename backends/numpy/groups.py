@@ -1,0 +1,395 @@
+"""Which operations run together: units of one kernel each, or of one call of NumPy's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ufuse.backends.numpy.loops import Fold, Loop, fold_of, map_loop, sees_strides, why_not_operand
+from ufuse.backends.numpy.memory import Access, Memory, is_array, producer
+from ufuse.graph import ops
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
+
+LARGEST = 200  # members of a kernel
+SIBLINGS = 8  # units that are tried for a shared operand
+
+Shape = tuple[Size, ...]
+PASSIVE = (ops.INPUT, ops.CONST, ops.SIZE, ops.ITEM)
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """Nodes that run as one step. `space` is the iteration space; None: a call of NumPy's own function."""
+
+    members: list[Node]
+    space: Shape | None = None
+    rows: bool = False
+    reads: list[Access] = field(default_factory=list)
+    writes: list[Access] = field(default_factory=list)
+    before: set[Unit] = field(default_factory=set)
+    order: tuple[int, ...] | None = (
+        None  # the only walk whose strides are eager's, where a member's bits depend on it
+    )
+    makers: set[Node] = field(default_factory=set)  # of what the members take
+
+    @property
+    def totals(self) -> bool:
+        """Whether a member folds the whole space."""
+        return not self.rows and any(node.op.kind is Kind.REDUCE for node in self.members)
+
+
+def row_shapes(space: Shape) -> tuple[Shape, Shape]:
+    """The shapes of a row value: the last axis dropped, or of length 1."""
+    return space[:-1], (*space[:-1], 1)
+
+
+def may_raise(node: Node) -> bool:
+    """Whether NumPy's own function for the node could raise an exception for some values."""
+    if node.op.kind in (Kind.MAP, Kind.REDUCE):
+        return not isinstance(node.type, ArrayType) or not node.type.scalar
+    return node.op.kind not in (Kind.CREATE, Kind.STORE) and node.op is not ops.ELEMENT
+
+
+class Grouping:
+    """The units of a graph.
+
+    Law: contracting every unit to one point leaves the graph of `waits` without a cycle.
+    """
+
+    def __init__(self, graph: Graph, memory: Memory, alone: frozenset[Node] = frozenset()) -> None:
+        self.graph = graph
+        self.memory = memory
+        self.loops: dict[Node, Loop | Fold] = {}
+        self.of: dict[Node, Unit] = {}
+        self._readers: dict[Node, list[Unit]] = {}
+        self._raising: list[Unit] = []
+        self.position = {node: place for place, node in enumerate(graph.nodes)}
+        for node in graph:
+            if node.op not in PASSIVE and node.op.kind is not Kind.VIEW:
+                self._place(node, node in alone)
+        self._merge_siblings()
+
+    @property
+    def units(self) -> list[Unit]:
+        """Every unit once, by its first member."""
+        return list(dict.fromkeys(self.of.values()))
+
+    def _place(self, node: Node, alone: bool) -> None:
+        unit = self.of[node] = Unit([node])
+        unit.before = {self.of[other] for other in self.memory.waits[node] if other in self.of}
+        if any(self.memory.is_visible(access) for access in self.memory.writes(node)):
+            unit.before.update(
+                self._raising
+            )  # what raises must do so before the user can see anything
+        if not alone:
+            self._make_kernel(unit, node)
+        if unit.space is None:
+            if may_raise(node):
+                self._raising.append(unit)
+            return
+        for candidate in self._candidates(unit, node):
+            current = self.of[node]
+            if candidate is not current and self.why_not_merged(candidate, current) is None:
+                self._merge(candidate, current)
+        for access in unit.reads:
+            readers = self._readers.setdefault(access.root, [])
+            if self.of[node] not in readers:
+                readers.append(self.of[node])
+
+    def _make_kernel(self, unit: Unit, node: Node) -> None:
+        """Fill in the space where a kernel may do the node's work."""
+        if node.op.kind is Kind.MAP:
+            loop: Loop | Fold | str = map_loop(node)
+            type_ = node.type
+        elif node.op.kind is Kind.REDUCE:
+            loop, type_ = fold_of(node), node.inputs[0].type
+            unit.rows = isinstance(loop, Fold) and loop.kind == "reduce"
+        elif node.op.kind is Kind.STORE:
+            shape = self._stored_shape(node)
+            if shape is None:
+                return
+            target, reads = self.memory.target(node), list(self.memory.reads(node))
+            if any(access != target and self.memory.clash(access, target) for access in reads):
+                return  # it moves memory onto itself: NumPy's assignment copies first
+            unit.space, unit.writes, unit.reads = shape, [target], reads
+            return
+        else:
+            return
+        if isinstance(loop, str):
+            unit.rows = False
+            return
+        assert isinstance(type_, ArrayType)
+        if isinstance(loop, Loop) and sees_strides(loop):
+            if not all(self._lies_as(source, node.type) for source in node.inputs):
+                return
+            unit.order = node.type.order  # type: ignore[union-attr]
+        self.loops[node] = loop
+        unit.space = type_.shape
+        unit.reads = list(self.memory.reads(node))
+
+    def _lies_as(self, source: Node, result: Type) -> bool:
+        """Whether eager reads an input with the strides of neighbours: as a kernel does that walks like the result."""
+        type_ = source.type
+        if (
+            not is_array(source)
+            or not isinstance(type_, ArrayType)
+            or not isinstance(result, ArrayType)
+        ):
+            return True
+        if result.order is None:
+            return False
+        if type_.contiguous and type_.ndim == result.ndim:
+            return type_.order == result.order
+        if result.order != c_order(result.ndim):
+            return False
+        if type_.contiguous:
+            return type_.order == c_order(type_.ndim)
+        root, region = self.memory.access(source)
+        last = region.view[-1] if region.view else None
+        if (
+            region.rest
+            or last is None
+            or last != len(region.axes) - 1
+            or not isinstance(root.type, ArrayType)
+        ):
+            return False
+        span = region.axes[last]
+        rising = [axis for axis in region.view if axis is not None]
+        whole = root.type.contiguous and root.type.order == c_order(root.type.ndim)
+        return whole and rising == sorted(rising) and isinstance(span, Span) and span.step == 1
+
+    def _stored_shape(self, store: Node) -> Shape | None:
+        """The shape of what a store writes, where a kernel can write it."""
+        region = self.memory.target(store).region
+        value, buffer = store.inputs[1], store.type
+        if region.rest or why_not_operand(value) or not isinstance(buffer, ArrayType):
+            return None
+        lengths = [1 if axis is None else region.axes[axis].length for axis in region.view]  # type: ignore[union-attr]
+        if not lengths or why_not_operand(store) or buffer.dtype.kind == "O":
+            return None
+        if isinstance(value.type, NumberType):
+            kinds = {"bool": "biufc", "int": "iufc", "float": "fc", "complex": "c"}[value.type.kind]
+            return tuple(lengths) if buffer.dtype.kind in kinds else None
+        if isinstance(value.type, ArrayType):
+            if value.type.ndim > len(lengths):
+                return None
+            if buffer.dtype.kind not in "cb" and value.type.dtype.kind == "c":
+                return None
+        return tuple(lengths)
+
+    def _candidates(self, unit: Unit, node: Node) -> Iterator[Unit]:
+        makers = unit.makers = {
+            maker for source in node.inputs for maker in self.memory.makers(source)
+        }
+        makers |= {producer(source) for source in node.inputs}
+        found = [self.of[maker] for maker in makers if maker in self.of]
+        for candidate in sorted(
+            dict.fromkeys(found), key=lambda unit: -self.position[unit.members[-1]]
+        ):
+            yield self._current(candidate)
+
+    def _merge_siblings(self) -> None:
+        """Units that read the same memory become one, after all makers have joined their users: that saves more."""
+        for readers in self._readers.values():
+            for place, reader in enumerate(readers):
+                for candidate in readers[max(place - SIBLINGS, 0) : place]:
+                    one, other = self._current(candidate), self._current(reader)
+                    if one is not other and self.why_not_merged(one, other) is None:
+                        self._merge(one, other)
+
+    def _current(self, unit: Unit) -> Unit:
+        return self.of[unit.members[0]]
+
+    def _merge(self, into: Unit, unit: Unit) -> None:
+        into.rows |= unit.rows
+        if (
+            into.space is not None
+            and unit.space is not None
+            and len(unit.space) >= len(into.space)
+            and unit.rows
+        ):
+            into.space = unit.space
+        into.members += unit.members
+        into.reads += unit.reads
+        into.writes += unit.writes
+        into.before |= unit.before
+        into.makers |= unit.makers
+        into.order = into.order or unit.order
+        for node in unit.members:
+            self.of[node] = into
+        for other in {*self.of.values()}:
+            if unit in other.before:
+                other.before.discard(unit)
+                other.before.add(into)
+        into.before.discard(into)
+
+    def why_not_merged(self, one: Unit, other: Unit) -> str | None:
+        """Why two units cannot be one kernel, or None."""
+        if one.space is None or other.space is None:
+            return "one is a call"
+        if len(one.members) + len(other.members) > LARGEST:
+            return "the kernel would be too large"
+        return (
+            self._why_spaces_differ(one, other)
+            or self._why_walks_differ(one, other)
+            or self._why_values_do_not_flow(one, other)
+            or self._why_memory_clashes(one, other)
+            or (
+                "another step must run between"
+                if self._apart(one, other) or self._apart(other, one)
+                else None
+            )
+        )
+
+    @staticmethod
+    def _why_spaces_differ(one: Unit, other: Unit) -> str | None:
+        if one.space == other.space:
+            mixed = (one.rows and other.totals) or (other.rows and one.totals)
+            return "a total is not made row by row" if mixed else None
+        for rowed, small in ((one, other), (other, one)):
+            assert rowed.space is not None
+            if rowed.rows and not small.rows and small.space in row_shapes(rowed.space):
+                if small.writes or small.totals:
+                    return "what is made for every row is written"
+                return None
+        return "the shapes differ"
+
+    @staticmethod
+    def _why_walks_differ(one: Unit, other: Unit) -> str | None:
+        """Folds see the elements in C order; a kernel walks in the order of its first result, else in C order."""
+        wanted = {unit.order for unit in (one, other) if unit.order is not None}
+        plain = c_order(len(max(one.space or (), other.space or (), key=len)))
+        if (
+            one.rows
+            or other.rows
+            or one.totals
+            or other.totals
+            or (wanted and (one.writes or other.writes))
+        ):
+            wanted.add(plain)
+        if not wanted:
+            return None
+        for node in (*one.members, *other.members):
+            if node.op.kind is Kind.MAP and isinstance(node.type, ArrayType):
+                wanted.add(node.type.order or plain if node.type.ndim == len(plain) else plain)
+        return "a result lies otherwise in memory" if len(wanted) > 1 else None
+
+    def _why_values_do_not_flow(self, one: Unit, other: Unit) -> str | None:
+        rows = one.rows or other.rows
+        space = one.space if one.rows or not other.rows else other.space
+        assert space is not None
+        members = {*one.members, *other.members}
+        concerned = [
+            unit
+            for unit, rest in ((one, other), (other, one))
+            if unit.rows != rows
+            or (rows and rest.rows is False)
+            or not unit.makers.isdisjoint(rest.members)
+        ]
+        for node in (node for unit in concerned for node in unit.members):
+            sources = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
+            for source in sources:
+                why = self._why_not_read(node, source, members, space, rows)
+                if why is not None:
+                    return why
+        return None
+
+    def _why_not_read(
+        self, node: Node, source: Node, members: set[Node], space: Shape, rows: bool
+    ) -> str | None:
+        """Why a member cannot take this input inside a kernel, or None."""
+        maker = self.value_in(source, members)
+        full = self.is_full(node, space)
+        if maker is None:
+            if is_array(source) and self.memory.access(source).root in members:
+                return "it is a view of a value of the kernel"
+            by_row = rows and not full and node.op.kind is not Kind.REDUCE
+            if by_row and is_array(source) and source.type.ndim:  # type: ignore[union-attr]
+                return "an array meets a value for every row"
+            return None
+        fold = self.loops.get(maker)
+        if isinstance(fold, Fold) and fold.kind == "total":
+            return "a total is known at the end"
+        assert isinstance(source.type, ArrayType)
+        if self.is_full(maker, space):
+            return None if source.type.shape == space else "it is a view of a value of the kernel"
+        assert isinstance(node.type, ArrayType)
+        if node.op.kind is Kind.REDUCE:
+            return "a value for every row is reduced"
+        if full:
+            return (
+                None
+                if source.type.shape == row_shapes(space)[1]
+                else "a value for every row is broadcast otherwise"
+            )
+        return None if source.type.shape == node.type.shape else "row values have different shapes"
+
+    @staticmethod
+    def is_full(node: Node, space: Shape) -> bool:
+        """Whether a member has a value for every element of the space, not one for every row."""
+        if node.op.kind is Kind.STORE:
+            return True
+        return (
+            isinstance(node.type, ArrayType)
+            and node.type.shape == space
+            and node.op.kind is not Kind.REDUCE
+        )
+
+    def value_in(self, source: Node, members: set[Node]) -> Node | None:
+        """The member whose value `source` is: itself, what was stored there, or a row value with a new axis."""
+        if source in members and source.op.kind is not Kind.STORE:
+            return source
+        if not is_array(source):
+            return None
+        wanted = self.memory.access(source)
+        node = source
+        while True:
+            if node.op.kind is Kind.VIEW:
+                node = node.inputs[0]
+            elif node.op.kind is Kind.STORE:
+                target = self.memory.target(node)
+                if target == wanted:
+                    return node if node in members else None
+                if self.memory.clash(target, wanted):
+                    return None
+                node = node.inputs[0]
+            else:
+                break
+        return self._row_value(source, members)
+
+    def _row_value(self, source: Node, members: set[Node]) -> Node | None:
+        """`r[:, None]` of a row value `r` is the same row value."""
+        if source.op is not ops.INDEX or source.inputs[0] not in members:
+            return None
+        shape = source.inputs[0].type.shape  # type: ignore[union-attr]
+        if source.type.shape != (*shape, 1):  # type: ignore[union-attr]
+            return None
+        index = source.attributes["index"]
+        return source.inputs[0] if index[-1] is None and None not in index[:-1] else None
+
+    def _why_memory_clashes(self, one: Unit, other: Unit) -> str | None:
+        for writer, reader in ((one, other), (other, one)):
+            for write in writer.writes:
+                if write.root in reader.members:
+                    return "the buffer is made by the kernel"
+                for access in (*reader.reads, *reader.writes):
+                    if access != write and self.memory.clash(access, write):
+                        return "it writes what is read elsewhere in the same memory"
+        return None
+
+    @staticmethod
+    def _apart(first: Unit, last: Unit) -> bool:
+        """Whether a third unit must run after `first` and before `last`."""
+        pending = [unit for unit in last.before if unit is not first]
+        seen = set(pending)
+        while pending:
+            for unit in pending.pop().before:
+                if unit is first:
+                    return True
+                if unit not in seen and unit is not last:
+                    seen.add(unit)
+                    pending.append(unit)
+        return False

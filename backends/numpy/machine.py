@@ -1,0 +1,97 @@
+"""LLVM text to machine code. llvmlite is imported at the first use; without it nothing is native."""
+
+from __future__ import annotations
+
+import sys
+from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+
+from ufuse.backends.numpy.native import Native, function_text
+
+
+class Function:
+    """Machine code that lives as long as this object's owner, the process-wide compiler."""
+
+    def __init__(self, address: int, owner: object) -> None:
+        self.address = address
+        self.owner = owner
+
+
+class Compiler:
+    """The process's LLVM: one engine, and every function it has made by its text."""
+
+    def __init__(self) -> None:
+        binding: Any = import_module(
+            "llvmlite.binding"
+        )  # a tenth of a second, only where it is needed
+
+        self._binding = binding
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        self._machine = binding.Target.from_default_triple().create_target_machine(
+            cpu=binding.get_host_cpu_name(),
+            features=binding.get_host_cpu_features().flatten(),
+            opt=2,
+            jit=True,
+        )
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
+        self._made: dict[str, Function] = {}
+
+    def function(self, native: Native) -> Function:
+        """The machine code of a segment."""
+        text = function_text(native, "NAME")
+        found = self._made.get(text)
+        if found is None:
+            name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
+            module = self._binding.parse_assembly(text.replace("@NAME(", f"@{name}(", 1))
+            self._engine.add_module(module)
+            self._engine.finalize_object()
+            found = self._made[text] = Function(
+                self._engine.get_function_address(name), self._engine
+            )
+        return found
+
+    def assembly(self, native: Native) -> str:
+        """The segment in the machine's assembly language, for people."""
+        return str(
+            self._machine.emit_assembly(
+                self._binding.parse_assembly(function_text(native, "segment"))
+            )
+        )
+
+
+_lock = Lock()
+_compiler: list[Compiler] = []
+
+
+def is_loaded() -> bool:
+    """Whether compiling takes milliseconds now: LLVM is in memory."""
+    return bool(_compiler) or "llvmlite.binding" in sys.modules
+
+
+def why_unavailable() -> str | None:
+    """Why nothing can be compiled, or None."""
+    return (
+        None
+        if "llvmlite" in sys.modules or find_spec("llvmlite") is not None
+        else "llvmlite is not installed"
+    )
+
+
+def compiled(segments: list[Native]) -> list[Function]:
+    """The machine code of segments; safe from several threads."""
+    with _lock:
+        if not _compiler:
+            _compiler.append(Compiler())
+        return [_compiler[0].function(native) for native in segments]
+
+
+def assembly(native: Native) -> Any:
+    """What a segment became, in assembly language."""
+    with _lock:
+        if not _compiler:
+            _compiler.append(Compiler())
+        return _compiler[0].assembly(native)

@@ -1,0 +1,567 @@
+"""Machine code for runs of operations that IEEE 754 or two's complement define exactly.
+
+The text of LLVM's language is written as vectors already, and goes to the code generator without any optimiser:
+compilation takes about two milliseconds, and no pass can trade a bit or a floating-point flag for speed. Laws:
+
+1. Every operation is one instruction (or an exact sequence) on the same operands in the same order. There
+   are no constants from the program: numbers are operands with step 0.
+2. The function returns 1 where an output is a NaN (its sign and payload would be NumPy's only by luck), or where an
+   operation says that it cannot vouch for its bits; NumPy's own loops then do the tile again.
+3. Every flag that NumPy's loops would raise is raised; more may be. What is made must therefore be used
+   (`tiers.native_segments`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ufuse.backends.numpy.loops import Loop
+
+Emitter = Callable[["Body", Sequence[np.dtype], np.dtype, Sequence[str]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One instruction of a native segment; values are numbered within the segment, inputs first."""
+
+    loop: Loop
+    inputs: tuple[int, ...]
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A native segment: `inputs` are (dtype, one element for all), `outputs` are numbers of values."""
+
+    inputs: tuple[tuple[np.dtype, bool], ...]
+    operations: tuple[Operation, ...]
+    outputs: tuple[int, ...]
+
+    def dtype(self, value: int) -> np.dtype:
+        """The dtype of a numbered value."""
+        if value < len(self.inputs):
+            return self.inputs[value][0]
+        return next(op.loop.dtypes[-1] for op in self.operations if op.output == value)
+
+
+def why_not_native(loop: Loop) -> str | None:
+    """Why a loop has no native form, or None."""
+    name = {"cast": "cast", "copy": "positive", "where": "where"}.get(loop.kind, loop.name)
+    rule = RULES.get(name)
+    if rule is None:
+        return f"{loop.name} has no exact short form"
+    if any(dtype.char not in NATIVE_DTYPES for dtype in loop.dtypes):
+        return "its dtypes have no exact short form"
+    return (
+        None
+        if rule.accepts(loop.dtypes[:-1], loop.dtypes[-1])
+        else f"{loop} has no exact short form"
+    )
+
+
+NATIVE_DTYPES = "?bBhHiIlLqQfd"
+
+
+def memory_type(dtype: np.dtype) -> str:
+    """The type of an element in memory."""
+    if dtype.kind == "f":
+        return {4: "float", 8: "double"}[dtype.itemsize]
+    return f"i{8 * dtype.itemsize}"
+
+
+class Body:
+    """The instructions of one loop body on vectors of `lanes` elements; 1 lane means scalars."""
+
+    def __init__(self, lanes: int, prefix: str) -> None:
+        self.lanes = lanes
+        self.prefix = prefix
+        self.lines: list[str] = []
+        self.doubts: list[str] = []
+        self.declared: set[str] = set()
+        self._count = 0
+
+    def type(self, element: str) -> str:
+        """A vector of the element type."""
+        return element if self.lanes == 1 else f"<{self.lanes} x {element}>"
+
+    def value_type(self, dtype: np.dtype) -> str:
+        """The type in registers: truth is one bit."""
+        return self.type("i1" if dtype.kind == "b" else memory_type(dtype))
+
+    def add(self, text: str) -> str:
+        """Append an instruction with a result."""
+        self._count += 1
+        name = f"%{self.prefix}{self._count}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def constant(self, dtype: np.dtype, value: int) -> str:
+        """A small whole number as an operand, in an operation's own definition."""
+        text = f"{value}.0" if dtype.kind == "f" else str(value)
+        if self.lanes == 1:
+            return text
+        return f"<{', '.join([f'{memory_type(dtype)} {text}'] * self.lanes)}>"
+
+    def call(self, name: str, dtype: np.dtype, argument: str, extra: str = "") -> str:
+        """A call of an intrinsic on one value of the dtype."""
+        element = memory_type(dtype)
+        suffix = {"float": "f32", "double": "f64"}.get(element, element)
+        full = f"@llvm.{name}.{suffix if self.lanes == 1 else f'v{self.lanes}{suffix}'}"
+        type_ = self.type(element)
+        self.declared.add(f"declare {type_} {full}({type_}{', i1' if extra else ''})")
+        return self.add(f"call {type_} {full}({type_} {argument}{extra})")
+
+    def doubt(self, condition: str) -> None:
+        """Note a condition under which the tile must be done by NumPy's loops."""
+        self.doubts.append(condition)
+
+
+# Emitters
+
+
+def _two(integer: str, real: str, truth: str = "") -> Emitter:
+    def emit(
+        body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+    ) -> str:
+        word = {"b": truth, "f": real}.get(result.kind, integer)
+        return body.add(f"{word} {body.value_type(result)} {values[0]}, {values[1]}")
+
+    return emit
+
+
+def _compare(real: str, signed: str, unsigned: str) -> Emitter:
+    def emit(
+        body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+    ) -> str:
+        kind = sources[0].kind
+        word = f"fcmp {real}" if kind == "f" else f"icmp {signed if kind == 'i' else unsigned}"
+        return body.add(f"{word} {body.value_type(sources[0])} {values[0]}, {values[1]}")
+
+    return emit
+
+
+def _is_true(body: Body, dtype: np.dtype, value: str) -> str:
+    if dtype.kind == "b":
+        return value
+    zero = body.constant(dtype, 0)
+    return body.add(
+        f"{'fcmp une' if dtype.kind == 'f' else 'icmp ne'} {body.value_type(dtype)} {value}, {zero}"
+    )
+
+
+def _logical(word: str) -> Emitter:
+    def emit(
+        body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+    ) -> str:
+        truths = [
+            _is_true(body, dtype, value) for dtype, value in zip(sources, values, strict=True)
+        ]
+        return body.add(f"{word} {body.type('i1')} {truths[0]}, {truths[1]}")
+
+    return emit
+
+
+def _not(body: Body, truth: str) -> str:
+    ones = "true" if body.lanes == 1 else f"<{', '.join(['i1 true'] * body.lanes)}>"
+    return body.add(f"xor {body.type('i1')} {truth}, {ones}")
+
+
+def _logical_not(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    return _not(body, _is_true(body, sources[0], values[0]))
+
+
+def _invert(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    if result.kind == "b":
+        return _not(body, values[0])
+    return body.add(f"xor {body.value_type(result)} {values[0]}, {body.constant(result, -1)}")
+
+
+def _identity(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    return values[0]
+
+
+def _square(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    word = "fmul" if result.kind == "f" else "mul"
+    return body.add(f"{word} {body.value_type(result)} {values[0]}, {values[0]}")
+
+
+def _reciprocal(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    return body.add(f"fdiv {body.value_type(result)} {body.constant(result, 1)}, {values[0]}")
+
+
+def _negative(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    if result.kind == "f":
+        return body.add(f"fneg {body.value_type(result)} {values[0]}")
+    return body.add(f"sub {body.value_type(result)} {body.constant(result, 0)}, {values[0]}")
+
+
+def _absolute(
+    body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+) -> str:
+    if result.kind == "f":
+        return body.call("fabs", result, values[0])
+    if result.kind in "ub":
+        return values[0]
+    return body.call("abs", result, values[0], ", i1 false")
+
+
+def _intrinsic(name: str) -> Emitter:
+    def emit(
+        body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+    ) -> str:
+        return body.call(name, result, values[0])
+
+    return emit
+
+
+def _classify(word: str) -> Emitter:
+    """isnan, isinf, isfinite: by the bits, so that no flag is raised."""
+
+    def emit(
+        body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+    ) -> str:
+        dtype = sources[0]
+        integer = np.dtype(f"i{dtype.itemsize}")
+        type_ = body.value_type(integer)
+        bits = body.add(f"bitcast {body.value_type(dtype)} {values[0]} to {type_}")
+        size = body.add(f"and {type_} {bits}, {body.constant(integer, np.iinfo(integer).max)}")
+        infinity = int(np.array(np.inf, dtype).view(integer))
+        return body.add(f"icmp {word} {type_} {size}, {body.constant(integer, infinity)}")
+
+    return emit
+
+
+def _extreme(real: str, signed: str, unsigned: str) -> Emitter:
+    """Maximum or minimum; of two zeros of opposite sign, and of a NaN and a number, NumPy's choice is NumPy's."""
+
+    def emit(
+        body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
+    ) -> str:
+        type_ = body.value_type(result)
+        a, b = values
+        if result.kind != "f":
+            word = signed if result.kind == "i" else unsigned
+            better = body.add(f"icmp {word} {type_} {a}, {b}")
+            return body.add(f"select {body.type('i1')} {better}, {type_} {a}, {type_} {b}")
+        integer = body.value_type(np.dtype(f"i{result.itemsize}"))
+        better = body.add(f"fcmp {real} {type_} {a}, {b}")
+        equal = body.add(f"fcmp ueq {type_} {a}, {b}")
+        first, second = (body.add(f"bitcast {type_} {v} to {integer}") for v in (a, b))
+        different = body.add(f"icmp ne {integer} {first}, {second}")
+        body.doubt(body.add(f"and {body.type('i1')} {equal}, {different}"))
+        return body.add(f"select {body.type('i1')} {better}, {type_} {a}, {type_} {b}")
+
+    return emit
+
+
+def _where(body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]) -> str:
+    type_ = body.value_type(result)
+    if result.kind == "f":
+        # A second use of both sides: else the code generator may do their operation after the choice, and
+        # the flag of the side that is not taken is lost.
+        for value in values[1:]:
+            body.doubt(body.add(f"fcmp uno {type_} {value}, {value}"))
+    return body.add(
+        f"select {body.type('i1')} {values[0]}, {type_} {values[1]}, {type_} {values[2]}"
+    )
+
+
+def _cast(body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]) -> str:
+    source, value = sources[0], values[0]
+    before, after = body.value_type(source), body.value_type(result)
+    if result.kind == "b":
+        return _is_true(body, source, value)
+    if source.kind == "f":
+        if source.itemsize == result.itemsize:
+            return value
+        return body.add(
+            f"{'fptrunc' if source.itemsize > result.itemsize else 'fpext'} {before} {value} to {after}"
+        )
+    if result.kind == "f":
+        return body.add(
+            f"{'sitofp' if source.kind == 'i' else 'uitofp'} {before} {value} to {after}"
+        )
+    if source.kind != "b" and source.itemsize == result.itemsize:
+        return value
+    if source.kind != "b" and source.itemsize > result.itemsize:
+        return body.add(f"trunc {before} {value} to {after}")
+    return body.add(f"{'sext' if source.kind == 'i' else 'zext'} {before} {value} to {after}")
+
+
+# What is accepted
+
+
+def _same(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return all(dtype == result for dtype in sources)
+
+
+def _alike(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return len(set(sources)) == 1 and result.kind == "b"
+
+
+def _real(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return _same(sources, result) and result.kind == "f"
+
+
+def _real_or_integer(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return _same(sources, result) and result.kind in "fiu"
+
+
+def _whole(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return _same(sources, result) and result.kind in "biu"
+
+
+def _float_to_truth(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return sources[0].kind == "f" and result.kind == "b"
+
+
+def _choice(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return sources[0].kind == "b" and all(dtype == result for dtype in sources[1:])
+
+
+def _castable(sources: Sequence[np.dtype], result: np.dtype) -> bool:
+    return not (sources[0].kind == "f" and result.kind in "iu")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How an operation is written, and for which dtypes."""
+
+    accepts: Callable[[Sequence[np.dtype], np.dtype], bool]
+    emit: Emitter
+
+
+# fmt: off
+RULES: dict[str, Rule] = {
+    "add":           Rule(_same,            _two("add", "fadd", "or")),
+    "subtract":      Rule(_real_or_integer, _two("sub", "fsub")),
+    "multiply":      Rule(_same,            _two("mul", "fmul", "and")),
+    "divide":        Rule(_real,            _two("", "fdiv")),
+    "bitwise_and":   Rule(_whole,           _two("and", "", "and")),
+    "bitwise_or":    Rule(_whole,           _two("or", "", "or")),
+    "bitwise_xor":   Rule(_whole,           _two("xor", "", "xor")),
+    "invert":        Rule(_whole,           _invert),
+    "negative":      Rule(_real_or_integer, _negative),
+    "positive":      Rule(_same,            _identity),
+    "conjugate":     Rule(_real_or_integer, _identity),
+    "absolute":      Rule(_same,            _absolute),
+    "fabs":          Rule(_real,            _absolute),
+    "square":        Rule(_real_or_integer, _square),
+    "sqrt":          Rule(_real,            _intrinsic("sqrt")),
+    "reciprocal":    Rule(_real,            _reciprocal),
+    "floor":         Rule(_real,            _intrinsic("floor")),
+    "ceil":          Rule(_real,            _intrinsic("ceil")),
+    "trunc":         Rule(_real,            _intrinsic("trunc")),
+    "rint":          Rule(_real,            _intrinsic("rint")),
+    "isnan":         Rule(_float_to_truth,  _classify("sgt")),
+    "isinf":         Rule(_float_to_truth,  _classify("eq")),
+    "isfinite":      Rule(_float_to_truth,  _classify("slt")),
+    "equal":         Rule(_alike,           _compare("oeq", "eq", "eq")),
+    "not_equal":     Rule(_alike,           _compare("une", "ne", "ne")),
+    "less":          Rule(_alike,           _compare("olt", "slt", "ult")),
+    "less_equal":    Rule(_alike,           _compare("ole", "sle", "ule")),
+    "greater":       Rule(_alike,           _compare("ogt", "sgt", "ugt")),
+    "greater_equal": Rule(_alike,           _compare("oge", "sge", "uge")),
+    "logical_and":   Rule(_alike,           _logical("and")),
+    "logical_or":    Rule(_alike,           _logical("or")),
+    "logical_xor":   Rule(_alike,           _logical("xor")),
+    "logical_not":   Rule(_alike,           _logical_not),
+    "maximum":       Rule(_same,            _extreme("ogt", "sgt", "ugt")),
+    "minimum":       Rule(_same,            _extreme("olt", "slt", "ult")),
+    "where":         Rule(_choice,          _where),
+    "cast":          Rule(_castable,        _cast),
+}
+# fmt: on
+
+
+def _emit(body: Body, loop: Loop, values: Sequence[str]) -> str:
+    name = {"cast": "cast", "copy": "positive", "where": "where"}.get(loop.kind, loop.name)
+    return RULES[name].emit(body, loop.dtypes[:-1], loop.dtypes[-1], values)
+
+
+# The function
+
+
+def function_text(native: Native, name: str) -> str:
+    """The segment as a module with one function of NumPy's strided-loop signature."""
+    widest = max(
+        native.dtype(value).itemsize for value in range(len(native.inputs) + len(native.operations))
+    )
+    lanes = {8: 16, 4: 32}.get(widest, 64)
+    vector, scalar = Body(lanes, "v"), Body(1, "s")
+    arguments = len(native.inputs) + len(native.outputs)
+    lines = [f"define i32 @{name}(ptr %data, ptr %dims, ptr %steps, ptr %unused) #0 {{", "entry:"]
+    for place in range(arguments):
+        lines += [
+            f"%p{place}.at = getelementptr ptr, ptr %data, i64 {place}",
+            f"%p{place} = load ptr, ptr %p{place}.at",
+            f"%d{place}.at = getelementptr i64, ptr %steps, i64 {place}",
+            f"%d{place} = load i64, ptr %d{place}.at",
+        ]
+    lines += ["%n = load i64, ptr %dims", *_step_test(native, lanes)]
+    lines += ["br i1 %fast, label %vector.head, label %scalar.head"]
+    lines += _vector_loop(native, vector)
+    lines += _scalar_loop(native, scalar, vector)
+    lines += ["}"]
+    lines += sorted(vector.declared | scalar.declared)
+    if vector.doubts:
+        lines.append(f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({vector.type('i1')})")
+    lines.append(
+        'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="false" }'
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _step_test(native: Native, lanes: int) -> list[str]:
+    """Instructions for %whole (elements done as vectors) and %fast (steps are as expected)."""
+    lines = [f"%whole = and i64 %n, {-lanes}", "%some = icmp ne i64 %whole, 0"]
+    last = "%some"
+    wanted = [0 if single else dtype.itemsize for dtype, single in native.inputs]
+    wanted += [native.dtype(value).itemsize for value in native.outputs]
+    for place, step in enumerate(wanted):
+        lines += [
+            f"%e{place} = icmp eq i64 %d{place}, {step}",
+            f"%f{place} = and i1 {last}, %e{place}",
+        ]
+        last = f"%f{place}"
+    return [*lines, f"%fast = and i1 {last}, {last}"]
+
+
+def _vector_loop(native: Native, body: Body) -> list[str]:
+    lanes = body.lanes
+    head = ["vector.head:"]
+    values: dict[int, str] = {}
+    for place, (dtype, single) in enumerate(native.inputs):
+        if single:
+            element = memory_type(dtype)
+            head += [
+                f"%h{place} = load {element}, ptr %p{place}, align 1",
+                f"%i{place} = insertelement {body.type(element)} poison, {element} %h{place}, i64 0",
+                (
+                    f"%j{place} = shufflevector {body.type(element)} %i{place}, "
+                    f"{body.type(element)} poison, <{lanes} x i32> zeroinitializer"
+                ),
+            ]
+            if dtype.kind == "b":
+                head.append(f"%k{place} = icmp ne {body.type('i8')} %j{place}, zeroinitializer")
+            values[place] = f"%k{place}" if dtype.kind == "b" else f"%j{place}"
+    for place, (dtype, single) in enumerate(native.inputs):
+        if not single:
+            values[place] = _load(body, dtype, f"%p{place}", "%at")
+    _compute(native, body, values)
+    for place, value in enumerate(native.outputs, len(native.inputs)):
+        _store(body, native.dtype(value), values[value], f"%p{place}", "%at")
+    doubt = _all_doubts(body, "%doubt")
+    lines = [*head, "br label %vector.loop", "vector.loop:"]
+    lines.append("%at = phi i64 [0, %vector.head], [%at.next, %vector.loop]")
+    if body.doubts:
+        lines.append(
+            f"%doubt = phi {body.type('i1')} [zeroinitializer, %vector.head], [{doubt}, %vector.loop]"
+        )
+    lines += body.lines
+    lines += [
+        f"%at.next = add i64 %at, {lanes}",
+        "%more = icmp slt i64 %at.next, %whole",
+        "br i1 %more, label %vector.loop, label %vector.done",
+        "vector.done:",
+    ]
+    if body.doubts:
+        lines.append(
+            f"%vector.bad = call i1 @llvm.vector.reduce.or.v{lanes}i1({body.type('i1')} {doubt})"
+        )
+    else:
+        lines.append("%vector.bad = or i1 false, false")
+    return [*lines, "br label %scalar.head"]
+
+
+def _scalar_loop(native: Native, body: Body, vector: Body) -> list[str]:
+    lines = [
+        "scalar.head:",
+        "%first = phi i64 [0, %entry], [%whole, %vector.done]",
+        "%bad.first = phi i1 [false, %entry], [%vector.bad, %vector.done]",
+        "%any = icmp slt i64 %first, %n",
+        "br i1 %any, label %scalar.loop, label %done",
+        "scalar.loop:",
+        "%one = phi i64 [%first, %scalar.head], [%one.next, %scalar.loop]",
+        "%bad = phi i1 [%bad.first, %scalar.head], [%bad.next, %scalar.loop]",
+    ]
+    values: dict[int, str] = {}
+    for place, (dtype, _) in enumerate(native.inputs):
+        values[place] = _load(body, dtype, f"%p{place}", "%one", f"%d{place}")
+    _compute(native, body, values)
+    for place, value in enumerate(native.outputs, len(native.inputs)):
+        _store(body, native.dtype(value), values[value], f"%p{place}", "%one", f"%d{place}")
+    doubt = _all_doubts(body, "%bad")
+    return [
+        *lines,
+        *body.lines,
+        f"%bad.next = or i1 {doubt}, false",
+        "%one.next = add i64 %one, 1",
+        "%again = icmp slt i64 %one.next, %n",
+        "br i1 %again, label %scalar.loop, label %done",
+        "done:",
+        "%bad.last = phi i1 [%bad.first, %scalar.head], [%bad.next, %scalar.loop]",
+        "%result = zext i1 %bad.last to i32",
+        "ret i32 %result",
+    ]
+
+
+def _load(body: Body, dtype: np.dtype, pointer: str, place: str, step: str = "") -> str:
+    element = memory_type(dtype)
+    at = _address(body, element, pointer, place, step)
+    value = body.add(f"load {body.type(element)}, ptr {at}, align 1")
+    if dtype.kind == "b":
+        zero = "0" if body.lanes == 1 else "zeroinitializer"
+        value = body.add(f"icmp ne {body.type('i8')} {value}, {zero}")
+    return value
+
+
+def _address(body: Body, element: str, pointer: str, place: str, step: str) -> str:
+    if step:
+        offset = body.add(f"mul i64 {place}, {step}")
+        return body.add(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+    return body.add(f"getelementptr {element}, ptr {pointer}, i64 {place}")
+
+
+def _store(
+    body: Body, dtype: np.dtype, value: str, pointer: str, place: str, step: str = ""
+) -> None:
+    element = memory_type(dtype)
+    if dtype.kind == "b":
+        value = body.add(f"zext {body.type('i1')} {value} to {body.type('i8')}")
+    at = _address(body, element, pointer, place, step)
+    body.lines.append(f"store {body.type(element)} {value}, ptr {at}, align 1")
+
+
+def _compute(native: Native, body: Body, values: dict[int, str]) -> None:
+    for operation in native.operations:
+        values[operation.output] = _emit(
+            body, operation.loop, [values[place] for place in operation.inputs]
+        )
+    for value in native.outputs:
+        dtype = native.dtype(value)
+        if dtype.kind == "f":
+            body.doubt(
+                body.add(f"fcmp uno {body.value_type(dtype)} {values[value]}, {values[value]}")
+            )
+
+
+def _all_doubts(body: Body, start: str) -> str:
+    for condition in dict.fromkeys(body.doubts):
+        start = body.add(f"or {body.type('i1')} {start}, {condition}")
+    return start

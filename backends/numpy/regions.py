@@ -1,0 +1,103 @@
+"""Which part of a buffer a chain of views sees: equal parts, and parts that provably share no element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ufuse.graph.size import Size
+from ufuse.graph.types import Span
+
+Step = tuple[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What views leave of a buffer.
+
+    `axes` has an entry for every axis of the buffer: a `Span`, or the one index that is left. `view` says for
+    every axis of the view which axis of the buffer it walks (None: a new axis of length 1). `rest` are the
+    steps from the first one on that is not understood (a reshape): compared, never analysed.
+    """
+
+    axes: tuple[Span | Size, ...]
+    view: tuple[int | None, ...]
+    rest: tuple[Step, ...] = ()
+
+
+def whole(shape: tuple[Size, ...]) -> Region:
+    """All of a buffer."""
+    return Region(tuple(Span(0, length, 1) for length in shape), tuple(range(len(shape))))
+
+
+def seen_through(region: Region, name: str, attributes: Mapping[str, Any]) -> Region:
+    """The region after one more view step."""
+    if region.rest or name not in {"index", "transpose"}:
+        frozen = tuple(sorted((key, _frozen(value)) for key, value in attributes.items()))
+        return replace(region, rest=(*region.rest, (name, frozen)))
+    if name == "transpose":
+        return replace(region, view=tuple(region.view[axis] for axis in attributes["axes"]))
+    axes = list(region.axes)
+    view: list[int | None] = []
+    entries = iter(region.view)
+    for entry in attributes["index"]:
+        if entry is None:
+            view.append(None)
+            continue
+        axis = next(entries)
+        if axis is None:
+            if isinstance(entry, Span):
+                view.append(None)
+            continue
+        base = axes[axis]
+        assert isinstance(base, Span)
+        if isinstance(entry, Span):
+            axes[axis] = Span(
+                base.start + base.step * entry.start, entry.length, base.step * entry.step
+            )
+            view.append(axis)
+        else:
+            axes[axis] = base.start + base.step * entry
+    return Region(tuple(axes), (*view, *entries))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def may_overlap(one: Region, other: Region) -> bool:
+    """Whether two regions of the same buffer may share an element; sure only where it says no."""
+    return not any(_apart(a, b) for a, b in zip(one.axes, other.axes, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _apart(one: Span | Size, other: Span | Size) -> bool:
+    a, b = _span(one), _span(other)
+    if _at_most_zero(_end(a) - _first(b)) or _at_most_zero(_end(b) - _first(a)):
+        return True
+    step = abs(a.step)
+    if step > 1 and step == abs(b.step):
+        shift = a.start - b.start
+        return isinstance(shift, int) and shift % step != 0
+    return False
+
+
+def _span(entry: Span | Size) -> Span:
+    return entry if isinstance(entry, Span) else Span(entry, 1, 1)
+
+
+def _first(span: Span) -> Size:
+    return span.start if span.step > 0 else span.start + span.step * (span.length - 1)
+
+
+def _end(span: Span) -> Size:
+    """One more than the greatest index."""
+    if span.step == 1:
+        return span.start + span.length
+    return (span.start + span.step * (span.length - 1) if span.step > 0 else span.start) + 1
+
+
+def _at_most_zero(value: Size) -> bool:
+    return isinstance(value, int) and value <= 0

@@ -1,0 +1,47 @@
+"""The reference executor as a backend: node by node with plain NumPy, the definition of every graph."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ufuse.backends.protocol import DEFAULT, Options
+from ufuse.graph import reference
+from ufuse.graph.node import Graph
+from ufuse.graph.ops import Kind
+
+
+class ReferenceBackend:
+    """Runs graphs by their definition."""
+
+    name = "reference"
+
+    def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:  # noqa: ARG002
+        """A callable that runs the nodes one by one."""
+        writes = any(node.op.kind is Kind.STORE or node.attributes.get("writes") for node in graph)
+        return partial(_run, graph, writes)
+
+    def source(self, graph: Graph) -> str:
+        """The operations in program order."""
+        return "\n".join(repr(node) for node in graph)
+
+
+def _run(graph: Graph, writes: bool, *inputs: object) -> object:
+    """The outputs; `NotImplemented` where an operation raises or warns, which plain Python then does by itself.
+
+    A graph that writes is tried on copies first, so that nothing has been done where it stops half way.
+    """
+    try:
+        with np.errstate(all="raise"):
+            if writes:
+                reference.run(graph, *copy.deepcopy(inputs))
+            outputs = reference.run(graph, *inputs)
+    except Exception:  # noqa: BLE001  whatever it is, plain Python raises it at the user's own line
+        return NotImplemented
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+BACKEND = ReferenceBackend()

@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks` pairs compiled functions with eager ones, and with rivals."""

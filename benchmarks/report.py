@@ -1,0 +1,126 @@
+"""Where results go: a table while they come, a JSON file and a plot for each program."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from benchmarks.harness import Row
+
+RESULTS = Path(__file__).resolve().parent / "results"
+NOT_EXACT = "~"  # beside the speed of a rival whose bits are not eager's
+
+
+def heading(peers: list[str]) -> str:
+    """Name the columns."""
+    columns = ["eager ms", "compiled ms", "ratio", "least", "first ms", *peers]
+    return f"{'program':<18}{'size':>10}" + "".join(f"{name:>13}" for name in columns)
+
+
+def line(name: str, row: Row, peers: dict[str, dict[str, Any]]) -> str:
+    """Write one row; where results differ it says so in the place of any ratio."""
+    ratios = ["DIFFERS", "-"]
+    if not row.difference:
+        ratios = [f"{row.ratio:.2f}x", f"{row.eager.least / row.other.least:.2f}x"]
+    cells = [milliseconds(row.eager.median), milliseconds(row.other.median), *ratios]
+    cells += [milliseconds(row.first_call), *(peer_cell(result) for result in peers.values())]
+    text = f"{name:<18}{row.size:>10}" + "".join(f"{cell:>13}" for cell in cells)
+    notes = [f"    {peer}: {r['failed']}" for peer, r in peers.items() if r.get("failed")]
+    differences = [f"    {part}" for part in row.difference.splitlines()]
+    return "\n".join([text, *differences, *notes])
+
+
+def milliseconds(seconds: float) -> str:
+    """Write a time with four digits that matter."""
+    return f"{seconds * 1e3:.4g}"
+
+
+def peer_cell(result: dict[str, Any]) -> str:
+    """Write a rival's speed against eager, marked where it is not bit-exact."""
+    if "failed" in result:
+        return "failed" if result["failed"] else "-"
+    return f"{'' if result['exact'] else NOT_EXACT}{result['speed']:.2f}x"
+
+
+def machine() -> dict[str, Any]:
+    """Describe what was measured on: versions, processor and threads; no names of hosts."""
+    return {
+        "python": platform.python_version(),
+        "versions": {name: version_of(name) for name in ("ufuse", "numpy", "llvmlite")},
+        "processor": processor(),
+        "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
+        "threads": len(os.sched_getaffinity(0)),
+        "settings": {k: v for k, v in os.environ.items() if k in {"UFUSE_THREADS", "UFUSE_CHECK"}},
+    }
+
+
+def version_of(name: str) -> str | None:
+    """Give the installed version, if any."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def processor() -> str:
+    """Name the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def save(name: str, rows: list[dict[str, Any]]) -> list[Path]:
+    """Write `results/<name>.json`, and a plot where matplotlib is installed."""
+    RESULTS.mkdir(exist_ok=True)
+    text = RESULTS / f"{name}.json"
+    text.write_text(json.dumps({"name": name, "machine": machine(), "rows": rows}, indent=1) + "\n")
+    if importlib.util.find_spec("matplotlib") is None:  # extra "bench"
+        return [text]
+    return [text, plot(name, rows)]
+
+
+def plot(name: str, rows: list[dict[str, Any]]) -> Path:
+    """Draw the speed against eager at each size, rivals beside; hatched: not bit-exact."""
+    peers = sorted({peer for row in rows for peer in row["peers"]})
+    figures = importlib.import_module("matplotlib.figure")
+    figure = figures.Figure(
+        figsize=(1.5 + 1.2 * len(rows) + 0.8 * len(peers), 3.2), layout="constrained"
+    )
+    axes = figure.subplots()
+    width = 0.8 / (1 + len(peers))
+    for place, who in enumerate(["ufuse", *peers]):
+        results = [
+            {"speed": row.get("ratio"), "exact": True}
+            if who == "ufuse"
+            else row["peers"].get(who, {})
+            for row in rows
+        ]
+        bars = axes.bar(
+            [i + (place - len(peers) / 2) * width for i in range(len(rows))],
+            [result.get("speed") or 0.0 for result in results],
+            width,
+            label=who,
+        )
+        for bar, result in zip(bars, results, strict=True):
+            bar.set_hatch("" if result.get("exact") else "///")
+        axes.bar_label(bars, ["" if r.get("speed") else "none" for r in results], fontsize=7)
+    axes.axhline(1.0, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(rows)), [f"{row['size']:,}" for row in rows])
+    axes.set_xlabel("size")
+    axes.set_ylabel("times faster than eager NumPy")
+    axes.set_title(f"{name} (hatched: not the same bits)", fontsize=9)
+    axes.legend(fontsize=8)
+    path = RESULTS / f"{name}.svg"
+    figure.savefig(path, metadata={"Date": None})
+    return path

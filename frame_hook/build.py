@@ -1,0 +1,317 @@
+"""From the end of a trace to an entry for C: its graph, and the recipe for the Python objects around the results."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.guards import Guard, postfix
+from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.symbols import (
+    Array,
+    ArrayMethod,
+    Cell,
+    Constant,
+    Dict,
+    Function,
+    Integer,
+    Iterator,
+    List,
+    Method,
+    Null,
+    Number,
+    Opaque,
+    Range,
+    Set,
+    Slice,
+    Symbol,
+    Tuple,
+    Unread,
+)
+from ufuse.frame_hook.trace import Trace
+from ufuse.graph import ops, size
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.types import ArrayType, NumberType, Span
+
+IDLE_KINDS = frozenset({Kind.INPUT, Kind.CONST, Kind.SIZE})
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation:
+    """What Python keeps of an entry: for diagnostics, and to say why it was not taken."""
+
+    code: types.CodeType
+    position: int
+    graph: Graph
+    guards: tuple[Guard, ...]
+    inputs: tuple[str, ...]
+    ends_with: Break | None
+    line: int
+    trace_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+
+def iterator_at(iterable: Iterable[Any], position: int) -> Any:
+    """An iterator over `iterable` that has given `position` items."""
+    iterator = iter(iterable)
+    for _ in range(position):
+        next(iterator)
+    return iterator
+
+
+def iterator_over(*items: Any) -> Any:
+    """An iterator over these items."""
+    return iter(list(items))
+
+
+def made_function(
+    code: types.CodeType,
+    namespace: dict[str, Any],
+    defaults: tuple[Any, ...],
+    keyword_defaults: dict[str, Any],
+    *closure: types.CellType,
+) -> types.FunctionType:
+    """The function that MAKE_FUNCTION makes."""
+    function = types.FunctionType(code, namespace, code.co_name, defaults or None, closure or None)
+    function.__qualname__ = code.co_qualname
+    function.__kwdefaults__ = keyword_defaults or None
+    return function
+
+
+class Recipe:
+    """Rows that build objects; registers are named until their numbers are known."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.outputs: list[Node] = []
+        self.rows: list[tuple[Any, ...]] = []
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []
+
+    def register(self, symbol: Symbol | None) -> Any:
+        """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
+        if symbol is None or isinstance(symbol, Null):
+            return -1
+        known = self._made.get(id(symbol))
+        if known is None:
+            known = self._build(symbol)
+            self._made[id(symbol)] = known
+            self._kept.append(symbol)
+        return known
+
+    def _row(self, *row: Any) -> tuple[str, int]:
+        self.rows.append(row)
+        return ("row", len(self.rows) - 1)
+
+    def _output(self, node: Node) -> tuple[str, int]:
+        if node in self.outputs and node.op.kind is Kind.VIEW:
+            node = self.trace.node(
+                node.op, node.inputs, node.attributes
+            )  # two views are two objects
+        if node not in self.outputs:
+            self.outputs.append(node)
+        return ("output", self.outputs.index(node))
+
+    def _constant(self, value: Any) -> tuple[str, int]:
+        return self._row("const", value)
+
+    def _call(self, function: Callable[..., Any], *registers: Any) -> tuple[str, int]:
+        return self._row("call", function, registers)
+
+    def _registers(self, symbols: Iterable[Symbol]) -> tuple[Any, ...]:
+        return tuple(self.register(symbol) for symbol in symbols)
+
+    def _build(self, symbol: Symbol) -> Any:
+        source = getattr(symbol, "source", None)
+        if source is not None and not isinstance(symbol, Constant):
+            return source.register
+        match symbol:
+            case Array(buffer=buffer, path=()) if buffer.source is not None:
+                return buffer.source.register
+            case Array():
+                return self._output(self.trace.value(symbol))
+            case Number(node=node):
+                return self._output(node)
+            case Constant(value=value):
+                return self._constant(value)
+            case Integer(size=value):
+                return self._row("int", tuple(postfix(value, self.trace.leaves)))
+            case Tuple(items=items):
+                return self._row("tuple", self._registers(items))
+            case List(items=items):
+                return self._row("list", self._registers(items))
+            case Dict(items=entries):
+                pairs = [
+                    r for k, v in entries.items() for r in (self._constant(k), self.register(v))
+                ]
+                return self._row("dict", tuple(pairs))
+            case Set(items=members):
+                return self._call(set, self._constant(tuple(members)))
+            case Slice(start=start, stop=stop, step=step):
+                return self._row("slice", *self._registers((start, stop, step)))
+            case Range(start=start, stop=stop, step=step):
+                return self._call(range, *self._registers((start, stop, step)))
+            case Iterator(items=items, position=position, origin=None):
+                return self._call(iterator_over, *self._registers(items[position:]))
+            case Iterator(position=position, origin=origin):
+                return self._call(iterator_at, self.register(origin), self._constant(position))
+            case Cell():
+                return self._cell(symbol)
+            case Function():
+                return self._function(symbol)
+            case Method(self=receiver, function=function):
+                return self._call(
+                    types.MethodType, self.register(function), self.register(receiver)
+                )
+            case ArrayMethod(self=receiver, name=name):
+                return self._call(getattr, self.register(receiver), self._constant(name))
+        assert not isinstance(symbol, Unread | Opaque | Null), symbol
+        raise TypeError(f"no recipe for {symbol}")
+
+    def _cell(self, cell: Cell) -> Any:
+        """The cell first and its content then, because a function in it may close over it."""
+        made = self._row("cell", -1)
+        self._made[id(cell)] = made
+        if cell.content is not None:
+            self._row("cell_set", made, self.register(cell.content))
+        return made
+
+    def _function(self, function: Function) -> Any:
+        defaults = self._row("tuple", self._registers(function.defaults))
+        pairs = [
+            r
+            for k, v in function.keyword_defaults.items()
+            for r in (self._constant(k), self.register(v))
+        ]
+        keyword_defaults = self._row("dict", tuple(pairs))
+        code, namespace = self._constant(function.code), self._constant(function.globals)
+        return self._call(
+            made_function,
+            code,
+            namespace,
+            defaults,
+            keyword_defaults,
+            *self._registers(function.closure),
+        )
+
+    def numbered(self, registers: Any) -> Any:
+        """Named registers replaced by numbers: the guards' first, then outputs, then rows."""
+        first = self.trace.guards.registers
+        if (
+            isinstance(registers, tuple)
+            and len(registers) == 2
+            and registers[0] in ("output", "row")
+        ):
+            return first + registers[1] + (len(self.outputs) if registers[0] == "row" else 0)
+        if isinstance(registers, tuple):
+            return tuple(self.numbered(r) for r in registers)
+        return registers
+
+    def for_c(self) -> list[tuple[Any, ...]]:
+        """The rows with numbered registers; constants and callables as they are."""
+        result = []
+        for kind, *rest in self.rows:
+            if kind in ("const", "int"):
+                result.append((kind, *rest))
+            elif kind == "call":
+                result.append((kind, rest[0], self.numbered(rest[1])))
+            else:
+                result.append((kind, *[self.numbered(r) for r in rest]))
+        return result
+
+
+def is_idle(graph: Graph) -> bool:
+    """Whether a graph computes nothing."""
+    return all(node.op.kind in IDLE_KINDS for node in graph.nodes)
+
+
+def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
+    """The graph of a trace with the inputs that it uses, and the registers they come from."""
+    new = _resolved_nodes(trace)
+    sources = {new[node]: source for node, source in trace.inputs}
+    outputs = tuple(new[node] for node in recipe.outputs)
+    used = {one for node in new.values() for one in node.inputs} | set(outputs)
+    body = tuple(new[node] for node in trace.nodes if new[node] not in sources)
+    leaves = [trace.leaves[symbol] for symbol in sorted(_symbols_in(body))]
+    sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
+    inputs = [
+        (n, source.register)
+        for n, source in sources.items()
+        if n in used or source.register in sized
+    ]
+    for symbol in sorted(_symbols_in(body)):
+        kind, register = trace.leaves[symbol][:2]
+        if kind == "int":
+            node = Node(ops.INPUT, (), NumberType("int", size.symbol(symbol)), {"name": symbol})
+            inputs.append((node, register))
+    first = tuple(node for node, _ in inputs)
+    return Graph(first, (*first, *body), outputs, name), [register for _, register in inputs]
+
+
+def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
+    """For every node of the trace, the same with sizes replaced by what they were found to equal."""
+    if not trace.known:
+        return {node: node for node in trace.nodes}
+    new: dict[Node, Node] = {}
+    for node in trace.nodes:
+        kind, attributes = _resolved(trace, node.type), _resolved(trace, node.attributes)
+        op = node.op
+        if op is ops.SIZE and isinstance(attributes["value"], int):
+            op, kind = ops.CONST, NumberType("int", attributes["value"])
+        inputs = tuple(new[one] for one in node.inputs)
+        new[node] = Node(op, inputs, kind, attributes, node.location)
+    return new
+
+
+def _resolved(trace: Trace, value: Any) -> Any:
+    """A type or attribute with its sizes resolved."""
+    if isinstance(value, size.Expression):
+        return trace.resolved(value)
+    if isinstance(value, ArrayType):
+        return replace(value, shape=_resolved(trace, value.shape))
+    if isinstance(value, NumberType):
+        return replace(value, value=_resolved(trace, value.value))
+    if isinstance(value, Span):
+        start, length = _resolved(trace, (value.start, value.length))
+        return Span(start, length, value.step)
+    if isinstance(value, Mapping):
+        return {key: _resolved(trace, item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_resolved(trace, item) for item in value)
+    return value
+
+
+def _symbols_in(value: Any) -> set[str]:
+    """Every symbol in the types and attributes of nodes."""
+    if isinstance(value, size.Expression):
+        return set(size.symbols(value))
+    if isinstance(value, Node):
+        return _symbols_in((value.type, value.attributes))
+    if isinstance(value, ArrayType):
+        return _symbols_in(value.shape)
+    if isinstance(value, NumberType):
+        return _symbols_in(value.value)
+    if isinstance(value, Span):
+        return _symbols_in((value.start, value.length))
+    if isinstance(value, Mapping):
+        return _symbols_in(tuple(value.values()))
+    if isinstance(value, (tuple, list)):
+        return set().union(*map(_symbols_in, value))
+    return set()
+
+
+def make_entry(
+    trace: Trace,
+    recipe: Recipe,
+    inputs: list[int],
+    artefact: Callable[..., Any] | None,
+    ending: tuple[Any, ...],
+) -> Any:
+    """The entry for C."""
+    return _hook.Entry(
+        trace.guards.for_c(), tuple(inputs), artefact, len(recipe.outputs), recipe.for_c(), ending
+    )

@@ -1,0 +1,702 @@
+"""Attributes and calls on symbols: Python functions are inlined, NumPy's and Python's C functions have rules."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook import arrays, markers, operators
+from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.symbols import (
+    Array,
+    ArrayMethod,
+    Cell,
+    Constant,
+    Dict,
+    Function,
+    Integer,
+    Iterator,
+    List,
+    Method,
+    Number,
+    Opaque,
+    Range,
+    Slice,
+    Source,
+    Symbol,
+    Tuple,
+    Unread,
+)
+from ufuse.graph import infer
+from ufuse.graph.types import ArrayType, NumberType
+
+Rule = Callable[[Interpreter, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
+BUILTINS: dict[Any, Rule] = {}  # C functions and types, by identity
+METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the first argument
+LIST_METHODS = ("append", "extend", "insert", "pop", "index", "count", "copy", "reverse")
+GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
+    """Register the rule of one or more C functions or types."""
+
+    def register(rule: Rule) -> Rule:
+        for function in functions:
+            BUILTINS[function] = rule
+        return rule
+
+    return register
+
+
+# Attributes ------------------------------------------------------------------------------------------------------
+
+
+def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
+    """What `symbol.name` is."""
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    match symbol:
+        case Array():
+            return arrays.attribute(trace, symbol, name)
+        case Number():
+            return arrays.number_attribute(trace, symbol, name)
+        case Constant(value=types.ModuleType() as module):
+            text = symbol.source.text if symbol.source is not None else module.__name__
+            return trace.look(trace.module_attribute(module, name, text))
+        case Constant(value=value):
+            return _constant_attribute(symbol, value, name)
+        case List() | Dict() | Tuple():
+            return ArrayMethod(symbol, name)
+        case Slice():
+            return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
+        case Opaque(source=source, value=value):
+            return _object_attribute(interpreter, source, value, name)
+    raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+def _constant_attribute(symbol: Constant, value: Any, name: str) -> Symbol:
+    if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+        return ArrayMethod(symbol, name)
+    if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:
+        found = getattr(value, name, None)
+        if isinstance(found, (*operators.PURE, type, np.dtype, tuple)):
+            return Constant(found)
+    if isinstance(value, type) and name in ("__name__", "__module__", "__qualname__"):
+        return Constant(getattr(value, name))
+    if (
+        isinstance(value, type)
+        and value.__module__ == "numpy"
+        and name in ("type", "kind", "itemsize")
+    ):
+        return Constant(getattr(value, name))
+    raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+def _object_attribute(interpreter: Interpreter, source: Source, value: Any, name: str) -> Symbol:
+    """An attribute of a user's object, where reading it runs no code of the user's."""
+    kind = type(value)
+    refusal = GraphBreak("attribute", f"{name} of {source.text} (a {kind.__name__})")
+    looked_up: Any = kind.__getattribute__
+    if looked_up is not object.__getattribute__ or hasattr(kind, "__getattr__"):
+        raise refusal
+    on_class = inspect.getattr_static(kind, name, None)
+    plain_slot = isinstance(on_class, types.MemberDescriptorType)
+    in_instance = name in getattr(value, "__dict__", {})
+    if hasattr(type(on_class), "__set__") and not plain_slot:
+        raise refusal
+    trace = interpreter.trace
+    if not in_instance and isinstance(on_class, types.FunctionType):
+        return trace.attribute(source, value, name)
+    if (
+        in_instance
+        or plain_slot
+        or (on_class is not None and not hasattr(type(on_class), "__get__"))
+    ):
+        if not hasattr(value, name):
+            raise GraphBreak("eager-raises", f"AttributeError: {name}")
+        loaded = trace.guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
+        return Unread(loaded, getattr(value, name))
+    raise refusal
+
+
+# Calls -----------------------------------------------------------------------------------------------------------
+
+
+def call(
+    interpreter: Interpreter,
+    function: Symbol,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """What `function(*arguments, **keywords)` gives."""
+    function = interpreter.trace.look(function)
+    match function:
+        case Method():
+            return call(interpreter, function.function, (function.self, *arguments), keywords)
+        case ArrayMethod():
+            return _call_method(interpreter, function, arguments, keywords)
+        case Function():
+            return _inline_made(interpreter, function, arguments, keywords)
+        case Constant(value=value):
+            return _call_constant(interpreter, function, value, arguments, keywords)
+        case Opaque(value=types.FunctionType() as value):
+            if not all(isinstance(v, operators.PURE) for v in _default_values(value)):
+                raise GraphBreak("call", f"{value.__qualname__}, made anew with its defaults")
+            return _inline(interpreter, function, value, arguments, keywords)
+    raise GraphBreak("call", operators.described(function))
+
+
+def _call_constant(
+    interpreter: Interpreter,
+    function: Constant,
+    value: Any,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    rule = BUILTINS.get(value) if _is_hashable(value) else None
+    if rule is not None:
+        return rule(interpreter, arguments, keywords)
+    if isinstance(value, np.ufunc):
+        return call_ufunc(interpreter, value, arguments, keywords)
+    if isinstance(value, types.FunctionType):
+        return _inline(interpreter, function, value, arguments, keywords)
+    implementation = getattr(value, "_implementation", None)
+    if implementation is not None and type(value).__name__ == "_ArrayFunctionDispatcher":
+        return _call_dispatcher(interpreter, value, implementation, arguments, keywords)
+    wrapped = getattr(type(value), "__ufuse_function__", None)
+    if wrapped is not None:
+        inner = value.function
+        return _inline(interpreter, Constant(inner), inner, arguments, keywords)
+    raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
+
+
+def _default_values(function: types.FunctionType) -> tuple[Any, ...]:
+    return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+
+
+def _is_hashable(value: Any) -> bool:
+    return type(value).__hash__ is not None
+
+
+def _call_dispatcher(
+    interpreter: Interpreter,
+    function: Any,
+    implementation: Any,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A NumPy function behind `__array_function__`: only plain arrays come here, so its implementation runs."""
+    name = f"{function.__module__}.{function.__name__}"
+    if name in infer.CALLS:
+        return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+    if isinstance(implementation, types.FunctionType):
+        return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
+    raise GraphBreak("numpy-call", name)
+
+
+def _call_method(
+    interpreter: Interpreter,
+    method: ArrayMethod,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
+        return METHODS[f"ufunc.{method.name}"](interpreter, (method.self, *arguments), keywords)
+    if isinstance(method.self, List | Dict | Tuple):
+        rule = METHODS.get(f"{type(method.self).__name__.lower()}.{method.name}")
+        if rule is None:
+            raise GraphBreak("effect", f"{method.name} of {operators.described(method.self)}")
+        return rule(interpreter, (method.self, *arguments), keywords)
+    rule = METHODS.get(method.name)
+    if rule is not None:
+        return rule(interpreter, (method.self, *arguments), keywords)
+    name = f"numpy.ndarray.{method.name}"
+    if isinstance(method.self, Array) and name in infer.CALLS:
+        if infer.CALLS[name].writes:
+            raise GraphBreak("numpy-call", name)
+        return arrays.call_whole(
+            interpreter.trace, name, (method.self, *arguments), dict(keywords), may_raise=True
+        )
+    raise GraphBreak("numpy-call", name)
+
+
+def call_ufunc(
+    interpreter: Interpreter,
+    ufunc: np.ufunc,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A call of a ufunc; `out=` is a store, other keywords are left to NumPy."""
+    trace = interpreter.trace
+    looked = [trace.look(a) for a in arguments]
+    given = {name: trace.look(value) for name, value in keywords.items()}
+    if ufunc is np.matmul and not given and len(looked) == 2:
+        return arrays.matmul(trace, looked[0], looked[1], in_place=False)
+    out = given.pop("out", None)
+    if len(looked) == ufunc.nin + 1 and out is None and ufunc.nout == 1:
+        out = looked.pop()
+    if isinstance(out, Constant) and out.value is None:
+        out = None
+    if isinstance(out, Tuple) and len(out.items) == 1:
+        out = trace.look(out.items[0])
+    if given.get("casting") is not None and out is None:
+        given.pop("casting")
+    where = given.get("where")
+    if isinstance(where, Constant) and where.value is True:
+        given.pop("where")
+    given.pop("subok", None)
+    if given or len(looked) != ufunc.nin or ufunc.nout != 1:
+        raise GraphBreak(
+            "numpy-call", f"numpy.{ufunc.__name__} with {', '.join(given) or 'these arguments'}"
+        )
+    if all(isinstance(a, Constant) for a in looked) and out is None:
+        return operators.pure(ufunc, *[a.value for a in looked if isinstance(a, Constant)])
+    if out is None:
+        return arrays.elementwise(trace, ufunc, looked)
+    if not isinstance(out, Array):
+        raise GraphBreak("numpy-call", f"numpy.{ufunc.__name__} with this out=")
+    return arrays.store_result(trace, ufunc, looked, out)
+
+
+# Inlining --------------------------------------------------------------------------------------------------------
+
+
+def _inline(
+    interpreter: Interpreter,
+    symbol: Constant | Opaque,
+    function: types.FunctionType,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """Trace a Python function in its caller's graph."""
+    code = function.__code__
+    if code in markers.DISABLED:
+        raise GraphBreak("disabled", code.co_qualname)
+    trace = interpreter.trace
+    source = symbol.source or trace.guards.load("LOAD_CONST", function, text=code.co_name)
+    trace.check(
+        "FUNCTION",
+        source,
+        code,
+        function.__defaults__,
+        function.__kwdefaults__,
+        f"{code.co_name} was changed",
+    )
+    defaults = [
+        _default(interpreter, source, "LOAD_DEFAULT", i, value)
+        for i, value in enumerate(function.__defaults__ or ())
+    ]
+    keyword_defaults = {
+        name: _default(interpreter, source, "LOAD_KWDEFAULT", name, value)
+        for name, value in (function.__kwdefaults__ or {}).items()
+    }
+    cells = []
+    for i, cell in enumerate(function.__closure__ or ()):
+        loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
+        cells.append(trace.cell(loaded, cell))
+    made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
+    return _inline_made(interpreter, made, arguments, keywords)
+
+
+def _default(
+    interpreter: Interpreter, source: Source, kind: str, which: int | str, value: Any
+) -> Symbol:
+    if isinstance(value, (*operators.PURE, type)) or type(value).__name__ == "_NoValueType":
+        return Constant(value)  # the defaults' identity is guarded, and these cannot change
+    loaded = interpreter.trace.guards.load(kind, source.register, which, text=f"default {which}")
+    return Unread(loaded, value)
+
+
+def _inline_made(
+    interpreter: Interpreter,
+    function: Function,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    code = function.code
+    if code.co_flags & GENERATOR_FLAGS:
+        raise GraphBreak("call", f"the generator {code.co_qualname}")
+    slots: list[Symbol | None] = [None] * len(slot_names(code))
+    bind(function, arguments, keywords, slots)
+    first_free = len(slots) - len(code.co_freevars)
+    for i, cell in enumerate(function.closure):
+        slots[first_free + i] = cell
+    return interpreter.run_inlined(
+        Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
+    )
+
+
+def bind(
+    function: Function,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+    slots: list[Symbol | None],
+) -> None:
+    """Put arguments into slots by Python's rules.
+
+    Raises:
+        GraphBreak: they do not fit, which plain Python will say.
+
+    """
+    code = function.code
+    wrong = GraphBreak(
+        "eager-raises", f"TypeError: the arguments of {code.co_qualname}() do not fit"
+    )
+    count, only = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[: count + only]
+    slots[: min(count, len(arguments))] = arguments[:count]
+    extra = tuple(arguments[count:])
+    position = count + only
+    if code.co_flags & inspect.CO_VARARGS:
+        slots[position] = Tuple(extra)
+        position += 1
+    elif extra:
+        raise wrong
+    rest: dict[Any, Symbol] = {}
+    for name, value in keywords.items():
+        if name in names[code.co_posonlyargcount :]:
+            slot = names.index(name)
+            if slots[slot] is not None:
+                raise wrong
+            slots[slot] = value
+        elif code.co_flags & inspect.CO_VARKEYWORDS:
+            rest[name] = value
+        else:
+            raise wrong
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        slots[position] = Dict(rest)
+    _fill_defaults(function, slots, wrong)
+
+
+def _fill_defaults(function: Function, slots: list[Symbol | None], wrong: GraphBreak) -> None:
+    code = function.code
+    first = code.co_argcount - len(function.defaults)
+    for slot in range(code.co_argcount + code.co_kwonlyargcount):
+        if slots[slot] is not None:
+            continue
+        if first <= slot < code.co_argcount:
+            slots[slot] = function.defaults[slot - first]
+        elif slot >= code.co_argcount and code.co_varnames[slot] in function.keyword_defaults:
+            slots[slot] = function.keyword_defaults[code.co_varnames[slot]]
+        else:
+            raise wrong
+
+
+# Python's own functions ------------------------------------------------------------------------------------------
+
+
+def _no_keywords(keywords: Mapping[str, Symbol], name: str) -> None:
+    if keywords:
+        raise GraphBreak("call", f"{name} with keyword arguments")
+
+
+@rule_for(len)
+def _len(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    return operators.length(interpreter, arguments[0])
+
+
+@rule_for(range)
+def _range(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    looked = [interpreter.trace.look(a) for a in arguments]
+    if not all(operators.as_size(a) is not None for a in looked) or not 1 <= len(looked) <= 3:
+        raise GraphBreak("call", "range of something other than whole numbers")
+    if all(isinstance(a, Constant) for a in looked):
+        return operators.pure(range, *[a.value for a in looked if isinstance(a, Constant)])
+    if len(looked) == 1:
+        looked.insert(0, Constant(0))
+    if len(looked) == 2:
+        looked.append(Constant(1))
+    return Range(looked[0], looked[1], looked[2])
+
+
+@rule_for(slice)
+def _slice(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    none = Constant(None)
+    if len(arguments) == 1:
+        return Slice(none, arguments[0], none)
+    return Slice(arguments[0], arguments[1], arguments[2] if len(arguments) > 2 else none)
+
+
+@rule_for(tuple)
+def _tuple(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    if arguments:
+        known = interpreter.trace.look(arguments[0])
+        return (
+            known
+            if isinstance(known, Tuple)
+            else Tuple(tuple(operators.iterated(interpreter, known)))
+        )
+    return Tuple(())
+
+
+@rule_for(list)
+def _list(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    return List(operators.iterated(interpreter, arguments[0]) if arguments else [])
+
+
+@rule_for(dict)
+def _dict(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    if not arguments:
+        return Dict(dict(keywords))
+    known = interpreter.trace.look(arguments[0])
+    if not isinstance(known, Dict):
+        raise GraphBreak("call", "dict of something other than a dict")
+    return Dict({**known.items, **keywords})
+
+
+@rule_for(enumerate)
+def _enumerate(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    start = keywords.get("start", arguments[1] if len(arguments) > 1 else Constant(0))
+    first = operators.as_size(interpreter.trace.look(start))
+    if first is None:
+        raise GraphBreak("call", "enumerate from something other than a whole number")
+    number = interpreter.trace.fixed(first)
+    items = operators.iterated(interpreter, arguments[0])
+    return Iterator([Tuple((Constant(number + i), item)) for i, item in enumerate(items)])
+
+
+@rule_for(zip)
+def _zip(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    _no_keywords(keywords, "zip")
+    columns = [operators.iterated(interpreter, argument) for argument in arguments]
+    return Iterator([Tuple(row) for row in zip(*columns, strict=False)])
+
+
+@rule_for(reversed)
+def _reversed(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    return Iterator(operators.iterated(interpreter, arguments[0])[::-1])
+
+
+@rule_for(isinstance)
+def _isinstance(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    kind = python_type(interpreter, arguments[0])
+    wanted = arrays.plain(interpreter.trace, arguments[1])
+    return operators.pure(issubclass, kind, wanted)
+
+
+@rule_for(issubclass)
+def _issubclass(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    return operators.pure(issubclass, *[arrays.plain(interpreter.trace, a) for a in arguments])
+
+
+def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
+    """The class of the value that a symbol stands for."""
+    symbol = interpreter.trace.look(symbol)
+    kinds: dict[type, type] = {
+        Array: np.ndarray, Integer: int, Tuple: tuple, List: list, Dict: dict, Slice: slice, Range: range,
+        Function: types.FunctionType,
+    }  # fmt: skip
+    match symbol:
+        case Constant(value=value) | Opaque(value=value):
+            return type(value)
+        case Number(node=node):
+            kind = node.type
+            if isinstance(kind, ArrayType):
+                return kind.dtype.type
+            assert isinstance(kind, NumberType)
+            return {"int": int, "float": float, "complex": complex, "bool": bool}[kind.kind]
+    if type(symbol) in kinds:
+        return kinds[type(symbol)]
+    raise GraphBreak("call", f"the type of {operators.described(symbol)}")
+
+
+@rule_for(type)
+def _type(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    if len(arguments) != 1:
+        raise GraphBreak("call", "type() that makes a class")
+    return Constant(python_type(interpreter, arguments[0]))
+
+
+@rule_for(getattr)
+def _getattr(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    name = arrays.plain(interpreter.trace, arguments[1])
+    return attribute(interpreter, arguments[0], name)
+
+
+@rule_for(hasattr)
+def _hasattr(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    name = arrays.plain(interpreter.trace, arguments[1])
+    kind = python_type(interpreter, arguments[0])
+    if kind is np.ndarray or issubclass(kind, (np.generic, int, float, complex, str)):
+        return Constant(hasattr(kind, name))
+    raise GraphBreak("call", "hasattr of an object")
+
+
+@rule_for(abs)
+def _abs(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    return operators.unary(interpreter, "abs", arguments[0])
+
+
+def _conversion(kind: type) -> Rule:
+    def convert(
+        interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+    ) -> Symbol:
+        if len(arguments) != 1:
+            return operators.pure(kind, *[arrays.plain(interpreter.trace, a) for a in arguments])
+        symbol = interpreter.trace.look(arguments[0])
+        if isinstance(symbol, Constant):
+            return operators.pure(kind, symbol.value)
+        if kind is bool:
+            return Constant(operators.truth(interpreter, symbol))
+        if kind is int and isinstance(symbol, Integer):
+            return symbol
+        if isinstance(symbol, Number | Integer):
+            return operators.scalar(interpreter.trace, kind.__name__, symbol)
+        raise GraphBreak("call", f"{kind.__name__} of {operators.described(symbol)}")
+
+    return convert
+
+
+for _kind in (float, int, bool, complex):
+    BUILTINS[_kind] = _conversion(_kind)
+
+
+def _extreme(name: str) -> Rule:
+    def choose(
+        interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+    ) -> Symbol:
+        _no_keywords(keywords, name)
+        items = (
+            list(arguments) if len(arguments) > 1 else operators.iterated(interpreter, arguments[0])
+        )
+        if not items:
+            raise GraphBreak("eager-raises", f"ValueError: {name}() of nothing")
+        best, *others = items
+        for other in others:
+            relation = operators.compare(interpreter, "gt" if name == "max" else "lt", other, best)
+            if operators.truth(interpreter, relation):
+                best = other
+        return best
+
+    return choose
+
+
+BUILTINS[max] = _extreme("max")
+BUILTINS[min] = _extreme("min")
+
+
+@rule_for(sum)
+def _sum(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    total: Symbol = keywords.get("start", arguments[1] if len(arguments) > 1 else Constant(0))
+    items = operators.iterated(interpreter, arguments[0])
+    floats = [i for i in items if operators.number_type(interpreter.trace.look(i)) == "float"]
+    if len(floats) > 1:
+        raise GraphBreak(
+            "call", "sum of Python floats"
+        )  # CPython compensates their rounding since 3.12
+    for entry in items:
+        total = operators.binary(interpreter, "+", total, entry, in_place=False)
+    return total
+
+
+@rule_for(markers.graph_break)
+def _graph_break(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    reason = [arrays.plain(interpreter.trace, a) for a in (*arguments, *keywords.values())]
+    raise GraphBreak("requested", repr(reason[0]) if reason else "")
+
+
+@rule_for(markers.is_tracing)
+def _is_tracing(_: Interpreter, __: Sequence[Symbol], ___: Mapping[str, Symbol]) -> Symbol:
+    return Constant(value=True)
+
+
+def _list_append(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    target = arguments[0]
+    if not isinstance(target, List) or target.source is not None:
+        raise GraphBreak("effect", "append")
+    target.items.append(arguments[1])
+    return Constant(None)
+
+
+def _list_insert(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    target = arguments[0]
+    place = arrays.plain(interpreter.trace, arguments[1])
+    if not isinstance(target, List) or target.source is not None or type(place) is not int:
+        raise GraphBreak("effect", "insert")
+    target.items.insert(place, arguments[2])
+    return Constant(None)
+
+
+def _dict_view(kind: str) -> Rule:
+    def view(
+        interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+    ) -> Symbol:
+        target = arguments[0]
+        assert isinstance(target, Dict)
+        if kind == "keys":
+            return Tuple(tuple(Constant(key) for key in target.items))
+        if kind == "values":
+            return Tuple(tuple(target.items.values()))
+        return Tuple(tuple(Tuple((Constant(k), v)) for k, v in target.items.items()))
+
+    return view
+
+
+def _dict_get(
+    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    target = arguments[0]
+    assert isinstance(target, Dict)
+    key = operators.hashable(interpreter.trace.look(arguments[1]))
+    return target.items.get(key, arguments[2] if len(arguments) > 2 else Constant(None))
+
+
+METHODS["list.append"] = _list_append
+METHODS["list.insert"] = _list_insert
+METHODS["dict.get"] = _dict_get
+METHODS["dict.items"] = _dict_view("items")
+METHODS["dict.values"] = _dict_view("values")
+METHODS["dict.keys"] = _dict_view("keys")
+__all__ = [
+    "BUILTINS",
+    "METHODS",
+    "Cell",
+    "attribute",
+    "call",
+    "call_ufunc",
+    "python_type",
+    "rule_for",
+]

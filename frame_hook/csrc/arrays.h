@@ -1,0 +1,57 @@
+/* What guards ask an array. None of these runs Python code or sets an exception. */
+#ifndef UFUSE_ARRAYS_H
+#define UFUSE_ARRAYS_H
+
+#define NPY_NO_DEPRECATED_API NPY_1_24_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL ufuse_hook_ARRAY_API
+#ifndef UFUSE_IMPORTS_NUMPY
+#    define NO_IMPORT_ARRAY
+#endif
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+int import_numpy(void);
+
+/* Whether an object is exactly a numpy.ndarray. */
+static inline bool
+is_array(PyObject *object)
+{
+    return Py_IS_TYPE(object, &PyArray_Type);
+}
+
+/* The number of axes of an array. */
+static inline int
+array_ndim(PyObject *array)
+{
+    return PyArray_NDIM((PyArrayObject *)array);
+}
+
+/* The sizes of an array's axes, borrowed. */
+static inline const npy_intp *
+array_shape(PyObject *array)
+{
+    return PyArray_DIMS((PyArrayObject *)array);
+}
+
+bool is_descr(PyObject *object);
+bool same_descr(PyArray_Descr *a, PyArray_Descr *b);
+bool array_writeable(PyObject *array);
+bool array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count);
+bool array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count);
+bool arrays_disjoint(PyObject *a, PyObject *b);
+
+/*
+ * Whether an array is aligned, of native byte order, and of a dtype that is `descr` or cannot be
+ * told from it.
+ */
+static inline bool
+array_type_is(PyArrayObject *array, PyArray_Descr *descr)
+{
+    PyArray_Descr *own = PyArray_DESCR(array);
+    return PyArray_ISALIGNED(array) && PyDataType_ISNOTSWAPPED(own) &&
+           (own == descr || same_descr(own, descr));
+}
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * CodeCache: for every position of a code object its entries, whether it is given up, and the
+ * function that resumes there.
+ */
+#ifndef UFUSE_CACHE_H
+#define UFUSE_CACHE_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+#include "entry.h"
+
+typedef struct {
+    Entry **entries; /* owned array of owned entries, most recently hit first */
+    Py_ssize_t count;
+    Py_ssize_t capacity;
+    bool given_up;
+    PyObject *resume_code;     /* owned, or NULL until it is needed */
+    PyObject *resume_function; /* owned; for the globals of the function it was last needed for */
+} Position;
+
+/*
+ * Who owns whom: a cache owns its code and its session, all visible to the garbage collector; the
+ * mark a cache has on its code (marks.h) borrows it and is wiped before the cache dies. So nothing
+ * hangs off a code object that could keep it alive, and whoever wants a cache to last holds it: a
+ * Dispatcher its own, a session those it gives the eval hook.
+ */
+typedef struct {
+    PyObject_HEAD
+    PyObject *code;       /* owned */
+    PyObject *session;    /* owned */
+    Position **positions; /* owned array by position, each NULL until used */
+    Py_ssize_t n_positions;
+    PyObject *weakrefs;
+    long long misses;      /* look-ups that found no entry */
+    long long captures;    /* times the session was asked for one */
+    long long suspensions; /* times a frame of this code came back from plain Python */
+} CodeCache;
+
+extern PyTypeObject CodeCache_Type;
+
+CodeCache *CodeCache_New(PyObject *code, PyObject *session);
+int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
+int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
+bool cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry);
+bool cache_given_up(CodeCache *cache, Py_ssize_t position);
+int cache_give_up(CodeCache *cache, Py_ssize_t position);
+Position *cache_position(CodeCache *cache, Py_ssize_t position);
+int CodeCache_Ready(void);
+
+#endif

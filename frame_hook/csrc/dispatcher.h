@@ -1,0 +1,12 @@
+/* Dispatcher: the callable a user holds. */
+#ifndef UFUSE_DISPATCHER_H
+#define UFUSE_DISPATCHER_H
+
+#include <Python.h>
+
+extern PyTypeObject Dispatcher_Type;
+
+PyObject *enable_vectorcall(PyObject *module, PyObject *type);
+int Dispatcher_Ready(void);
+
+#endif

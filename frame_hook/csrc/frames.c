@@ -1,0 +1,569 @@
+/*
+ * The one file that knows CPython's frames. Laws: nothing that is not exported is called, and no
+ * frame is ever built.
+ */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#ifdef _PyGC_FINALIZED
+#    undef _PyGC_FINALIZED /* defined again, differently, by 3.12's internal headers (gh-105268)   \
+                            */
+#endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030D0000
+#    include <internal/pycore_ceval.h>
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+#    include <internal/pycore_interpframe.h>
+#endif
+#pragma GCC diagnostic pop
+#include <pthread.h>
+
+#include "frames.h"
+
+typedef struct _PyInterpreterFrame Frame;
+
+static Py_ssize_t extra_index = -1;
+
+/* ---- slots ---- */
+
+#if PY_VERSION_HEX >= 0x030E0000
+/*
+ * From 3.14 the stack may hold tagged machine integers (where a handler re-raises); in a state they
+ * travel in this.
+ */
+typedef struct {
+    PyObject_HEAD
+    intptr_t value;
+} TaggedInt;
+
+static PyTypeObject TaggedInt_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.TaggedInt",
+    .tp_doc = "An integer of the interpreter's own on a frame's stack; opaque.",
+    .tp_basicsize = sizeof(TaggedInt),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
+/*
+ * Turn a stack slot, which may only borrow its object, into an owned reference in `*value` (NULL
+ * for an empty slot). Leaves None in the slot. Runs no Python code. Returns 0, or -1 with
+ * MemoryError set and the slot untouched.
+ */
+static int
+take_stack_slot(_PyStackRef *slot, PyObject **value)
+{
+    if (PyStackRef_IsNull(*slot)) {
+        *value = NULL;
+    }
+    else if (PyStackRef_IsTaggedInt(*slot)) {
+        TaggedInt *box = PyObject_New(TaggedInt, &TaggedInt_Type);
+        if (box == NULL) {
+            return -1;
+        }
+        box->value = PyStackRef_UntagInt(*slot);
+        *value = (PyObject *)box;
+    }
+    else {
+        *value = PyStackRef_AsPyObjectSteal(*slot);
+    }
+    *slot = PyStackRef_None;
+    return 0;
+}
+
+/*
+ * The object in a local's slot as an owned reference, or NULL. Leaves NULL in the slot. Runs no
+ * Python code.
+ */
+static PyObject *
+take_local_slot(_PyStackRef *slot)
+{
+    PyObject *value = PyStackRef_IsNull(*slot) ? NULL : PyStackRef_AsPyObjectSteal(*slot);
+    *slot = PyStackRef_NULL;
+    return value;
+}
+
+/*
+ * Put `value` (stolen, may be NULL) into a slot. Returns what was there, owned, or NULL. Runs no
+ * Python code.
+ */
+static PyObject *
+fill_slot(_PyStackRef *slot, PyObject *value)
+{
+    PyObject *before = PyStackRef_IsNull(*slot) ? NULL : PyStackRef_AsPyObjectSteal(*slot);
+    if (value == NULL) {
+        *slot = PyStackRef_NULL;
+    }
+    else if (Py_IS_TYPE(value, &TaggedInt_Type)) {
+        *slot = PyStackRef_TagInt(((TaggedInt *)value)->value);
+        Py_DECREF(value);
+    }
+    else {
+        *slot = PyStackRef_FromPyObjectSteal(value);
+    }
+    return before;
+}
+
+#    define SLOT_BORROW(slot) (PyStackRef_IsNull(slot) ? NULL : PyStackRef_AsPyObjectBorrow(slot))
+typedef _PyStackRef Slot;
+#else
+/* As above: move a stack value out, leave None. Never fails before 3.14. */
+static int
+take_stack_slot(PyObject **slot, PyObject **value)
+{
+    *value = *slot;
+    *slot = Py_NewRef(Py_None);
+    return 0;
+}
+
+/* As above: move a local out, leave NULL. */
+static PyObject *
+take_local_slot(PyObject **slot)
+{
+    PyObject *value = *slot;
+    *slot = NULL;
+    return value;
+}
+
+/* As above: move a value in, give back what was there. */
+static PyObject *
+fill_slot(PyObject **slot, PyObject *value)
+{
+    PyObject *before = *slot;
+    *slot = value;
+    return before;
+}
+
+#    define SLOT_BORROW(slot) (slot)
+typedef PyObject *Slot;
+#endif
+
+/* ---- accessors ---- */
+
+/* The code of a frame, borrowed. */
+static inline PyCodeObject *
+code_of(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return _PyFrame_GetCode(frame);
+#else
+    return frame->f_code;
+#endif
+}
+
+/* Whether the frame has not executed anything. */
+static inline bool
+at_start(Frame *frame, PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return frame->instr_ptr == _PyCode_CODE(code);
+#else
+    return frame->prev_instr == _PyCode_CODE(code) - 1;
+#endif
+}
+
+/* The frame that calls the C function we are in, borrowed, or NULL. */
+static inline Frame *
+current_frame(PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return thread->current_frame;
+#else
+    return thread->cframe->current_frame;
+#endif
+}
+
+/*
+ * The code, borrowed, of a frame that a plain call has just made and that has not run; NULL for any
+ * other (a generator that goes on, an exception thrown in, a class or module body). Runs no Python
+ * code.
+ */
+PyCodeObject *
+fresh_frame_code(Frame *frame, int throwflag)
+{
+    if (throwflag || frame->owner != FRAME_OWNED_BY_THREAD || frame->f_locals != NULL) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(frame);
+    return at_start(frame, code) ? code : NULL;
+}
+
+/* The function a frame runs, borrowed. */
+PyObject *
+frame_function(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyStackRef_AsPyObjectBorrow(frame->f_funcobj);
+#elif PY_VERSION_HEX >= 0x030C0000
+    return frame->f_funcobj;
+#else
+    return (PyObject *)frame->f_func;
+#endif
+}
+
+/* Copy the first `count` slots of a fresh frame to `values`, borrowed. Runs no Python code. */
+void
+read_frame_arguments(Frame *frame, PyObject **values, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        values[i] = SLOT_BORROW(frame->localsplus[i]);
+    }
+}
+
+/*
+ * Drop the values a fresh frame holds, so that they die when the frame that replaces it lets go.
+ * Finalizers may run.
+ */
+void
+drop_frame_values(Frame *frame)
+{
+    Py_ssize_t count = code_of(frame)->co_nlocalsplus;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *value = take_local_slot(&frame->localsplus[i]);
+        Py_XDECREF(value);
+    }
+}
+
+/* ---- discarding a fresh frame ---- */
+
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+static PyCodeObject *identity_code; /* of `lambda value: value` */
+
+/*
+ * 3.12, and the frame begins a chunk of the data stack, which only the interpreter can free: let it
+ * run something harmless in that frame instead. `result` is stolen; NULL: the exception that is set
+ * goes through the frame, which adds no traceback entry as it has not started. Returns the result
+ * again, or NULL with the exception set.
+ */
+static PyObject *
+evaluate_result(PyThreadState *thread, Frame *frame, PyObject *result)
+{
+    PyThreadState_EnterTracing(thread);
+    if (result != NULL) {
+        drop_frame_values(frame);
+        Py_ssize_t held = (PyObject **)thread->datastack_top - (PyObject **)frame;
+        if (identity_code->co_framesize > held) {
+            thread->datastack_top = (PyObject **)frame + identity_code->co_framesize;
+        }
+        PyCodeObject *before = frame->f_code;
+        frame->f_code = (PyCodeObject *)Py_NewRef((PyObject *)identity_code);
+        Py_DECREF(before);
+        frame->localsplus[0] = result;
+        frame->stacktop = identity_code->co_nlocalsplus;
+        frame->prev_instr = _PyCode_CODE(identity_code) - 1;
+    }
+    PyObject *returned = _PyEval_EvalFrameDefault(thread, frame, result == NULL);
+    PyThreadState_LeaveTracing(thread);
+    return returned;
+}
+#endif
+
+/*
+ * End a fresh frame that the eval hook was given, without running it. `result` is stolen and
+ * returned; NULL: an exception is set and stays set. The frame must not be touched afterwards.
+ * Finalizers of its values may run.
+ */
+PyObject *
+discard_frame(PyThreadState *thread, Frame *frame, PyObject *result)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    _PyEval_FrameClearAndPop(thread, frame);
+#elif PY_VERSION_HEX >= 0x030C0000
+    if ((PyObject **)frame == &thread->datastack_chunk->data[0] || frame->frame_obj != NULL) {
+        return evaluate_result(thread, frame, result);
+    }
+    drop_frame_values(frame);
+    Py_DECREF(frame->f_funcobj);
+    Py_DECREF(frame->f_code);
+    thread->datastack_top = (PyObject **)frame;
+#else
+    (void)thread;
+    (void)frame; /* 3.11: whoever called the hook clears the frame */
+#endif
+    return result;
+}
+
+/* ---- restore and suspend ---- */
+
+/* Whether the frame that called the C function we are in runs exactly this code object. */
+bool
+current_frame_runs(PyThreadState *thread, PyObject *code)
+{
+    Frame *frame = current_frame(thread);
+    return frame != NULL && frame->owner == FRAME_OWNED_BY_THREAD &&
+           (PyObject *)code_of(frame) == code;
+}
+
+/*
+ * Move the state into the running frame: its slots, and the bottom of its stack, where the frame
+ * has pushed one placeholder per value. The state is left empty. Runs no Python code except
+ * finalizers of what the slots held (nothing, for resume code). Returns 0, or -1 with SystemError
+ * set and nothing moved when the sizes disagree.
+ */
+int
+fill_current_frame(PyThreadState *thread, FrameState *state)
+{
+    Frame *frame = current_frame(thread);
+    PyCodeObject *code = code_of(frame);
+    Py_ssize_t depth = state->size - code->co_nlocalsplus;
+    if (depth < 0 || depth > code->co_stacksize) {
+        PyErr_Format(
+            PyExc_SystemError,
+            "ufuse: a state of %zd values does not fit a frame of %S (%d slots, stack of %d)",
+            state->size, code->co_qualname, code->co_nlocalsplus, code->co_stacksize);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < state->size; i++) {
+        PyObject *value = state->slots[i];
+        state->slots[i] = NULL;
+        PyObject *before = fill_slot(&frame->localsplus[i], value);
+        Py_XDECREF(before);
+    }
+    return 0;
+}
+
+/*
+ * Move the slots and the lowest `depth` stack values of the running frame into a new state; NULL is
+ * left in the slots and None on the stack. Stack values are taken first: from 3.14 they may only
+ * borrow what a local owns. Runs no Python code. Returns a new reference, or NULL with an exception
+ * set and the frame as it was.
+ */
+FrameState *
+take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth)
+{
+    Frame *frame = current_frame(thread);
+    PyCodeObject *code = code_of(frame);
+    Py_ssize_t n_locals = code->co_nlocalsplus;
+    if (depth < 0 || depth > code->co_stacksize) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %zd values cannot be on the stack of %S", depth,
+                     code->co_qualname);
+        return NULL;
+    }
+    FrameState *state = FrameState_New(position, n_locals + depth);
+    if (state == NULL) {
+        return NULL;
+    }
+    Slot *stack = frame->localsplus + n_locals;
+    for (Py_ssize_t i = 0; i < depth; i++) {
+        if (take_stack_slot(&stack[i], &state->slots[n_locals + i]) < 0) {
+            while (i-- > 0) {
+                Py_XDECREF(fill_slot(&stack[i], state->slots[n_locals + i]));
+                state->slots[n_locals + i] = NULL;
+            }
+            Py_DECREF(state);
+            return NULL;
+        }
+    }
+    for (Py_ssize_t i = 0; i < n_locals; i++) {
+        state->slots[i] = take_local_slot(&frame->localsplus[i]);
+    }
+    return state;
+}
+
+/* ---- recursion ---- */
+
+/*
+ * Measure this thread's C stack once: past 60 % of it recursion is no longer paid back, in its last
+ * sixteenth (at least 48 KiB) dispatchers raise RecursionError. Where it cannot be measured, 512
+ * KiB from here is assumed.
+ */
+static void
+measure_stack(void)
+{
+    char *here = __builtin_frame_address(0);
+    char *low = here - 512 * 1024;
+    size_t size = 512 * 1024;
+#if defined(__linux__) && defined(_GNU_SOURCE)
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        void *address;
+        size_t found;
+        if (pthread_attr_getstack(&attributes, &address, &found) == 0 && found > 0) {
+            size_t most = (size_t)256 << 20; /* an unlimited stack is reported as a huge one */
+            low = (char *)address + (found > most ? found - most : 0);
+            size = found > most ? most : found;
+        }
+        pthread_attr_destroy(&attributes);
+    }
+#elif defined(__APPLE__)
+    size = pthread_get_stacksize_np(pthread_self());
+    low = (char *)pthread_get_stackaddr_np(pthread_self()) - size;
+#endif
+    size_t last = size / 16 > 48 * 1024 ? size / 16 : 48 * 1024;
+    ufuse_thread.stack_hard = low + last;
+    ufuse_thread.stack_soft = low + size / 10 * 4;
+}
+
+/* As `stack_is_spent`, for when that cannot tell at once. */
+bool
+stack_is_nearly_spent(void)
+{
+    if (ufuse_thread.stack_hard == NULL) {
+        measure_stack();
+    }
+    if ((char *)__builtin_frame_address(0) > ufuse_thread.stack_hard) {
+        return false;
+    }
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+    return true;
+}
+
+/*
+ * Give the thread the C recursion units that one nested evaluation takes and an ordinary Python
+ * call does not (3.12, 3.13), as long as the C stack has room for it. Returns what
+ * `reclaim_recursion` is to take back.
+ */
+int
+lend_recursion(PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+    if (ufuse_thread.stack_soft == NULL) {
+        measure_stack();
+    }
+    if ((char *)__builtin_frame_address(0) > ufuse_thread.stack_soft) {
+        thread->c_recursion_remaining += 2;
+        return 2;
+    }
+#else
+    (void)thread;
+#endif
+    return 0;
+}
+
+/* Take back what `lend_recursion` lent. */
+void
+reclaim_recursion(PyThreadState *thread, int lent)
+{
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+    thread->c_recursion_remaining -= lent;
+#else
+    (void)thread;
+    (void)lent;
+#endif
+}
+
+/*
+ * Let `evaluate` run a frame from the eval hook, as deeply nested as it could be without a hook.
+ * Takes over the frame; returns what the frame returns. On 3.11 nothing else looks at the C stack:
+ * there RecursionError is raised here.
+ */
+PyObject *
+evaluate_frame(PyThreadState *thread, Frame *frame, int throwflag, _PyFrameEvalFunction evaluate)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    if (!throwflag && stack_is_spent()) {
+        return NULL;
+    }
+#endif
+    int lent = lend_recursion(thread);
+    PyObject *result = evaluate(thread, frame, throwflag);
+    reclaim_recursion(thread, lent);
+    return result;
+}
+
+/* ---- code extras and type versions ---- */
+
+/*
+ * Ask, once per process, for the slot of code objects that is ours. `release` must accept NULL. 0,
+ * or -1 with an error.
+ */
+int
+request_code_extra(freefunc release)
+{
+    if (extra_index >= 0) {
+        return 0;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    extra_index = PyUnstable_Eval_RequestCodeExtraIndex(release);
+#else
+    extra_index = _PyEval_RequestCodeExtraIndex(release);
+#endif
+    if (extra_index < 0) {
+        PyErr_SetString(PyExc_ImportError,
+                        "ufuse: CPython has no slot left for data on code objects");
+        return -1;
+    }
+    return 0;
+}
+
+/* What `set_code_extra` put on a code object, or NULL. Runs no Python code. */
+void *
+code_extra(PyObject *code)
+{
+    void *extra = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyUnstable_Code_GetExtra(code, extra_index, &extra) < 0) {
+#else
+    if (_PyCode_GetExtra(code, extra_index, &extra) < 0) {
+#endif
+        PyErr_Clear();
+        return NULL;
+    }
+    return extra;
+}
+
+/* Put `extra` on a code object. What was there is released. 0, or -1 with MemoryError set. */
+int
+set_code_extra(PyObject *code, void *extra)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Code_SetExtra(code, extra_index, extra);
+#else
+    return _PyCode_SetExtra(code, extra_index, extra);
+#endif
+}
+
+/*
+ * The version tag of a type, assigned now if it has none; 0: it cannot have one. Runs no Python
+ * code.
+ */
+unsigned int
+type_version(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Type_AssignVersionTag(type)) {
+        return 0;
+    }
+#else
+    static PyObject *name; /* any name: looking one up gives the type a tag */
+    if (name == NULL &&
+        (name = PyUnicode_InternFromString("__ufuse_no_such_attribute__")) == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    (void)_PyType_Lookup(type, name);
+    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
+        return 0;
+    }
+#endif
+    return type->tp_version_tag;
+}
+
+/* Prepare what the functions above need. 0, or -1 with an exception set. */
+int
+frames_ready(void)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyType_Ready(&TaggedInt_Type);
+#elif PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+    if (identity_code == NULL) {
+        PyObject *names = PyDict_New();
+        if (names == NULL) {
+            return -1;
+        }
+        PyObject *code =
+            PyRun_String("(lambda value: value).__code__", Py_eval_input, names, names);
+        Py_DECREF(names);
+        if (code == NULL) {
+            return -1;
+        }
+        identity_code = (PyCodeObject *)code;
+    }
+    return 0;
+#else
+    return 0;
+#endif
+}

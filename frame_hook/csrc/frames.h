@@ -1,0 +1,56 @@
+/*
+ * Everything that depends on how one CPython version lays out its frames. Only frames.c includes
+ * internal headers.
+ */
+#ifndef UFUSE_FRAMES_H
+#define UFUSE_FRAMES_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+#include "state.h"
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030F0000
+#    error "ufuse supports CPython 3.11 to 3.14; another needs its own accessors in frames.c"
+#endif
+#ifdef Py_GIL_DISABLED
+#    error "ufuse does not support free-threaded CPython"
+#endif
+
+struct _PyInterpreterFrame;
+
+int frames_ready(void);
+PyCodeObject *fresh_frame_code(struct _PyInterpreterFrame *frame, int throwflag);
+PyObject *frame_function(struct _PyInterpreterFrame *frame);
+void read_frame_arguments(struct _PyInterpreterFrame *frame, PyObject **values, Py_ssize_t count);
+void drop_frame_values(struct _PyInterpreterFrame *frame);
+PyObject *evaluate_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag,
+                         _PyFrameEvalFunction evaluate);
+PyObject *discard_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyObject *result);
+
+bool current_frame_runs(PyThreadState *thread, PyObject *code);
+int fill_current_frame(PyThreadState *thread, FrameState *state);
+FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth);
+
+int lend_recursion(PyThreadState *thread);
+void reclaim_recursion(PyThreadState *thread, int lent);
+bool stack_is_nearly_spent(void);
+
+/*
+ * Whether this thread's C stack is nearly used up: then RecursionError is set and nothing more may
+ * be nested.
+ */
+static inline bool
+stack_is_spent(void)
+{
+    char *end = ufuse_thread.stack_hard;
+    return (end == NULL || (char *)__builtin_frame_address(0) <= end) && stack_is_nearly_spent();
+}
+
+int request_code_extra(freefunc release);
+void *code_extra(PyObject *code);
+int set_code_extra(PyObject *code, void *extra);
+
+unsigned int type_version(PyTypeObject *type);
+
+#endif

@@ -1,0 +1,351 @@
+#include "loop.h"
+
+#include "frames.h"
+#include "hook.h"
+#include "session.h"
+
+enum { MOST_ATTEMPTS = 16 };
+
+/*
+ * Find or capture an entry for the state in the registers, and run it. Everything may run. Returns
+ * what `entry_run` does; RUN_DECLINED also where there is no entry: nothing visible has happened
+ * then.
+ */
+RunOutcome
+take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+          PyObject **result, FrameState **next)
+{
+    Entry *entry = NULL;
+    int found = cache_find(cache, position, registers, &entry);
+    if (found == 0 && !cache_given_up(cache, position)) {
+        found = ask_capture(cache, position, function, registers, &entry);
+        if (found > 0) {
+            if (!cache_has(cache, position, entry) && cache_add(cache, position, entry) < 0) {
+                found = -1;
+            }
+            else {
+                found = entry->valid ? entry_matches(entry, registers) : 0;
+                entry->hits += found > 0;
+            }
+            if (found <= 0) {
+                Py_DECREF(entry);
+            }
+        }
+    }
+    if (found <= 0) {
+        return found == 0 ? RUN_DECLINED : RUN_RAISED;
+    }
+    RunOutcome outcome = entry_run(entry, registers, result, next);
+    if (outcome == RUN_DECLINED) {
+        tell_eager_run(cache, position, entry);
+    }
+    Py_DECREF(entry);
+    return outcome;
+}
+
+/* One step from a state, which is only read. As `take_step`. */
+static RunOutcome
+step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
+                FrameState **next)
+{
+    if (runs_eagerly()) {
+        return RUN_DECLINED;
+    }
+    Registers registers;
+    RunOutcome outcome = RUN_RAISED;
+    if (registers_begin(&registers, state->size) == 0) {
+        memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
+        outcome = take_step(cache, state->position, function, &registers, result, next);
+    }
+    registers_end(&registers);
+    return outcome;
+}
+
+/* ---- resume functions ---- */
+
+/* Check what the session gave as resume code. Returns 0, or -1 with SystemError set. */
+static int
+check_resume_code(CodeCache *cache, PyObject *answer)
+{
+    PyCodeObject *original = (PyCodeObject *)cache->code;
+    PyCodeObject *code = (PyCodeObject *)answer;
+    if (PyCode_Check(answer) && code->co_nlocalsplus == original->co_nlocalsplus &&
+        code->co_argcount == 0 && code->co_kwonlyargcount == 0 &&
+        (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | GENERATOR_LIKE)) == 0 &&
+        (code->co_flags & CO_OPTIMIZED)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_SystemError, "ufuse: %R is no resume code for %R", answer, cache->code);
+    return -1;
+}
+
+/*
+ * The code that resumes at a position, a new reference, made once. An interrupt that comes
+ * meanwhile is put off.
+ */
+static PyObject *
+resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
+{
+    Position *at = cache_position(cache, position);
+    if (at == NULL) {
+        return NULL;
+    }
+    if (at->resume_code != NULL) {
+        return Py_NewRef(at->resume_code);
+    }
+    PyObject *code = ask_resume_code(cache, position);
+    if (code == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        Py_XSETREF(*exception, take_exception());
+        code = ask_resume_code(cache, position);
+    }
+    if (code == NULL || check_resume_code(cache, code) < 0) {
+        Py_XDECREF(code);
+        return NULL;
+    }
+    at = cache_position(cache, position); /* the session may have cleared the cache */
+    if (at == NULL) {
+        Py_DECREF(code);
+        return NULL;
+    }
+    Py_XSETREF(at->resume_code, Py_NewRef(code));
+    return code;
+}
+
+/*
+ * The function that resumes at a position with `function`'s globals and builtins, a new reference;
+ * NULL with an exception set. It has no closure: cells are in the state. `*exception` is set to an
+ * interrupt that was put off.
+ */
+static PyObject *
+resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObject **exception)
+{
+    PyFunctionObject *of = (PyFunctionObject *)function;
+    Position *at = cache_position(cache, position);
+    PyFunctionObject *kept = at == NULL ? NULL : (PyFunctionObject *)at->resume_function;
+    if (kept != NULL && kept->func_globals == of->func_globals &&
+        kept->func_builtins == of->func_builtins) {
+        return Py_NewRef((PyObject *)kept);
+    }
+    PyObject *code = resume_code(cache, position, exception);
+    if (code == NULL) {
+        return NULL;
+    }
+    PyObject *made = PyFunction_New(code, of->func_globals);
+    Py_DECREF(code);
+    if (made == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(((PyFunctionObject *)made)->func_builtins, Py_NewRef(of->func_builtins));
+    at = cache_position(cache, position);
+    if (at == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    Py_XSETREF(at->resume_function, Py_NewRef(made));
+    return made;
+}
+
+/* ---- plain Python ---- */
+
+/*
+ * Whether an exception that came between the loop and the frame can be raised again inside the
+ * frame.
+ */
+static bool
+may_raise_inside(int attempts)
+{
+    return attempts < MOST_ATTEMPTS && !PyErr_ExceptionMatches(PyExc_RecursionError) &&
+           !PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_SystemError);
+}
+
+/*
+ * Look at how a resume function ended. `value` is its result, stolen. Returns the state to go on
+ * from, a new reference: with `*again` set when it is to be resumed at once, raising the exception
+ * put into the resumption. NULL: the frame has ended and `*result` is its result, or NULL with an
+ * exception set. Nothing is left in the resumption but that exception.
+ */
+static FrameState *
+look_at_end(Resumption *resumption, PyObject *value, int attempts, PyObject **result, bool *again)
+{
+    FrameState *left = resumption->suspended != NULL ? resumption->suspended : resumption->pending;
+    bool suspended = resumption->suspended != NULL;
+    if (suspended) {
+        Py_XDECREF(resumption->pending);
+    }
+    resumption->suspended = resumption->pending = NULL;
+    *result = NULL;
+    *again = false;
+    if (suspended && value == (PyObject *)left) {
+        Py_DECREF(value);
+        return left;
+    }
+    if (left == NULL) {
+        *result = value;
+        return NULL;
+    }
+    if (value == NULL && may_raise_inside(attempts)) {
+        /* a signal's exception, raised before restore() or behind suspend(): it belongs inside the
+         * frame */
+        Py_XSETREF(resumption->exception, take_exception());
+        *again = true;
+        return left;
+    }
+    Py_DECREF(left);
+    if (value != NULL) {
+        Py_DECREF(value);
+        PyErr_SetString(PyExc_SystemError, suspended
+                                               ? "ufuse: resume code did not return its suspension"
+                                               : "ufuse: resume code did not call restore()");
+    }
+    return NULL;
+}
+
+/*
+ * Run the frame in plain Python from `state` (stolen) to its next stop; `exception` (stolen, or
+ * NULL) is raised inside it at once. Returns the state it stopped with, a new reference; or NULL
+ * when it has ended: with `*result`, a new reference, or with an exception set.
+ */
+static FrameState *
+run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *exception,
+            PyObject **result)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    bool again = true;
+    *result = NULL;
+    for (int attempts = 0; again; attempts++) {
+        PyObject *resume = resume_function(cache, state->position, function, &exception);
+        if (resume == NULL) {
+            Py_XDECREF(exception);
+            Py_DECREF(state);
+            return NULL;
+        }
+        Resumption resumption = {PyFunction_GET_CODE(resume), state, exception, NULL,
+                                 ufuse_thread.resumption};
+        ufuse_thread.resumption = &resumption;
+        int lent = lend_recursion(thread);
+        PyObject *value = PyObject_CallNoArgs(resume);
+        reclaim_recursion(thread, lent);
+        ufuse_thread.resumption = resumption.outer;
+        state = look_at_end(&resumption, value, attempts, result, &again);
+        exception = resumption.exception;
+        Py_DECREF(resume);
+    }
+    cache->suspensions += state != NULL;
+    Py_XDECREF(exception);
+    return state;
+}
+
+/*
+ * Go on with a frame from `state` (stolen) until it returns or raises. The eval hook takes the
+ * frames of what it calls. An exception out of an entry is raised inside the frame where something
+ * there could catch it. Returns the frame's result, a new reference, or NULL with its exception
+ * set.
+ */
+PyObject *
+continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
+{
+    PyObject *result = NULL;
+    Py_INCREF(cache);
+    Py_INCREF(function);
+    bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache->code)->co_exceptiontable) > 0;
+    PyObject *outer = region_enter(cache->session);
+    while (state != NULL) {
+        FrameState *next = NULL;
+        PyObject *exception = NULL;
+        RunOutcome outcome = step_from_state(cache, function, state, &result, &next);
+        if (outcome == RUN_RAISED && may_catch) {
+            exception = take_exception();
+            outcome = RUN_DECLINED;
+        }
+        if (outcome == RUN_DECLINED) {
+            next = run_plainly(cache, function, state, exception, &result);
+        }
+        else {
+            Py_DECREF(state);
+        }
+        state = next;
+    }
+    region_leave(outer);
+    Py_DECREF(function);
+    Py_DECREF(cache);
+    return result;
+}
+
+/* ---- restore and suspend ---- */
+
+/*
+ * The resumption whose frame calls us, or NULL with SystemError set: only resume code that a loop
+ * is running may call restore() and suspend().
+ */
+static Resumption *
+calling_resumption(PyThreadState *thread, const char *name)
+{
+    Resumption *resumption = ufuse_thread.resumption;
+    if (resumption == NULL || !current_frame_runs(thread, resumption->code)) {
+        PyErr_Format(PyExc_SystemError,
+                     "ufuse: only resume code that is being resumed may call %s()", name);
+        return NULL;
+    }
+    return resumption;
+}
+
+/*
+ * restore(): move the pending state into the frame that calls, and raise the pending exception if
+ * there is one. Runs no Python code. Returns None; NULL with that exception, or with SystemError
+ * and the state still pending.
+ */
+PyObject *
+restore_frame(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyThreadState *thread = PyThreadState_Get();
+    Resumption *resumption = calling_resumption(thread, "restore");
+    if (resumption == NULL) {
+        return NULL;
+    }
+    if (resumption->pending == NULL) {
+        PyErr_SetString(PyExc_SystemError, "ufuse: restore() was called twice");
+        return NULL;
+    }
+    if (fill_current_frame(thread, resumption->pending) < 0) {
+        return NULL;
+    }
+    Py_CLEAR(resumption->pending);
+    if (resumption->exception != NULL) {
+        PyObject *exception = resumption->exception;
+        resumption->exception = NULL;
+        raise_exception(exception);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/*
+ * suspend((position, depth)): move the slots and the lowest `depth` stack values out of the frame
+ * that calls. Runs no Python code. Returns a Suspension, which the frame has to return at once; or
+ * NULL with SystemError or MemoryError.
+ */
+PyObject *
+suspend_frame(PyObject *Py_UNUSED(module), PyObject *argument)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    Resumption *resumption = calling_resumption(thread, "suspend");
+    if (resumption == NULL) {
+        return NULL;
+    }
+    if (resumption->pending != NULL || resumption->suspended != NULL ||
+        !PyTuple_CheckExact(argument) || PyTuple_GET_SIZE(argument) != 2) {
+        PyErr_Format(PyExc_SystemError, "ufuse: suspend(%R) does not fit what the frame is doing",
+                     argument);
+        return NULL;
+    }
+    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(argument, 0));
+    Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(argument, 1));
+    if ((position == -1 || depth == -1) && PyErr_Occurred()) {
+        return NULL;
+    }
+    FrameState *state = take_current_frame(thread, position, depth);
+    if (state != NULL) {
+        resumption->suspended = (FrameState *)Py_NewRef((PyObject *)state);
+    }
+    return (PyObject *)state;
+}

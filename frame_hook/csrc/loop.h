@@ -1,0 +1,18 @@
+/*
+ * The loop every frame goes through: an entry, or plain Python up to the next stop, until the frame
+ * returns.
+ */
+#ifndef UFUSE_LOOP_H
+#define UFUSE_LOOP_H
+
+#include <Python.h>
+
+#include "cache.h"
+
+RunOutcome take_step(CodeCache *cache, Py_ssize_t position, PyObject *function,
+                     Registers *registers, PyObject **result, FrameState **next);
+PyObject *continue_frame(CodeCache *cache, PyObject *function, FrameState *state);
+PyObject *restore_frame(PyObject *module, PyObject *ignored);
+PyObject *suspend_frame(PyObject *module, PyObject *argument);
+
+#endif

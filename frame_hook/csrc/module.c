@@ -1,0 +1,128 @@
+/* The module `ufuse.frame_hook._hook`: see docs/design/0001-frames-and-continuations.md. */
+#include <Python.h>
+
+#include "arrays.h"
+#include "cache.h"
+#include "dispatcher.h"
+#include "entry.h"
+#include "frames.h"
+#include "hook.h"
+#include "loop.h"
+#include "marks.h"
+#include "session.h"
+
+/* set_eager(flag) */
+static PyObject *
+set_eager(PyObject *Py_UNUSED(module), PyObject *flag)
+{
+    int truth = PyObject_IsTrue(flag);
+    if (truth < 0) {
+        return NULL;
+    }
+    ufuse_always_eager = truth;
+    Py_RETURN_NONE;
+}
+
+/* enter_eager() */
+static PyObject *
+enter_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    ufuse_thread.eager++;
+    Py_RETURN_NONE;
+}
+
+/* leave_eager() */
+static PyObject *
+leave_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    if (ufuse_thread.eager == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "leave_eager() without enter_eager() on this thread");
+        return NULL;
+    }
+    ufuse_thread.eager--;
+    Py_RETURN_NONE;
+}
+
+/* hook_installed() */
+static PyObject *
+hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(hook_is_installed());
+}
+
+/* type_version(type) */
+static PyObject *
+type_version_of(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    if (!PyType_Check(type)) {
+        return PyErr_Format(PyExc_TypeError, "%R is not a type", type);
+    }
+    return PyLong_FromUnsignedLong(type_version((PyTypeObject *)type));
+}
+
+static PyMethodDef module_methods[] = {
+    {"restore", restore_frame, METH_NOARGS,
+     "Move the pending state into the resume frame that calls. For resume code only."},
+    {"suspend", suspend_frame, METH_O,
+     "Move the state out of the resume frame that calls. For resume code only."},
+    {"set_eager", set_eager, METH_O,
+     "Have every dispatcher of the process call its function plainly, or no longer."},
+    {"enter_eager", enter_eager, METH_NOARGS,
+     "Have this thread call plainly until leave_eager(); may be nested."},
+    {"leave_eager", leave_eager, METH_NOARGS,
+     "End what the last enter_eager() of this thread began."},
+    {"hook_installed", hook_installed, METH_NOARGS,
+     "Whether the eval-frame hook evaluates frames now."},
+    {"type_version", type_version_of, METH_O,
+     "The version tag of a type, assigned if it has none; 0: it cannot have one."},
+    {"enable_vectorcall", enable_vectorcall, METH_O,
+     "Give a subclass of Dispatcher its base's fast call; returns it."},
+    {0},
+};
+
+/* Fill the module. Returns 0, or -1 with an exception set. */
+static int
+execute_module(PyObject *module)
+{
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "ufuse can only be used in the main interpreter");
+        return -1;
+    }
+    if (import_numpy() < 0 || frames_ready() < 0 || marks_ready() < 0 || session_ready() < 0 ||
+        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
+        Dispatcher_Ready() < 0) {
+        return -1;
+    }
+    if (PyModule_AddType(module, &Entry_Type) < 0 ||
+        PyModule_AddType(module, &CodeCache_Type) < 0 ||
+        PyModule_AddType(module, &Dispatcher_Type) < 0 ||
+        PyModule_AddType(module, &FrameState_Type) < 0 ||
+        PyModule_AddType(module, &Null_Type) < 0 ||
+        PyModule_AddObjectRef(module, "NULL", NULL_OBJECT) < 0) {
+        return -1;
+    }
+    return export_guard_kinds(module);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, execute_module},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "ufuse.frame_hook._hook",
+    .m_doc = "How frames are run: entries, caches, dispatchers, the eval-frame hook.",
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+};
+
+/* What Python calls to import the module. */
+PyMODINIT_FUNC
+PyInit__hook(void)
+{
+    return PyModuleDef_Init(&module_definition);
+}

@@ -1,0 +1,48 @@
+/* A frame that is not running, and what each thread knows about the frames it runs. */
+#ifndef UFUSE_STATE_H
+#define UFUSE_STATE_H
+
+#include <Python.h>
+
+/*
+ * The values of a frame that is not running: `localsplus`, then the stack; each an owned reference
+ * or NULL. It is a Python object only because the interpreter has to carry it out of `suspend()`'s
+ * caller: it has no attributes, and whoever goes on with the frame takes its values out.
+ */
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t position; /* in code units of the original code */
+    Py_ssize_t size;
+    Py_ssize_t capacity;
+    PyObject *slots[1];
+} FrameState;
+
+/* One resume function that is being called. Lives on the C stack of the loop that calls it. */
+typedef struct Resumption {
+    PyObject *code; /* borrowed: the resume code; only its frame may call restore() and suspend() */
+    FrameState *pending; /* owned: what restore() is to take, NULL once it has */
+    PyObject *exception; /* owned: what restore() raises after it has restored the state, or NULL */
+    FrameState *suspended;    /* owned: what suspend() left, or NULL */
+    struct Resumption *outer; /* the loop below this one on the same thread */
+} Resumption;
+
+typedef struct {
+    PyObject *session; /* borrowed from a loop of this thread: whose callees the eval hook takes;
+                          NULL: none */
+    PyObject
+        *passing; /* borrowed: the code whose next fresh frame the eval hook lets pass, or NULL */
+    Resumption *resumption; /* the innermost one */
+    int eager;        /* enter_eager() without its leave_eager(); also counts a running capture */
+    char *stack_soft; /* below this address recursion is no longer paid back to CPython; NULL: not
+                         measured */
+    char *stack_hard; /* below this address a dispatcher raises RecursionError */
+} ThreadRecord;
+
+extern _Thread_local ThreadRecord ufuse_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern PyTypeObject FrameState_Type;
+
+FrameState *FrameState_New(Py_ssize_t position, Py_ssize_t size);
+int FrameState_Ready(void);
+
+#endif

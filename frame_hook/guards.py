@@ -1,0 +1,116 @@
+"""The guard program as the trace writes it: rows for C, and for each the sentence that explains its failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.symbols import Source
+from ufuse.graph.size import Division, Expression, Size, Symbol
+
+RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One row: `kind` and `operands` for the C program, `text` for people, `source` what it is about."""
+
+    kind: str
+    operands: tuple[Any, ...]
+    text: str
+    source: str
+
+
+class GuardProgram:
+    """Rows in the order they are checked; each load appends a register and is made once."""
+
+    def __init__(self, state_size: int) -> None:
+        self.rows: list[Guard] = []
+        self._registers = state_size
+        self._loads: dict[tuple[Any, ...], Source] = {}
+        self._checks: set[tuple[Any, ...]] = set()
+
+    def load(self, kind: str, *operands: Any, text: str) -> Source:
+        """The register that a load row fills; the same load is one row."""
+        key = (kind, *(o if isinstance(o, int | str) else id(o) for o in operands))
+        known = self._loads.get(key)
+        if known is None:
+            known = Source(self._registers, text)
+            self._registers += 1
+            self._loads[key] = known
+            self.rows.append(Guard(kind, operands, f"{text} can no longer be found", text))
+        return known
+
+    def check(self, kind: str, *operands: Any, text: str, source: str) -> None:
+        """Add a check row unless it stands already."""
+        key = (kind, *map(_key, operands))
+        if key not in self._checks:
+            self._checks.add(key)
+            self.rows.append(Guard(kind, operands, text, source))
+
+    @property
+    def registers(self) -> int:
+        """How many registers the program has after its last row."""
+        return self._registers
+
+    def for_c(self) -> list[tuple[Any, ...]]:
+        """The rows as `_hook.Entry` takes them."""
+        return [(getattr(_hook, row.kind), *row.operands) for row in self.rows]
+
+
+def _key(operand: Any) -> Any:
+    """Equal for operands that check the same; arrays in tuples have no hash, and True is not 1."""
+    if isinstance(operand, tuple):
+        return tuple(map(_key, operand))
+    return (type(operand), operand) if isinstance(operand, int | str) else id(operand)
+
+
+def postfix(size: Size, leaves: dict[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """`size` in reverse Polish form for C; `leaves` says how each symbol is read."""
+    if isinstance(size, int):
+        return [("const", size)]
+    program: list[tuple[Any, ...]] = []
+    for position, (monomial, factor) in enumerate(size.terms):
+        product: list[tuple[Any, ...]] = [("const", factor)] if factor != 1 or not monomial else []
+        for atom in monomial:
+            first = not product
+            product += _postfix_atom(atom, leaves)
+            if not first:
+                product.append(("mul",))
+        program += product
+        if position:
+            program.append(("add",))
+    return program
+
+
+def _postfix_atom(
+    atom: Symbol | Division, leaves: dict[str, tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    if isinstance(atom, Symbol):
+        return [leaves[atom.name]]
+    operator = ("floordiv",) if atom.operator == "//" else ("mod",)
+    return [*postfix(atom.left, leaves), *postfix(atom.right, leaves), operator]
+
+
+def lower_bound(size: Size, least: dict[str, int]) -> int | None:
+    """A number that `size` is never below, where one is easily seen; `least` bounds the symbols."""
+    if isinstance(size, int):
+        return size
+    total = 0
+    for monomial, factor in size.terms:
+        product = factor
+        if monomial and factor < 0:
+            return None
+        for atom in monomial:
+            bound = least.get(atom.name) if isinstance(atom, Symbol) else None
+            if bound is None or bound < 0:
+                return None
+            product *= bound
+        total += product
+    return total
+
+
+def is_polynomial(size: Size) -> bool:
+    """Whether `size` is known by an expression rather than by its value."""
+    return isinstance(size, Expression)

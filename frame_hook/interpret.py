@@ -1,0 +1,199 @@
+"""The symbolic interpreter: reads a frame's instructions and runs each on symbols instead of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from ufuse.frame_hook import instructions
+from ufuse.frame_hook.instructions import Instruction
+from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.symbols import NULL, Symbol
+from ufuse.frame_hook.trace import Trace
+from ufuse.graph.node import Location
+
+DEEPEST_INLINE = 40
+MOST_INSTRUCTIONS = 10_000
+MOST_NODES = 1_500
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One frame being traced: the root, or a function inlined into it. `locals` has a symbol or None for each slot."""
+
+    code: CodeType
+    globals: dict[str, Any]
+    locals: list[Symbol | None]
+    stack: list[Symbol]
+    depth: int = 0
+    position: int = 0
+    keyword_names: tuple[str, ...] = ()
+    jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by target
+
+    def push(self, symbol: Symbol) -> None:
+        """Put a symbol on top of the stack."""
+        self.stack.append(symbol)
+
+    def pop(self) -> Symbol:
+        """Take the topmost symbol."""
+        return self.stack.pop()
+
+    def pop_many(self, count: int) -> list[Symbol]:
+        """The topmost symbols, lowest first."""
+        if not count:
+            return []
+        taken = self.stack[-count:]
+        del self.stack[-count:]
+        return taken
+
+    def slot_name(self, slot: int) -> str:
+        """The name of a slot of `localsplus`."""
+        return slot_names(self.code)[slot]
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A frame came to its end with this value."""
+
+    value: Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Go on at another position."""
+
+    position: int
+
+
+class LoopTooLong(Exception):  # noqa: N818  a decision, not an error
+    """A loop of the root frame is not worth unrolling any further; `position` is its backward jump."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+Outcome = Returned | Jump | None
+Handler = Callable[["Interpreter", Frame, Instruction], Outcome]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Register the handler of one or more opcodes."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+def slot_names(code: CodeType) -> tuple[str, ...]:
+    """The names of `localsplus`, slot by slot."""
+    names = code.co_varnames
+    return names + tuple(c for c in code.co_cellvars if c not in names) + code.co_freevars
+
+
+class Interpreter:
+    """Runs the root frame until it returns or breaks; inlines what it calls.
+
+    `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
+    `kept_loops` are the backward jumps that are not unrolled.
+    """
+
+    def __init__(self, trace: Trace, *, stop_at: int | None, kept_loops: frozenset[int]) -> None:
+        self.trace = trace
+        self.stop_at = stop_at
+        self.kept_loops = kept_loops
+        self.root_count = 0  # root instructions run
+        self.total = 0
+        self.call_stack: list[Frame] = []
+        self.positions: list[int] = []  # of the root instructions begun
+
+    def run_root(self, frame: Frame) -> Returned | None:
+        """Run until a return, or until `stop_at`: then None, with the frame as it stands before that instruction."""
+        self.call_stack.append(frame)
+        table = instructions.by_position(frame.code)
+        while True:
+            if self.root_count == self.stop_at:
+                return None
+            instruction = table[frame.position]
+            self.positions.append(frame.position)
+            outcome = self.step(frame, instruction)
+            self.root_count += 1
+            if isinstance(outcome, Returned):
+                return outcome
+
+    def run_inlined(self, frame: Frame) -> Symbol:
+        """Run a called function to its return."""
+        if len(self.call_stack) > DEEPEST_INLINE:
+            raise GraphBreak("recursion", frame.code.co_qualname)
+        caller = self.trace.location
+        self.call_stack.append(frame)
+        table = instructions.by_position(frame.code)
+        while True:
+            outcome = self.step(frame, table[frame.position])
+            if isinstance(outcome, Returned):
+                self.call_stack.pop()
+                self.trace.location = caller
+                return outcome.value
+
+    def step(self, frame: Frame, instruction: Instruction) -> Outcome:
+        """Run one instruction and move the frame behind it."""
+        self._locate(frame, instruction)
+        handler = HANDLERS.get(instruction.opname)
+        if handler is None:
+            raise GraphBreak("opcode", instruction.opname)
+        self.total += 1
+        outcome = handler(self, frame, instruction)
+        if isinstance(outcome, Jump):
+            if outcome.position <= instruction.position:
+                self._note_loop(frame, instruction)
+            frame.position = outcome.position
+        else:
+            frame.position = instruction.position + instruction.size
+        return outcome
+
+    def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
+        frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
+        if self.total > MOST_INSTRUCTIONS or len(self.trace.nodes) > MOST_NODES:
+            root = self.call_stack[0]
+            if frame is not root and not root.jumps:
+                raise GraphBreak("loop")
+            longest = max(root.jumps, key=lambda position: root.jumps[position])
+            raise LoopTooLong(longest)
+
+    def refuse_kept_loop(self, frame: Frame, instruction: Instruction) -> None:
+        """End the graph at a backward jump that is not unrolled, but let a trace begin there."""
+        if (
+            frame is self.call_stack[0]
+            and instruction.position in self.kept_loops
+            and self.root_count
+        ):
+            raise GraphBreak("loop")
+
+    def _locate(self, frame: Frame, instruction: Instruction) -> None:
+        line, end_line, column, end_column = instruction.location
+        module = frame.globals.get("__name__")
+        self.trace.location = Location(
+            frame.code.co_filename,
+            frame.code.co_name,
+            line or frame.code.co_firstlineno,
+            module if isinstance(module, str) else "",
+            end_line or 0,
+            column or 0,
+            end_column or 0,
+        )
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames being traced, the root first."""
+        return iter(self.call_stack)
+
+
+__all__ = [
+    "HANDLERS", "NULL", "Frame", "Handler", "Interpreter", "Jump", "LoopTooLong", "Outcome", "Returned", "handles",
+    "slot_names",
+]  # fmt: skip

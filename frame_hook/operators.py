@@ -1,0 +1,574 @@
+"""Python's operators on symbols: arithmetic, comparison, truth, membership, items."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook import arrays
+from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.symbols import (
+    Array,
+    ArrayMethod,
+    Constant,
+    Dict,
+    Integer,
+    Iterator,
+    List,
+    Number,
+    Opaque,
+    Range,
+    Set,
+    Slice,
+    Symbol,
+    Tuple,
+    Unread,
+)
+from ufuse.frame_hook.trace import Trace
+from ufuse.graph import ops, size
+from ufuse.graph.node import Node
+from ufuse.graph.types import ArrayType, NumberType
+
+# fmt: off
+#           operator        ufunc            on sizes
+BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
+    "+":   ("add",          np.add,          size.add),
+    "-":   ("sub",          np.subtract,     lambda a, b: size.add(a, size.multiply(b, -1))),
+    "*":   ("mul",          np.multiply,     size.multiply),
+    "/":   ("truediv",      np.true_divide,  None),
+    "//":  ("floordiv",     np.floor_divide, lambda a, b: size.divide("//", a, b)),
+    "%":   ("mod",          np.remainder,    lambda a, b: size.divide("%", a, b)),
+    "**":  ("pow",          np.power,        None),
+    "@":   ("matmul",       None,            None),
+    "&":   ("and_",         np.bitwise_and,  None),
+    "|":   ("or_",          np.bitwise_or,   None),
+    "^":   ("xor",          np.bitwise_xor,  None),
+    "<<":  ("lshift",       np.left_shift,   None),
+    ">>":  ("rshift",       np.right_shift,  None),
+}
+UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
+COMPARE = {
+    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
+}
+# fmt: on
+PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
+LONGEST_SEQUENCE = 10_000
+
+
+def pure(function: Callable[..., Any], *values: Any) -> Symbol:
+    """A function of known constants, run now; what it warns of or raises is left to eager."""
+    try:
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return Constant(function(*values))
+    except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
+        raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
+
+
+def is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number or NumPy scalar, known or not."""
+    if isinstance(symbol, Constant):
+        return isinstance(symbol.value, (int, float, complex, np.generic))
+    return isinstance(symbol, (Number, Integer))
+
+
+def operand(trace: Trace, symbol: Symbol) -> Node:
+    """The node of a value that takes part in array arithmetic."""
+    symbol = trace.look(symbol)
+    match symbol:
+        case Array():
+            return trace.value(symbol)
+        case Number(node=node):
+            return node
+        case Integer(size=value):
+            return trace.size_node(value)
+        case Constant(value=int() | float() | complex() | np.generic() as value):
+            return trace.constant(value)
+    raise GraphBreak("operator", f"array arithmetic with {described(symbol)}")
+
+
+def described(symbol: Symbol) -> str:
+    """A few words for a message."""
+    match symbol:
+        case Constant(value=value):
+            return f"{type(value).__name__} {value!r}"[:60]
+        case Opaque(source=source, value=value) | Unread(source=source, value=value):
+            return f"{source.text} (a {type(value).__name__})"
+        case Array(type=kind):
+            return f"a {kind.ndim}-d array"
+    return type(symbol).__name__.lower()
+
+
+def binary(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """The result of a binary operator; in place, the left symbol itself where it is changed."""
+    trace = interpreter.trace
+    left, right = trace.look(left), trace.look(right)
+    name, ufunc, on_sizes = BINARY[sign]
+    if isinstance(left, Array) or isinstance(right, Array):
+        if sign == "@":
+            return arrays.matmul(trace, left, right, in_place=in_place)
+        assert ufunc is not None
+        return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _on_constants(name, left, right)
+    if is_number(left) and is_number(right):
+        return _on_numbers(trace, name, on_sizes, left, right)
+    return _on_containers(interpreter, sign, left, right, in_place=in_place)
+
+
+def _on_arrays(
+    trace: Trace, sign: str, ufunc: np.ufunc, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    if sign == "**" and isinstance(left, Array):
+        faster = _fast_power(left, right)
+        if faster is not None:
+            if in_place and isinstance(left, Array):
+                return arrays.store_result(trace, faster, (left,), left)
+            return arrays.elementwise(trace, faster, (left,))
+    if in_place and isinstance(left, Array):
+        return arrays.store_result(trace, ufunc, (left, right), left)
+    return arrays.elementwise(trace, ufunc, (left, right))
+
+
+def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
+    """The ufunc that ndarray's `**` takes in place of power for some Python exponents."""
+    if not isinstance(right, Constant):
+        return None
+    if type(right.value) is int and right.value == 2:
+        return np.square
+    inexact = left.type.dtype.kind in "fc"
+    if inexact and type(right.value) is int and right.value == -1:
+        return np.reciprocal
+    if inexact and type(right.value) is float and right.value == 0.5:
+        return np.sqrt
+    return None
+
+
+def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
+    if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
+        raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
+    a: Any = left.value
+    b: Any = right.value
+    numbers = [v for v in (a, b) if type(v) is int]
+    if name in ("pow", "lshift", "mul") and any(v.bit_length() > 64 for v in numbers):
+        raise GraphBreak("operator", f"{name} of very large numbers")
+    if name in ("pow", "lshift") and len(numbers) == 2 and abs(b) > 1024:
+        raise GraphBreak("operator", f"{name} of very large numbers")
+    if name == "mul" and any(isinstance(v, (str, bytes)) for v in (a, b)):
+        raise GraphBreak("operator", "a repeated string")
+    return pure(getattr(operator, name), a, b)
+
+
+def as_size(symbol: Symbol) -> size.Size | None:
+    """The expression of a Python int (or bool), else None."""
+    match symbol:
+        case Integer(size=value):
+            return value
+        case Constant(value=int() as value):
+            return int(value)
+    return None
+
+
+def integer(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number expression."""
+    return Constant(value) if isinstance(value, int) else Integer(value, trace.example(value))
+
+
+def _on_numbers(
+    trace: Trace, name: str, on_sizes: Callable[..., Any] | None, left: Symbol, right: Symbol
+) -> Symbol:
+    a, b = as_size(left), as_size(right)
+    if a is not None and b is not None:
+        if on_sizes is not None:
+            if name in ("floordiv", "mod") and trace.decide("eq", b, 0):
+                raise GraphBreak(
+                    "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
+                )
+            return integer(trace, on_sizes(a, b))
+        if name != "truediv":
+            return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
+    return scalar(trace, name, left, right)
+
+
+def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
+    """A Python operator on numbers of which one is known only when the program runs."""
+    nodes = tuple(operand(trace, symbol) for symbol in operands)
+    node = trace.node(ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes))
+    examples = [_example(trace, symbol) for symbol in operands]
+    if not any(value is None for value in examples):
+        function = getattr(operator, name, None) or {"float": float, "int": int, "bool": bool}.get(
+            name
+        )
+        if function is not None:
+            result = pure(function, *examples)
+            assert isinstance(result, Constant)
+            trace.number_examples[node] = result.value
+    return Number(node)
+
+
+def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
+    """Python's own numbers raise where NumPy's scalars warn."""
+    if name == "int":
+        return True
+    return not any(isinstance(n.type, ArrayType) for n in nodes)
+
+
+def _example(trace: Trace, symbol: Symbol) -> Any:
+    match symbol:
+        case Constant(value=value):
+            return value
+        case Integer(size=value):
+            return trace.example(value)
+        case Number(node=node):
+            return trace.number_examples.get(node)
+    return None
+
+
+def _on_containers(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    trace = interpreter.trace
+    match left, right:
+        case Tuple(items=a), Tuple(items=b) if sign == "+":
+            return Tuple((*a, *b))
+        case List() as target, List() | Tuple() if sign == "+":
+            if in_place:
+                raise GraphBreak("effect", "extending a list")
+            if isinstance(right, List):
+                return List([*target.items, *right.items])
+        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*" and not in_place:
+            return _repeated(trace, left, right)
+        case Constant(value=int()) | Integer(), Tuple() | List() if sign == "*":
+            return _repeated(trace, right, left)
+        case Constant(value=str() as text), Tuple() if sign == "%":
+            return pure(operator.mod, text, tuple(hashable(trace.look(i)) for i in right.items))
+    raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+
+
+def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
+    expression = as_size(count)
+    assert expression is not None
+    times = trace.fixed(expression)
+    assert isinstance(sequence, Tuple | List)
+    if times * len(sequence.items) > LONGEST_SEQUENCE:
+        raise GraphBreak("operator", "a long sequence")
+    if isinstance(sequence, Tuple):
+        return Tuple(sequence.items * max(times, 0))
+    return List(list(sequence.items) * max(times, 0))
+
+
+def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
+    """The result of `-x`, `+x`, `~x` or `abs(x)`."""
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    if isinstance(symbol, Array):
+        return arrays.elementwise(trace, UNARY[name], (symbol,))
+    if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
+        return pure(getattr(operator, name), symbol.value)
+    if isinstance(symbol, Integer):
+        if name == "neg":
+            return integer(trace, size.multiply(symbol.size, -1))
+        if name == "pos":
+            return symbol
+        return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
+    if isinstance(symbol, Number):
+        return scalar(trace, name, symbol)
+    raise GraphBreak("operator", f"{name} of {described(symbol)}")
+
+
+def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
+    """The result of a rich comparison."""
+    trace = interpreter.trace
+    left, right = trace.look(left), trace.look(right)
+    if isinstance(left, Array) or isinstance(right, Array):
+        return arrays.elementwise(trace, COMPARE[name], (left, right))
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _compare_constants(name, left.value, right.value)
+    a, b = as_size(left), as_size(right)
+    if a is not None and b is not None:
+        return Constant(trace.decide(name, a, b))
+    if is_number(left) and is_number(right):
+        return scalar(trace, name, left, right)
+    return _compare_others(interpreter, name, left, right)
+
+
+def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
+    if isinstance(left, PURE) and isinstance(right, PURE):
+        return pure(getattr(operator, name), left, right)
+    if (
+        name in ("eq", "ne")
+        and isinstance(left, np.dtype)
+        and isinstance(right, (type, np.dtype, str))
+    ):
+        return pure(getattr(operator, name), left, right)
+    plain_types = all(isinstance(v, type) and type(v).__eq__ is type.__eq__ for v in (left, right))
+    if name in ("eq", "ne") and plain_types:
+        return Constant((left is right) == (name == "eq"))
+    raise GraphBreak("operator", f"comparing {type(left).__name__} and {type(right).__name__}")
+
+
+def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
+    if isinstance(left, Tuple | List) and type(left) is type(right) and name in ("eq", "ne"):
+        assert isinstance(right, Tuple | List)
+        if len(left.items) != len(right.items):
+            return Constant(name == "ne")
+        for a, b in zip(left.items, right.items, strict=True):
+            if not truth(interpreter, compare(interpreter, "eq", a, b)):
+                return Constant(name == "ne")
+        return Constant(name == "eq")
+    none = Constant(None)
+    if name in ("eq", "ne") and (same_type_none(left) or same_type_none(right)):
+        if is_number(left) or is_number(right) or isinstance(left, Tuple | List | Dict):
+            return Constant(name == "ne")
+        del none
+    raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
+
+
+def same_type_none(symbol: Symbol) -> bool:
+    """Whether it is None."""
+    return isinstance(symbol, Constant) and symbol.value is None
+
+
+def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
+    """What `bool(symbol)` is; guarded where it depends on the frame.
+
+    Raises:
+        GraphBreak: the value is not computed yet.
+
+    """
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    match symbol:
+        case Constant(value=value):
+            if isinstance(value, (*PURE, type, tuple)) or callable(value):
+                return bool(value)
+        case Integer(size=value):
+            return trace.decide("ne", value, 0)
+        case Tuple(items=items) | List(items=items):
+            return bool(items)
+        case Dict(items=entries):
+            return bool(entries)
+        case Set(items=members):
+            return bool(members)
+        case Number():
+            if symbol.node in trace.number_examples:
+                return bool(trace.specialised(symbol).value)
+            raise GraphBreak("data-branch", "a computed number")
+        case Array():
+            raise GraphBreak("data-branch", "an array's value")
+    raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
+
+
+def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
+    """What `left is right` is."""
+    trace = interpreter.trace
+    left, right = trace.look(left), trace.look(right)
+    if left is right:
+        return True
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        if type(left.value) in (int, float, complex, str, bytes, tuple):
+            raise GraphBreak("operator", "`is` between numbers or strings")
+        return left.value is right.value
+    if isinstance(left, Array) and isinstance(right, Array):
+        if left.buffer is right.buffer and not left.path and not right.path:
+            return True
+        if not left.path and not right.path:
+            return _same_inputs(trace, left, right)
+        return False
+    if type(left) is not type(right) or isinstance(left, Tuple | List | Dict | Slice):
+        return False
+    raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
+
+
+def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
+    a, b = left.buffer.source, right.buffer.source
+    if a is not None and b is not None:
+        text = f"{a.text} and {b.text} are the same array now"
+        trace.guards.check("DIFFERENT", a.register, b.register, text=text, source=a.text)
+    return False
+
+
+def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
+    """What `member in container` is."""
+    trace = interpreter.trace
+    container, member = trace.look(container), trace.look(member)
+    match container:
+        case Tuple(items=items) | List(items=items):
+            return any(
+                truth(interpreter, compare(interpreter, "eq", item, member))
+                for item in items
+                if not _surely_different(trace.look(item), member)
+            )
+        case Dict(items=entries):
+            return hashable(member) in entries
+        case Set(items=members):
+            return hashable(member) in members
+        case Constant(value=str() as text) if isinstance(member, Constant):
+            return member.value in text
+        case Constant(value=frozenset() as members) if isinstance(member, Constant):
+            return member.value in members
+    raise GraphBreak("operator", f"membership in {described(container)}")
+
+
+def _surely_different(left: Symbol, right: Symbol) -> bool:
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        kinds = {type(left.value), type(right.value)}
+        return len(kinds) == 2 and bool(kinds & {str, type(None), bytes})
+    return False
+
+
+def hashable(symbol: Symbol) -> Any:
+    """The Python value of a symbol that is known entirely; used as a key.
+
+    Raises:
+        GraphBreak: part of it is known only when the program runs.
+
+    """
+    match symbol:
+        case Constant(value=value):
+            return value
+        case Tuple(items=items):
+            return tuple(hashable(item) for item in items)
+    raise GraphBreak("operator", f"a key made of {described(symbol)}")
+
+
+def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
+    """What `len(symbol)` is."""
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    match symbol:
+        case Array(type=kind) if kind.shape:
+            return integer(trace, kind.shape[0])
+        case Tuple(items=items) | List(items=items):
+            return Constant(len(items))
+        case Dict(items=entries):
+            return Constant(len(entries))
+        case Set(items=members):
+            return Constant(len(members))
+        case Constant(value=str() | bytes() | range() as value):
+            return Constant(len(value))
+    raise GraphBreak("operator", f"len of {described(symbol)}")
+
+
+def iterated(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
+    """Every item that iterating gives, for what has a known length."""
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    match symbol:
+        case Tuple(items=items) | List(items=items):
+            return list(items)
+        case Iterator():
+            items = symbol.items[symbol.position :]
+            symbol.position = len(symbol.items)
+            return items
+        case Dict(items=entries):
+            return [Constant(key) for key in entries]
+        case Range():
+            return _range_items(trace, symbol)
+        case Constant(value=range() | str() as value):
+            if len(value) > LONGEST_SEQUENCE:
+                raise GraphBreak("loop")
+            return [Constant(item) for item in value]
+        case Array(type=kind) if kind.shape:
+            count = trace.fixed(kind.shape[0])
+            if count > LONGEST_SEQUENCE // 10:
+                raise GraphBreak("loop")
+            return [arrays.item(trace, symbol, Constant(i)) for i in range(count)]
+    raise GraphBreak("operator", f"iterating over {described(symbol)}")
+
+
+def _range_items(trace: Trace, symbol: Range) -> list[Symbol]:
+    numbers = []
+    for part in (symbol.start, symbol.stop, symbol.step):
+        expression = as_size(part)
+        assert expression is not None
+        numbers.append(trace.fixed(expression))
+    values = range(*numbers)
+    if len(values) > LONGEST_SEQUENCE:
+        raise GraphBreak("loop")
+    return [Constant(value) for value in values]
+
+
+def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
+    """What `container[key]` is."""
+    trace = interpreter.trace
+    container, key = trace.look(container), trace.look(key)
+    match container:
+        case Array():
+            return arrays.item(trace, container, key)
+        case Tuple(items=items) | List(items=items):
+            return _sequence_item(trace, container, items, key)
+        case Dict(items=entries):
+            name = hashable(key)
+            if name not in entries:
+                raise GraphBreak("eager-raises", f"KeyError: {name!r}")
+            return entries[name]
+        case Constant(value=str() | bytes() | tuple() | range() as value) if isinstance(
+            key, Constant
+        ):
+            return pure(operator.getitem, value, key.value)
+    raise GraphBreak("operator", f"an item of {described(container)}")
+
+
+def _sequence_item(trace: Trace, container: Symbol, items: Any, key: Symbol) -> Symbol:
+    if isinstance(key, Slice):
+        parts = [hashable(trace.look(p)) if as_size(trace.look(p)) is None else trace.fixed(as_size(trace.look(p)) or 0)
+                 for p in (key.start, key.stop, key.step)]  # fmt: skip
+        chosen = items[slice(*parts)]
+        return Tuple(tuple(chosen)) if isinstance(container, Tuple) else List(list(chosen))
+    expression = as_size(key)
+    if expression is None:
+        raise GraphBreak("operator", f"the index {described(key)}")
+    number = trace.fixed(expression)
+    if not -len(items) <= number < len(items):
+        raise GraphBreak("eager-raises", "IndexError: index out of range")
+    chosen_item: Symbol = items[number]
+    return chosen_item
+
+
+def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> None:
+    """Carry out `container[key] = value`."""
+    trace = interpreter.trace
+    container, key = trace.look(container), trace.look(key)
+    match container:
+        case Array():
+            arrays.store_item(trace, container, key, value)
+            return
+        case ArrayMethod(name="flat"):
+            arrays.store_flat(trace, container, key, value)
+            return
+        case List(items=items, source=None):
+            expression = as_size(key)
+            if expression is not None:
+                number = trace.fixed(expression)
+                if not -len(items) <= number < len(items):
+                    raise GraphBreak(
+                        "eager-raises", "IndexError: list assignment index out of range"
+                    )
+                items[number] = value
+                return
+        case Dict(items=entries, source=None):
+            entries[hashable(key)] = value
+            return
+    raise GraphBreak("effect", f"storing an item of {described(container)}")
+
+
+def number_type(symbol: Symbol) -> str:
+    """The Python kind of a number symbol: "int", "float", "complex", "bool", or "numpy" for a NumPy scalar."""
+    match symbol:
+        case Integer():
+            return "int"
+        case Constant(value=np.generic()):
+            return "numpy"
+        case Constant(value=value):
+            return type(value).__name__
+        case Number(node=node) if isinstance(node.type, NumberType):
+            return node.type.kind
+    return "numpy"

@@ -1,0 +1,516 @@
+"""A session: what one `ufuse.compile` knows. It traces when C asks, and keeps what was learned of every code object."""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+from typing import Any, Protocol
+
+import numpy as np
+
+from ufuse.frame_hook import _hook, instructions, numpy_calls, opcodes, resume
+from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
+from ufuse.frame_hook.interpret import Frame, Interpreter, LoopTooLong, Returned, slot_names
+from ufuse.frame_hook.markers import DISABLED
+from ufuse.frame_hook.places import ON_STACK, in_words, short_file
+from ufuse.frame_hook.reasons import Break, GraphBreak
+from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
+from ufuse.frame_hook.trace import Trace
+from ufuse.graph.node import Graph
+from ufuse.graph.text import to_text
+
+MOST_ENTRIES = 12  # specialisations of one position
+MOST_VALUES = 4  # values of one number before it is no longer specialised on
+MOST_TRIES = 24
+MOST_DULL = 48
+MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
+
+LOG_BREAKS = logging.getLogger("ufuse.breaks")
+LOG_RETRACES = logging.getLogger("ufuse.retraces")
+LOG_GUARDS = logging.getLogger("ufuse.guards")
+LOG_GRAPHS = logging.getLogger("ufuse.graphs")
+LOG_BYTECODE = logging.getLogger("ufuse.bytecode")
+LOG_TIMES = logging.getLogger("ufuse.times")
+LOG_ERRORS = logging.getLogger("ufuse")
+
+assert "RESUME" in opcodes.HANDLERS  # importing these fills the tables
+assert "sum" in numpy_calls.METHODS
+
+
+class Compile(Protocol):
+    """What the session needs of a backend."""
+
+    def __call__(self, graph: Graph) -> Callable[..., Any]:
+        """The callable that computes `graph`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """Why a frame was traced again.
+
+    Attributes:
+        guard: the fact that no longer held, as a sentence.
+        was, now: what it was about before and in this call.
+        file, line: where the trace begins.
+
+    """
+
+    guard: str
+    was: str
+    now: str
+    file: str
+    line: int
+
+
+@dataclass(slots=True)
+class CodeRecord:
+    """What has been learned of one code object."""
+
+    dynamic: set[str] = field(default_factory=set)  # ints that have changed
+    varying: set[str] = field(default_factory=set)  # floats too many values of which were seen
+    values: dict[str, int] = field(default_factory=dict)
+    dull: set[int] = field(default_factory=set)
+    kept_loops: set[int] = field(default_factory=set)
+    useful: bool = False  # some graph of it computes something
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counters of a compiled function; times in seconds."""
+
+    calls: int = 0
+    hits: int = 0
+    traces: int = 0
+    retraces: int = 0
+    breaks: int = 0
+    eager_calls: int = 0
+    trace_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+
+class Session:
+    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again."""
+
+    notify_eager = True
+
+    def __init__(
+        self,
+        compile_graph: Compile,
+        *,
+        fullgraph: Callable[[Break], Exception] | None = None,
+        should_trace: Callable[[CodeType], bool] = lambda _: True,
+        check_arguments: Callable[[FunctionType, tuple[Any, ...]], None] | None = None,
+        static_sizes: bool | frozenset[str] = False,
+    ) -> None:
+        self.compile_graph = compile_graph
+        self.fullgraph = fullgraph
+        self.should_trace = should_trace
+        self.check_arguments = check_arguments
+        self.static_sizes = static_sizes
+        self.stats = Stats()
+        self.breaks: list[Break] = []
+        self.retraces: list[Retrace] = []
+        self.specialisations: list[Specialisation] = []
+        self.caches: dict[int, Any] = {}
+        self._records: dict[CodeType, CodeRecord] = {}
+        self._refused: dict[int, int] = {}  # by id of an entry, which its cache keeps alive
+        self._visited: list[int] = []  # positions of the last trace that broke
+
+    # What C calls ----------------------------------------------------------------------------------------------
+
+    def capture(
+        self, cache: Any, position: int, function: FunctionType, state: tuple[Any, ...]
+    ) -> Any:
+        """Trace a frame from a position: a new entry, or None to run it in plain Python."""
+        code = cache.code
+        if code in DISABLED or resume.why_not_code(code) is not None:
+            cache.give_up(position)
+            return None
+        if position == 0 and self.check_arguments is not None:
+            self.check_arguments(function, state)
+        record = self.record(code)
+        entries = cache.entries(position)
+        if entries:
+            self._note_retrace(cache, position, entries, state, record)
+            if len(cache.entries(position)) >= MOST_ENTRIES:
+                cache.give_up(position)
+                return None
+        started = time.perf_counter()
+        entry = self._trace(cache, position, function, state, record)
+        self.stats.trace_seconds += time.perf_counter() - started
+        if entry is None:
+            self._note_dull(cache, position, record)
+        return entry
+
+    def resume_code(self, cache: Any, position: int) -> CodeType:
+        """The code that runs a frame on from a position, with the stops where capture may go on."""
+        code = cache.code
+        record = self.record(code)
+        stops = resume.stops_after(code, position, frozenset(record.dull))
+        made = resume.resume_code(
+            code, position, stops, restore=_hook.restore, suspend=_hook.suspend
+        )
+        if LOG_BYTECODE.isEnabledFor(logging.DEBUG):
+            LOG_BYTECODE.debug(
+                "%s resumes at %d, stops at %s", code.co_qualname, position, sorted(stops)
+            )
+        return made
+
+    def cache_for(self, code: CodeType) -> Any:
+        """The cache of a function that plain Python calls while this session runs it; None: never trace it."""
+        if code in DISABLED or not self.should_trace(code) or resume.why_not_code(code) is not None:
+            return None
+        known = self.caches.get(id(code))
+        if known is None:
+            known = self.caches[id(code)] = _hook.CodeCache(code, self)
+        return known
+
+    def eager_run(self, cache: Any, position: int, entry: Any) -> None:
+        """Count a run in plain Python that a graph asked for; one that asks nearly always is given up."""
+        self.stats.eager_calls += 1
+        if entry is None:
+            return
+        refused = self._refused.get(id(entry), 0) + 1
+        self._refused[id(entry)] = refused
+        if refused >= MOST_REFUSALS and 2 * refused > entry.hits:
+            cache.give_up(position)
+            LOG_BREAKS.info(
+                "%s: the graph at %d is given up, because it warns or fails at nearly every call",
+                cache.code.co_qualname,
+                position,
+            )
+
+    def internal_error(self, error: BaseException) -> None:
+        """A failure of ours: said in the log; the frame runs in plain Python."""
+        text = "".join(traceback.format_exception(error))
+        LOG_ERRORS.error(
+            "ufuse failed inside and runs this frame in plain Python; please report it:\n%s", text
+        )
+
+    def is_user_error(self, error: BaseException) -> bool:
+        """Whether an exception out of `capture` is meant for the user."""
+        return getattr(error, "for_user", False) is True
+
+    # Tracing ---------------------------------------------------------------------------------------------------
+
+    def record(self, code: CodeType) -> CodeRecord:
+        """What is known of a code object."""
+        known = self._records.get(code)
+        if known is None:
+            known = self._records[code] = CodeRecord()
+        return known
+
+    def _trace(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> Any:
+        started = time.perf_counter()
+        stop_at: int | None = None
+        found: Break | None = None
+        for _ in range(MOST_TRIES):
+            trace, interpreter, frame = self._begin(
+                cache.code, position, function, state, record, stop_at
+            )
+            visited = _Visited(interpreter)
+            try:
+                returned = interpreter.run_root(frame)
+            except GraphBreak as graph_break:
+                found = _located(interpreter, graph_break)
+                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+            except LoopTooLong as loop:
+                record.kept_loops.add(loop.position)
+                continue
+            else:
+                return self._finish(cache, position, trace, frame, returned, found, started, record)
+            self._note_break(found)
+            self._visited = visited.positions
+            if not stop_at:
+                if position == 0 and resume.why_not_resume(cache.code, 0) is None:
+                    return self._finish(cache, position, *self._nothing(cache, position, function, state, record), None,
+                                        found, started, record)  # fmt: skip
+                return None
+        LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
+        return None
+
+    def _nothing(
+        self, cache: Any, position: int, function: Any, state: Any, record: CodeRecord
+    ) -> tuple[Trace, Frame]:
+        trace, _, frame = self._begin(cache.code, position, function, state, record, 0)
+        return trace, frame
+
+    def _begin(
+        self,
+        code: CodeType,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+        stop_at: int | None,
+    ) -> tuple[Trace, Interpreter, Frame]:
+        names = slot_names(code)
+        depth = len(state) - len(names)
+        all_names = names + tuple(ON_STACK.format(i) for i in range(depth))
+        trace = Trace(
+            state, all_names, _hook.NULL, frozenset(record.dynamic), frozenset(record.varying),
+            all_dynamic=position != 0, static_sizes=self.static_sizes,
+        )  # fmt: skip
+        interpreter = Interpreter(trace, stop_at=stop_at, kept_loops=frozenset(record.kept_loops))
+        stack: list[Symbol] = []
+        for symbol in trace.state[len(names) :]:
+            if isinstance(symbol, Unbound):
+                trace.found_empty(symbol)
+                symbol = NULL  # noqa: PLW2901  the NULL of a call sequence
+            stack.append(symbol)
+        frame = Frame(
+            code, function.__globals__, list(trace.state[: len(names)]), stack, position=position
+        )
+        return trace, interpreter, frame
+
+    def _finish(
+        self,
+        cache: Any,
+        position: int,
+        trace: Trace,
+        frame: Frame,
+        returned: Returned | None,
+        found: Break | None,
+        started: float,
+        record: CodeRecord,
+    ) -> Any:
+        trace.arrays_disjoint()
+        recipe = Recipe(trace)
+        if returned is not None:
+            ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
+        else:
+            registers = self._state_registers(frame, recipe)
+            ending = ("resume", frame.position, registers)
+        graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
+        idle = is_idle(graph)
+        if idle and position != 0 and returned is None:
+            return None
+        traced = time.perf_counter() - started
+        artefact = None
+        if not idle or recipe.outputs:
+            compiling = time.perf_counter()
+            artefact = self.compile_graph(graph)
+            record.useful = True
+            self.stats.compile_seconds += time.perf_counter() - compiling
+        ending = (*ending[:-1], recipe.numbered(ending[-1]))
+        entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
+        return self._registered(
+            entry, cache, position, trace, graph, found if returned is None else None, traced
+        )
+
+    def _registered(
+        self,
+        entry: Any,
+        cache: Any,
+        position: int,
+        trace: Trace,
+        graph: Graph,
+        found: Break | None,
+        seconds: float,
+    ) -> Any:
+        line = (
+            instructions.by_position(cache.code)[position].location[0] or cache.code.co_firstlineno
+        )
+        sources = tuple(source.text for node, source in trace.inputs if node in set(graph.inputs))
+        kept = Specialisation(
+            cache.code, position, graph, tuple(trace.guards.rows), sources, found, line, seconds
+        )
+        entry.data = kept
+        self.specialisations.append(kept)
+        self.stats.traces += 1
+        if LOG_GRAPHS.isEnabledFor(logging.DEBUG):
+            LOG_GRAPHS.debug("%s from line %d:\n%s", cache.code.co_qualname, line, to_text(graph))
+        if LOG_GUARDS.isEnabledFor(logging.DEBUG):
+            for row in trace.guards.rows:
+                text = in_words(row.text, cache.code, position)
+                LOG_GUARDS.debug(
+                    "%s() line %d is traced again when %s", cache.code.co_qualname, line, text
+                )
+        LOG_TIMES.debug("%s line %d traced in %.1f ms", cache.code.co_qualname, line, seconds * 1e3)
+        return entry
+
+    def _state_registers(self, frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
+        """The registers of the state to resume: locals that may still be read, and the stack."""
+        live = instructions.live_locals(frame.code).get(frame.position)
+        registers: list[Any] = []
+        for slot, symbol in enumerate(frame.locals):
+            wanted = (
+                live is None
+                or slot in live
+                or isinstance(symbol, Unread | Unbound)
+                or _is_cheap(symbol)
+            )
+            registers.append(recipe.register(symbol) if wanted else -1)
+        registers += [recipe.register(symbol) for symbol in frame.stack]
+        return tuple(registers)
+
+    # Bookkeeping -----------------------------------------------------------------------------------------------
+
+    def _note_break(self, found: Break) -> None:
+        if found not in self.breaks:
+            self.breaks.append(found)
+            self.stats.breaks += 1
+            LOG_BREAKS.info("%s\n  %s", found, found.hint)
+        if self.fullgraph is not None:
+            raise self.fullgraph(found)
+
+    def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
+        """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
+        cache.give_up(position)
+        visited = {position, *self._visited}
+        if not visited <= record.dull:
+            record.dull |= visited
+            cache.drop_resume()
+        if len(record.dull) > MOST_DULL and not record.useful:
+            record.dull.update(instructions.by_position(cache.code))
+            cache.give_up(0)
+            for entry in cache.entries(0):
+                cache.remove(0, entry)
+
+    def _note_retrace(
+        self,
+        cache: Any,
+        position: int,
+        entries: list[Any],
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> None:
+        self.stats.retraces += 1
+        nearest: tuple[int, Specialisation] | None = None  # the entry most of whose guards held
+        for entry in entries:
+            failed = entry.first_failing(state)
+            if failed is None:
+                continue
+            kept: Specialisation = entry.data
+            row = kept.guards[failed]
+            if nearest is None or failed > nearest[0]:
+                nearest = failed, kept
+            if row.kind in ("INT", "BIG_INT"):
+                record.dynamic.add(row.source)
+                cache.remove(position, entry)
+            elif row.kind in ("FLOAT", "EQUAL"):
+                record.values[row.source] = record.values.get(row.source, 0) + 1
+                if record.values[row.source] >= MOST_VALUES:
+                    record.varying.add(row.source)
+                    cache.remove(position, entry)
+        if nearest is not None:
+            failed, kept = nearest
+            self._say_retrace(cache.code, kept, kept.guards[failed], state)
+
+    def _say_retrace(
+        self, code: CodeType, kept: Specialisation, row: Any, state: tuple[Any, ...]
+    ) -> None:
+        now = _described_now(row, state)
+        was = _described_was(row)
+        text = in_words(row.text, code, kept.position)
+        found = Retrace(text, was, now, code.co_filename, kept.line)
+        self.retraces.append(found)
+        LOG_RETRACES.info(
+            "%s:%d in %s() is traced again, because %s%s",
+            short_file(code.co_filename), kept.line, code.co_qualname, text, f"; now {now}" if now else "",
+        )  # fmt: skip
+
+    def graphs(self) -> Iterator[Graph]:
+        """Every graph that computes something, in the order captured."""
+        return (kept.graph for kept in self.specialisations if not is_idle(kept.graph))
+
+    def alone(self) -> Session:
+        """A session with the same settings that knows nothing yet."""
+        return Session(
+            self.compile_graph,
+            fullgraph=self.fullgraph,
+            should_trace=self.should_trace,
+            check_arguments=self.check_arguments,
+            static_sizes=self.static_sizes,
+        )
+
+    def forget(self) -> None:
+        """Drop everything captured."""
+        self.stats = Stats()
+        self.breaks.clear()
+        self.retraces.clear()
+        self.specialisations.clear()
+        self._records.clear()
+        for cache in self.caches.values():
+            cache.clear()
+
+
+class _Visited:
+    """The root positions that a trace has been through."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.positions = interpreter.positions
+
+    def last_resumable(self, code: CodeType, count: int) -> int:
+        """The number of root instructions to run so that the frame can be resumed behind them."""
+        while count and resume.why_not_resume(code, self.positions[count]) is not None:
+            count -= 1
+        return count
+
+
+def _is_cheap(symbol: Any) -> bool:
+    return getattr(symbol, "source", None) is not None
+
+
+def _located(interpreter: Interpreter, graph_break: GraphBreak) -> Break:
+    """The break at the innermost frame's line, and at the root's where that is another one."""
+    root, inner = interpreter.call_stack[0], interpreter.call_stack[-1]
+    called_from = ""
+    if inner is not root:
+        called_from = (
+            f"{short_file(root.code.co_filename)}:{_line(root)} in {root.code.co_qualname}()"
+        )
+    code = inner.code
+    reason = GraphBreak(
+        graph_break.code, in_words(graph_break.what, root.code, interpreter.positions[0])
+    )
+    return reason.at(code.co_filename, _line(inner), code.co_qualname, called_from)
+
+
+def _line(frame: Frame) -> int:
+    location = instructions.by_position(frame.code)[frame.position].location
+    return location[0] or frame.code.co_firstlineno
+
+
+def _described_now(row: Any, state: tuple[Any, ...]) -> str:
+    register = row.operands[0] if row.operands else None
+    if isinstance(register, int) and register < len(state):
+        value = state[register]
+        if row.kind == "TYPE":
+            return f"a {type(value).__name__}"
+        if row.kind == "SIZE":
+            return f"{value.shape[row.operands[1]]}"
+        if row.kind == "LENGTH":
+            return _items(len(value))
+        if isinstance(value, np.ndarray):
+            return f"a {value.ndim}-d {value.dtype} array"
+        return repr(value)[:80]
+    return ""
+
+
+def _items(count: int) -> str:
+    return f"{count} item" if count == 1 else f"{count} items"
+
+
+def _described_was(row: Any) -> str:
+    match row.kind, row.operands:
+        case "ARRAY", (_, dtype, ndim):
+            return f"a {ndim}-d {dtype} array"
+        case "TYPE", (_, kind):
+            return f"a {kind.__name__}"
+        case "LENGTH", (_, length):
+            return _items(length)
+        case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
+            return repr(value)[:80]
+    return ""

@@ -1,0 +1,665 @@
+"""The trace: what has been learned of a frame so far. Guards, graph nodes, memory; it knows no opcode."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.symbols import (
+    Array,
+    Buffer,
+    Cell,
+    Constant,
+    Dict,
+    Integer,
+    List,
+    Method,
+    Number,
+    Opaque,
+    Range,
+    Slice,
+    Source,
+    Symbol,
+    Tuple,
+    Unbound,
+    Unread,
+)
+from ufuse.graph import infer, ops, size
+from ufuse.graph.node import Location, Node
+from ufuse.graph.ops import Op
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType, NothingType, NumberType
+
+NUMERIC = frozenset("?bhilqpBHILQPefdFD")
+IDENTIFIED = (
+    type,
+    types.CodeType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    np.ufunc,
+    np.dtype,
+    type(np.zeros_like),  # functions behind __array_function__
+    type(np._NoValue),
+)
+BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
+LARGEST_INT = 2**62
+FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
+
+
+def _is_made_anew(value: Any) -> bool:
+    """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
+    if isinstance(value, types.FunctionType):
+        return "<locals>" in value.__qualname__
+    bound = isinstance(value, BOUND_BUILTINS) and getattr(value, "__self__", None)
+    return bound is not False and not isinstance(bound, types.ModuleType | type | None)
+
+
+class Trace:
+    """Everything learned while a frame is read: guards, nodes in program order, buffers.
+
+    Laws: 1. nothing outside changes while tracing; 2. every decision taken from an example value has a guard;
+    3. `nodes` is program order, and a store follows every read of the version before it.
+    """
+
+    def __init__(
+        self,
+        state: tuple[Any, ...],
+        slot_names: tuple[str, ...],
+        null: object,
+        dynamic: frozenset[str] = frozenset(),
+        varying: frozenset[str] = frozenset(),
+        *,
+        all_dynamic: bool = False,
+        static_sizes: bool
+        | frozenset[str] = False,  # all lengths are guarded, or those of these texts
+    ) -> None:
+        self.guards = GuardProgram(len(state))
+        self.nodes: list[Node] = []
+        self.inputs: list[tuple[Node, Source]] = []
+        self.location: Location | None = None
+        self.first_write: int | None = (
+            None  # the index of the first node that stores something visible
+        )
+        self.written: list[Buffer] = []
+        self.examples: dict[str, int] = {}  # symbol -> its value now
+        self.leaves: dict[str, tuple[Any, ...]] = {}  # symbol -> how the guard program reads it
+        self.least: dict[str, int] = {}  # symbol -> lower bound
+        self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
+        self.number_examples: dict[Node, Any] = {}
+        self.breaks_at: tuple[str, str] | None = None
+        self._dynamic = dynamic
+        self._all_dynamic = all_dynamic
+        self._static_sizes = static_sizes if isinstance(static_sizes, frozenset) else frozenset()
+        self._all_static = static_sizes is True
+        self._varying = varying
+        self._looked: dict[int, Symbol] = {}  # register -> what it was found to be
+        self._arrays: dict[int, Array] = {}  # id of example -> the one symbol for it
+        self._constants: dict[tuple[Any, ...], Node] = {}
+        self._views: dict[tuple[Any, ...], Node] = {}
+        self._kept: list[Any] = []  # example values whose id is a key
+        self.state: list[Symbol] = [
+            Unbound(Source(i, name)) if value is null else Unread(Source(i, name), value)
+            for i, (name, value) in enumerate(zip(slot_names, state, strict=True))
+        ]
+
+    # Reading the frame -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def warned_at(self, place: Location | None) -> Iterator[None]:
+        """Nodes made inside warn where NumPy's own Python code does; None: at the user's line."""
+        before = self.location
+        if place is not None and before is not None:
+            self.location = replace(before, warned_at=place)
+        try:
+            yield
+        finally:
+            self.location = before
+
+    def look(self, symbol: Symbol) -> Symbol:
+        """`symbol`, guarded and known by its kind if it was unread."""
+        if not isinstance(symbol, Unread):
+            return symbol
+        known = self._looked.get(symbol.source.register)
+        if known is None:
+            known = self._read(symbol.source, symbol.value)
+            self._looked[symbol.source.register] = known
+        return known
+
+    def found_empty(self, symbol: Unbound) -> None:
+        """Guard that a slot of the frame is empty."""
+        self.check("UNBOUND", symbol.source, f"{symbol.source.text} has a value now")
+
+    def _read(self, source: Source, value: Any) -> Symbol:
+        kind = type(value)
+        if value is None or value is Ellipsis or value is NotImplemented or kind is bool:
+            self.check("IDENTITY", source, value, f"{source.text} is no longer {value}")
+            return Constant(value, source)
+        if kind is int:
+            return self._read_int(source, value)
+        if kind is float or kind is complex:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a Python {kind.__name__}")
+            node = self.input(NumberType(kind.__name__), source)
+            self.number_examples[node] = value
+            return Number(node, source)
+        if kind is str or kind is bytes:
+            self.check(
+                "STR" if kind is str else "EQUAL",
+                source,
+                value,
+                f"{source.text} is no longer {value!r}",
+            )
+            return Constant(value, source)
+        if kind is np.ndarray:
+            return self._read_array(source, value)
+        if isinstance(value, np.generic):
+            return self._read_scalar(source, value)
+        if isinstance(value, IDENTIFIED) and not _is_made_anew(value):
+            self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
+            return Constant(value, source)
+        return self._read_container(source, value)
+
+    def _read_container(self, source: Source, value: Any) -> Symbol:
+        kind = type(value)
+        self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+        if kind is tuple or kind is list:
+            self.check(
+                "LENGTH", source, len(value), f"{source.text} no longer has {len(value)} items"
+            )
+            items: list[Symbol] = [
+                Unread(
+                    self.guards.load("LOAD_ITEM", source.register, i, text=f"{source.text}[{i}]"),
+                    item,
+                )
+                for i, item in enumerate(value)
+            ]
+            return Tuple(tuple(items), source) if kind is tuple else List(items, source)
+        if kind is dict and all(type(key) in (str, int) for key in value):
+            keys = tuple(value)
+            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
+            return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
+        if kind is slice:
+            return Slice(
+                *(self.attribute(source, value, name) for name in ("start", "stop", "step"))
+            )
+        if kind is range:
+            bounds = [self.attribute(source, value, name) for name in ("start", "stop", "step")]
+            return Range(bounds[0], bounds[1], bounds[2], source)
+        if kind is types.MethodType:
+            return Method(
+                self.attribute(source, value, "__self__"), self.attribute(source, value, "__func__")
+            )
+        return Opaque(source, value)
+
+    def _entry(self, source: Source, key: Any, value: Any) -> Symbol:
+        loaded = self.guards.load(
+            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{key!r}]"
+        )
+        return Unread(loaded, value)
+
+    def attribute(self, source: Source, value: Any, name: str) -> Symbol:
+        """The attribute of a frame value, read where no user code can run."""
+        loaded = self.guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
+        return self.look(Unread(loaded, getattr(value, name)))
+
+    def global_value(self, namespace: dict[str, Any], name: str) -> Symbol:
+        """A global or builtin name."""
+        if name in namespace:
+            return self._global(namespace, name)
+        builtins = namespace.get("__builtins__")
+        builtins = vars(builtins) if isinstance(builtins, types.ModuleType) else builtins
+        if not isinstance(builtins, dict) or name not in builtins:
+            raise GraphBreak("eager-raises", f"the name {name!r} is not defined")
+        self.guards.check(
+            "ABSENT",
+            namespace,
+            name,
+            text=f"the builtin {name} is hidden by a global now",
+            source=name,
+        )
+        return self._global(builtins, name)
+
+    def _global(self, namespace: dict[str, Any], name: str) -> Symbol:
+        return Unread(self.guards.load("LOAD_KEY", namespace, name, text=name), namespace[name])
+
+    def module_attribute(self, module: types.ModuleType, name: str, text: str) -> Symbol:
+        """The attribute of a module, which has been identified."""
+        namespace = vars(module)
+        if name not in namespace:
+            value = getattr(module, name, None)
+            if value is None:
+                raise GraphBreak("attribute", f"{text}.{name}")
+            raise GraphBreak("attribute", f"{text}.{name}, which the module makes when asked,")
+        return Unread(
+            self.guards.load("LOAD_KEY", namespace, name, text=f"{text}.{name}"), namespace[name]
+        )
+
+    def cell(self, source: Source, value: types.CellType) -> Cell:
+        """A closure cell of the frame."""
+        try:
+            content = value.cell_contents
+        except ValueError:
+            return Cell(None, source)
+        loaded = self.guards.load("LOAD_CELL", source.register, text=source.text)
+        return Cell(Unread(loaded, content), source)
+
+    def _read_int(self, source: Source, value: int) -> Symbol:
+        if (
+            self._all_dynamic or source.text in self._dynamic
+        ) and -LARGEST_INT < value < LARGEST_INT:
+            self.check("TYPE", source, int, f"{source.text} is no longer a Python int")
+            wanted = "i" if " " in source.text else source.text  # a value on the stack has no name
+            symbol = self.new_symbol(wanted, value, ("int", source.register))
+            return Integer(symbol, value, source)
+        kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
+        self.check(kind, source, value, f"{source.text} is no longer {value}")
+        return Constant(value, source)
+
+    def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
+        kind = type(value)
+        self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+        if kind.__module__ != "numpy" or value.dtype.char not in NUMERIC:
+            return Opaque(source, value)
+        return Number(self.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
+
+    def _read_array(self, source: Source, value: np.ndarray) -> Symbol:
+        known = self._arrays.get(id(value))
+        if known is not None and known.buffer.source is not None:
+            self.guards.check(
+                "SAME",
+                known.buffer.source.register,
+                source.register,
+                text=f"{source.text} is no longer the same array as {known.buffer.source.text}",
+                source=source.text,
+            )
+            return known
+        if value.dtype.char not in NUMERIC or not value.dtype.isnative:
+            raise GraphBreak("dtype", f"an array of dtype {value.dtype}")
+        if not value.flags.aligned:
+            raise GraphBreak("layout", f"{source.text} is not aligned in memory")
+        self.check(
+            "ARRAY",
+            source,
+            value.dtype,
+            value.ndim,
+            f"{source.text} is no longer {_described(value)}",
+        )
+        kind = ArrayType(
+            value.dtype, self._shape(source, value), *self._layout(source, value), scalar=False
+        )
+        for written in self.written:
+            self._refuse_overlap(written, source, value)
+        node = self.input(kind, source)
+        array = Array(Buffer(node, node, visible=True, source=source, value=value), (), kind)
+        self._arrays[id(value)] = array
+        self._kept.append(value)
+        return array
+
+    def _shape(self, source: Source, value: np.ndarray) -> tuple[Size, ...]:
+        shape: list[Size] = []
+        for axis, length in enumerate(value.shape):
+            text = f"{source.text}.shape[{axis}]"
+            few = length <= FEW and axis < value.ndim - 1 and value.ndim > 2
+            if length <= 1 or few or self._all_static or text in self._static_sizes:
+                self.guards.check(
+                    "SIZE",
+                    source.register,
+                    axis,
+                    length,
+                    text=f"{text} is no longer {length}",
+                    source=text,
+                )
+                shape.append(length)
+                continue
+            shape.append(self._dimension(text, length, ("size", source.register, axis)))
+        return tuple(shape)
+
+    def _dimension(self, text: str, length: int, leaf: tuple[Any, ...]) -> Size:
+        """One name for every dimension of this length: sizes that are equal now are guarded to stay so."""
+        for name, value in self.examples.items():
+            if value == length and self.leaves[name][0] == "size":
+                other = self.leaves[name]
+                self.guards.check(
+                    "RELATION",
+                    (leaf, other, ("eq",)),
+                    text=f"{text} no longer equals {name}",
+                    source=text,
+                )
+                return size.symbol(name)
+        expression = self.new_symbol("nmklpqrst"[len(self.examples) % 9], length, leaf, least=2)
+        self.guards.check(
+            "RELATION", (leaf, ("const", 2), ("ge",)), text=f"{text} is now 0 or 1", source=text
+        )
+        return expression
+
+    def new_symbol(
+        self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
+    ) -> Size:
+        """A new name for a whole number that is bound at run time."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted).strip("_") or "i"
+        base = base if base[0].isalpha() else f"i{base}"
+        name, count = base, 1
+        while name in self.examples:
+            count += 1
+            name = f"{base}{count}"
+        self.examples[name] = value
+        self.leaves[name] = leaf
+        if least is not None:
+            self.least[name] = least
+        return size.symbol(name)
+
+    def _layout(self, source: Source, value: np.ndarray) -> tuple[tuple[int, ...] | None, bool]:
+        order = memory_order(value)
+        if order is None:
+            return None, False
+        self.check(
+            "ORDER", source, order, f"the axes of {source.text} no longer lie in memory as they did"
+        )
+        contiguous = fills_memory(value, order)
+        text = f"{source.text} is {'no longer' if contiguous else 'now'} contiguous"
+        self.guards.check(
+            "CONTIGUOUS", source.register, order, contiguous, text=text, source=source.text
+        )
+        return order, contiguous
+
+    def input(self, kind: ArrayType | NumberType, source: Source) -> Node:
+        """A new graph input, taken from `source`."""
+        node = Node(ops.INPUT, (), kind, {"name": source.text})
+        self.nodes.insert(len(self.inputs), node)
+        if self.first_write is not None:
+            self.first_write += 1
+        self.inputs.append((node, source))
+        return node
+
+    def check(self, kind: str, source: Source, *operands: Any) -> None:
+        """Guard what `source` is; the last operand is the sentence for when it fails."""
+        *rest, text = operands
+        self.guards.check(kind, source.register, *rest, text=text, source=source.text)
+
+    # Whole numbers ---------------------------------------------------------------------------------------------
+
+    def decide(self, relation: str, left: Size, right: Size) -> bool:
+        """Whether the relation holds now; guarded to go on holding unless it always does."""
+        function = getattr(operator, relation)
+        left, right = self.resolved(left), self.resolved(right)
+        if isinstance(left, int) and isinstance(right, int):
+            return bool(function(left, right))
+        proved = self._proved(relation, left, right)
+        if proved is not None:
+            return proved
+        holds = bool(function(self.example(left), self.example(right)))
+        name = (
+            relation
+            if holds
+            else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
+        )
+        program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
+        text = f"{left} {RELATIONS[name]} {right} no longer holds"
+        self.guards.check("RELATION", program, text=text, source=str(left))
+        if name == "eq":
+            self._note_equal(left, right)
+        return holds
+
+    def _note_equal(self, left: Size, right: Size) -> None:
+        """From now on a symbol that was found equal to something else stands for that."""
+        for one, other in ((left, right), (right, left)):
+            name = str(one)
+            if name in self.examples and name not in size.symbols(other):
+                self.known[name] = other
+                return
+
+    def resolved(self, value: Size) -> Size:
+        """`value` with every symbol replaced by what it was found equal to."""
+        while not self.known.keys().isdisjoint(size.symbols(value)):
+            value = size.substitute(value, lambda n: self.known.get(n, size.symbol(n)))
+        return value
+
+    def _proved(self, relation: str, left: Size, right: Size) -> bool | None:
+        difference = size.add(left, size.multiply(right, -1))
+        if isinstance(difference, int):
+            return bool(getattr(operator, relation)(difference, 0))
+        low = lower_bound(difference, self.least)
+        high = lower_bound(size.multiply(difference, -1), self.least)
+        if low is not None and low > 0:
+            return relation in ("gt", "ge", "ne")
+        if high is not None and high > 0:
+            return relation in ("lt", "le", "ne")
+        if low == 0 and relation in ("ge", "lt"):
+            return relation == "ge"
+        if high == 0 and relation in ("le", "gt"):
+            return relation == "le"
+        return None
+
+    def example(self, value: Size) -> int:
+        """What `value` is in this call."""
+        return size.evaluate(value, self.examples)
+
+    def fixed(self, value: Size) -> int:
+        """`value`, guarded to be what it is now."""
+        if isinstance(value, int):
+            return value
+        number = self.example(value)
+        self.decide("eq", value, number)
+        return number
+
+    def equal(self, left: Size, right: Size) -> bool:
+        """Part of `infer`'s facts: sizes that are equal now, guarded."""
+        return left == right or self.decide("eq", left, right)
+
+    def is_one(self, value: Size) -> bool:
+        """Part of `infer`'s facts."""
+        return self.decide("eq", value, 1)
+
+    def specialised(self, number: Number) -> Constant:
+        """A number whose value the program's course depends on, guarded to stay what it is.
+
+        Raises:
+            GraphBreak: it is computed in the graph, or has varied too often.
+
+        """
+        example = self.number_examples.get(number.node)
+        if example is None:
+            raise GraphBreak("data-branch", "a computed number")
+        leaves = list(self._number_leaves(number.node))
+        if any(text.text in self._varying for _, text in leaves):
+            raise GraphBreak("data-branch", "a number that changes from call to call")
+        for node, source in leaves:
+            value = self.number_examples[node]
+            kind = "FLOAT" if type(value) is float else "EQUAL"
+            self.check(kind, source, value, f"{source.text} is no longer {value!r}")
+        return Constant(example)
+
+    def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:
+        sources = dict(self.inputs)
+        found: dict[Node, Source] = {}
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            if current.op is ops.INPUT:
+                found[current] = sources[current]
+            elif current.op is ops.SIZE:
+                self.fixed(current.attributes["value"])
+            waiting += current.inputs
+        return list(found.items())
+
+    # The graph -------------------------------------------------------------------------------------------------
+
+    def node(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...] = (),
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        may_raise: bool = False,
+    ) -> Node:
+        """A new node behind all others, its type inferred.
+
+        Raises:
+            GraphBreak: the type cannot be known, or the op could fail after something visible was written.
+
+        """
+        given = attributes or {}
+        try:
+            kind = infer.result_type(op, [infer.operand_of(n) for n in inputs], given, self)
+        except infer.CannotInfer as refusal:
+            raise GraphBreak(
+                "numpy-call", f"{given.get('function', op.name)} ({refusal})"
+            ) from None
+        made = Node(op, inputs, kind, given, self.location)
+        if may_raise and self.first_write is not None:
+            self._insert_early(made)
+        else:
+            self.nodes.append(made)
+        return made
+
+    def _insert_early(self, node: Node) -> None:
+        """Put an operation that could fail before the first visible store, where failing undoes nothing."""
+        assert self.first_write is not None
+        early = set(self.nodes[: self.first_write])
+        if not all(one in early for one in node.inputs):
+            raise GraphBreak(
+                "raise-after-write", str(node.attributes.get("operator", node.op.name))
+            )
+        self.nodes.insert(self.first_write, node)
+        self.first_write += 1
+
+    def constant(self, value: Any) -> Node:
+        """The node of a constant; one for each value."""
+        key = (type(value), repr(value))
+        if key not in self._constants:
+            self._constants[key] = self.node(ops.CONST, (), {"value": value}, may_raise=True)
+        return self._constants[key]
+
+    def size_node(self, value: Size) -> Node:
+        """A whole number as an operand."""
+        if isinstance(value, int):
+            return self.constant(value)
+        key = ("size", value)
+        if key not in self._constants:
+            self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
+        return self._constants[key]
+
+    def value(self, array: Array) -> Node:
+        """The node that has the array's present contents."""
+        node = array.buffer.version
+        for step in array.path:
+            key = (id(node), step)
+            if key not in self._views:
+                name, attributes = step
+                self._views[key] = self.node(ops.OPS[name], (node,), dict(attributes))
+                self._kept.append(node)
+            node = self._views[key]
+        return node
+
+    def fresh(self, node: Node) -> Symbol:
+        """The symbol of a node that made new memory, a scalar or a number."""
+        kind = node.type
+        if isinstance(kind, ArrayType) and not kind.scalar:
+            return Array(Buffer(node, node, visible=False), (), kind)
+        if isinstance(kind, NothingType):
+            return Constant(None)
+        return Number(node)
+
+    def view(self, array: Array, op: Op, attributes: Mapping[str, Any]) -> Array:
+        """Another view of the same buffer."""
+        try:
+            kind = infer.result_type(op, (array.type,), attributes, self)
+        except infer.CannotInfer as refusal:
+            raise GraphBreak("layout", str(refusal)) from None
+        assert isinstance(kind, ArrayType)
+        return Array(array.buffer, (*array.path, (op.name, tuple(attributes.items()))), kind)
+
+    def store(self, target: Array, value: Node, casting: str) -> None:
+        """Write `value` into the target's memory: a new version of its buffer."""
+        buffer = target.buffer
+        if buffer.visible:
+            self.check_writable(buffer)
+        path = tuple((name, dict(attributes)) for name, attributes in target.path)
+        buffer.version = self.node(
+            ops.STORE, (buffer.version, value), {"path": path, "casting": casting}
+        )
+        self.note_write(buffer)
+
+    def check_writable(self, buffer: Buffer) -> None:
+        """Guard that the buffer may be written, and that no other argument shares its memory."""
+        source, value = buffer.source, buffer.value
+        if source is None or value is None:
+            raise GraphBreak("effect", "assigning to an array that the trace cannot find again")
+        if not value.flags.writeable:
+            raise GraphBreak("eager-raises", f"ValueError: {source.text} is read-only")
+        if isinstance(value.base, np.memmap) or type(value) is not np.ndarray:
+            raise GraphBreak("effect", f"assigning to elements of {source.text}")
+        self.check("WRITEABLE", source, True, f"{source.text} is read-only now")
+        if buffer not in self.written:
+            for other in self._arrays.values():
+                if other.buffer is not buffer:
+                    self._refuse_overlap(buffer, other.buffer.source, other.buffer.value)
+            self.written.append(buffer)
+
+    def note_write(self, buffer: Buffer) -> None:
+        """Remember where something the program can see was first written: by the last node."""
+        if buffer.visible and self.first_write is None:
+            self.first_write = len(self.nodes) - 1
+
+    @staticmethod
+    def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:
+        assert written.source is not None
+        if source is not None and np.may_share_memory(written.value, value):
+            raise GraphBreak("overlap", written.source.text)
+
+    def arrays_disjoint(self) -> None:
+        """Guard that no written input shares memory with another input."""
+        inputs = [array.buffer.source for array in self._arrays.values()]
+        for written in self.written:
+            assert written.source is not None
+            for other in inputs:
+                if other is None or other is written.source:
+                    continue
+                first, second = sorted((written.source.register, other.register))
+                text = f"{written.source.text} shares memory with {other.text} now"
+                self.guards.check("DISJOINT", first, second, text=text, source=written.source.text)
+
+
+def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""
+    strides = value.strides
+    if value.size == 0:
+        return tuple(range(value.ndim)) if value.flags.c_contiguous else None
+    # axes of length 1 take the place that C order gives them: NumPy ignores their strides
+    real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
+    if any(strides[axis] < value.itemsize for axis in real):
+        return None
+    ordered = sorted(real, key=lambda axis: (-strides[axis], axis))
+    if ordered == real:
+        return tuple(range(value.ndim))
+    result = list(range(value.ndim))
+    for place, axis in zip(real, ordered, strict=True):
+        result[place] = axis
+    return tuple(result)
+
+
+def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
+    """Whether the elements lie in memory in that order without gaps."""
+    expected = value.itemsize
+    for axis in reversed(order):
+        if value.shape[axis] != 1:
+            if value.strides[axis] != expected:
+                return False
+            expected *= value.shape[axis]
+    return True
+
+
+def _described(value: np.ndarray) -> str:
+    return f"a {value.ndim}-d array of {value.dtype}"

@@ -1,0 +1,40 @@
+"""Where NumPy's own Python code warns of what a method computes: found by making it warn once."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import lru_cache
+
+import numpy as np
+
+from ufuse.graph.node import Location
+
+# fmt: off
+# What is warned of, and numbers for which only that is.
+SAMPLES: dict[str, tuple[float, ...]] = {
+    "reduce":   (np.inf, -np.inf),
+    "product":  (1e300, 1e300),
+    "subtract": (np.inf, np.inf),     # of the mean, in a variance
+    "multiply": (1e200, -1e200),      # of the distances
+    "total":    (1.3e154, -1.3e154),  # of the squares
+}
+# fmt: on
+
+
+@lru_cache
+def place_of(name: str, what: str, *, method: bool) -> Location | None:
+    """Where `numpy.<name>` (or the method) warns of its step `what`; None: at its caller's line."""
+    values = np.array(SAMPLES[what])
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn", under="ignore"):
+        warnings.simplefilter("always")
+        if method:
+            getattr(values, name)()
+        else:
+            getattr(np, name)(values)
+    places = [(warning.filename, warning.lineno) for warning in caught]
+    if not places or places[0][0] == __file__:
+        return None
+    file, line = places[0]
+    modules = (n for n, m in list(sys.modules.items()) if getattr(m, "__file__", None) == file)
+    return Location(file, name, line, next(modules, ""))

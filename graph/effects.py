@@ -1,0 +1,168 @@
+"""Which operations can be seen besides by their result: that raise, warn, or write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ufuse.graph import ops
+from ufuse.graph.infer import CannotInfer, loop_dtypes, operand_of
+from ufuse.graph.node import Node
+from ufuse.graph.types import ArrayType, NumberType
+
+COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+LOGIC = frozenset("logical_and logical_or logical_xor logical_not".split())
+BITS = frozenset("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift".split())
+SIGNS = frozenset(
+    "negative positive absolute fabs copysign signbit conjugate isnan isinf isfinite".split()
+)
+WHOLE = frozenset("add subtract multiply maximum minimum square sign".split())
+QUIET_ANYWHERE = COMPARISONS | LOGIC | SIGNS | frozenset({"maximum", "minimum"})
+QUIET_FOR_INTEGERS = QUIET_ANYWHERE | BITS | WHOLE
+QUIET_REDUCTIONS = frozenset(
+    "add multiply logical_and logical_or bitwise_and bitwise_or bitwise_xor".split()
+)
+QUIET_SCALARS = frozenset("add sub mul neg pos lt le gt ge eq ne not_ and_ or_ xor".split())
+QUIET_CALLS = frozenset(
+    "numpy.matmul numpy.dot numpy.ndarray.dot numpy.concatenate numpy.stack numpy.argsort numpy.array".split()
+)
+
+
+def why_not_quiet(node: Node) -> str | None:
+    """Why leaving the node out, where nobody uses its result, could be noticed; or None.
+
+    An op that could raise or warn is not quiet, and neither is one that writes.
+    """
+    rule = RULES.get(node.op.name) or RULES.get(node.op.kind.value)
+    return rule(node) if rule is not None else f"{node.op.name} may have effects"
+
+
+def is_integer(dtype: np.dtype) -> bool:
+    """Whether arithmetic is exact modulo a power of two, and raises no flag."""
+    return dtype.kind in "iub"
+
+
+def _never(node: Node) -> str | None:
+    return None
+
+
+def _map(node: Node) -> str | None:
+    assert node.op.ufunc is not None
+    try:
+        dtypes = loop_dtypes(node.op.ufunc, [operand_of(one) for one in node.inputs])
+    except CannotInfer as refusal:
+        return str(refusal)
+    for one, dtype in zip(node.inputs, dtypes, strict=False):
+        why = _why_not_converted(one, dtype)
+        if why is not None:
+            return why
+    if all(map(is_integer, dtypes)):
+        return (
+            None if node.op.name in QUIET_FOR_INTEGERS else f"{node.op.name} of integers may warn"
+        )
+    if node.op.name in QUIET_ANYWHERE and all(
+        dtype.char in "fd" or is_integer(dtype) for dtype in dtypes
+    ):
+        return None
+    return f"{node.op.name} of floating-point numbers may warn"
+
+
+def _why_not_converted(node: Node, dtype: np.dtype) -> str | None:
+    """Why converting an operand to `dtype` may raise or warn."""
+    if node.op is ops.CONST and isinstance(node.type, NumberType):
+        return None  # inference has looked at the value
+    type_ = node.type
+    if isinstance(type_, NumberType):
+        if type_.kind == "bool" or (type_.kind == "float" and dtype.char in "dD"):
+            return None
+        return f"a Python {type_.kind} may not fit {dtype}"
+    if isinstance(type_, ArrayType) and np.can_cast(type_.dtype, dtype, "safe"):
+        return None
+    return "a conversion may warn"
+
+
+def _cast(node: Node) -> str | None:
+    (one,) = node.inputs
+    assert isinstance(one.type, ArrayType)
+    dtype = np.dtype(node.attributes["dtype"])
+    if is_integer(one.type.dtype) and (is_integer(dtype) or dtype.char in "dD"):
+        return None
+    return _why_not_converted(one, dtype)
+
+
+def _store(node: Node) -> str | None:
+    """Of the conversion alone: whether the memory is seen is asked elsewhere."""
+    buffer, value = node.inputs
+    assert isinstance(buffer.type, ArrayType)
+    if (
+        isinstance(value.type, ArrayType)
+        and is_integer(value.type.dtype)
+        and is_integer(buffer.type.dtype)
+    ):
+        return None
+    return _why_not_converted(value, buffer.type.dtype)
+
+
+def _where(node: Node) -> str | None:
+    assert isinstance(node.type, ArrayType)
+    for one in node.inputs[1:]:
+        why = _why_not_converted(one, node.type.dtype)
+        if why is not None:
+            return why
+    return None
+
+
+def _full(node: Node) -> str | None:
+    assert isinstance(node.type, ArrayType)
+    return _why_not_converted(node.inputs[0], node.type.dtype)
+
+
+def _reduce(node: Node) -> str | None:
+    (one,) = node.inputs
+    assert node.op.ufunc is not None
+    assert isinstance(one.type, ArrayType)
+    assert isinstance(node.type, ArrayType)
+    if node.op.ufunc.__name__ not in QUIET_REDUCTIONS:
+        return "the maximum of nothing raises"
+    if is_integer(one.type.dtype) and is_integer(node.type.dtype):
+        return None
+    return "a reduction of floating-point numbers may warn"
+
+
+def _scalar(node: Node) -> str | None:
+    numbers = all(isinstance(one.type, NumberType) for one in node.inputs)
+    kinds = {one.type.kind for one in node.inputs if isinstance(one.type, NumberType)}
+    if numbers and node.attributes["operator"] in QUIET_SCALARS and kinds <= {"int", "bool"}:
+        return None
+    if numbers and node.attributes["operator"] in QUIET_SCALARS and kinds <= {"float", "bool"}:
+        return None
+    return "a scalar operator may raise or warn"
+
+
+def _call(node: Node) -> str | None:
+    dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
+    if node.attributes["function"] in QUIET_CALLS and all(map(is_integer, dtypes)):
+        return None if not node.attributes.get("writes") else "it writes"
+    return "a call may raise, warn or write"
+
+
+# fmt: off
+RULES: dict[str, Callable[[Node], str | None]] = {
+    "const":     _never,
+    "size":      _never,
+    "view":      _never,
+    "create":    _never,
+    "item":      _never,
+    "full":      _full,
+    "map":       _map,
+    "cast":      _cast,
+    "copy":      _never,
+    "where":     _where,
+    "reduce":    _reduce,
+    "scalar":    _scalar,
+    "element":   _never,  # a normalised index is in range
+    "store":     _store,
+    "call":      _call,
+}
+# fmt: on

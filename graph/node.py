@@ -1,0 +1,68 @@
+"""The one node class, and the graph that lists nodes in program order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ufuse.graph.ops import Op
+from ufuse.graph.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where in the user's program an operation stands; columns count from 0, in UTF-8 bytes, as in CPython."""
+
+    file: str
+    function: str
+    line: int
+    module: str = ""  # where the warning registry of the file is
+    end_line: int = 0
+    column: int = 0
+    end_column: int = 0
+    warned_at: Location | None = None  # where NumPy's own Python code would warn of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One operation: immutable, compared by identity.
+
+    `inputs` are the nodes whose values it takes. `attributes` are constants: an axis, an index, a body graph.
+    `location` is the user's own line, for warnings and errors.
+    """
+
+    op: Op
+    inputs: tuple[Node, ...]
+    type: Type
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    location: Location | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} {self.type}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Nodes in program order, each after its inputs.
+
+    `inputs` are the nodes with op `input`, in the order of the arguments; `outputs` any nodes of the graph.
+    Effects (stores, calls that write) happen in the order of `nodes`.
+    """
+
+    inputs: tuple[Node, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    name: str = "graph"
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def uses(self) -> dict[Node, int]:
+        """How many times each node is an input of another, or an output."""
+        return Counter((*self.outputs, *(one for node in self.nodes for one in node.inputs)))
+
+    def __repr__(self) -> str:
+        work = len(self.nodes) - len(self.inputs)
+        return f"<Graph {self.name}: {len(self.inputs)} inputs, {work} operations, {len(self.outputs)} outputs>"

@@ -1,0 +1,70 @@
+"""Common subexpressions: what is computed twice is computed once.
+
+Version nodes make this safe for memory: equal inputs are equal versions. Fresh arrays are merged only where
+nobody can tell: neither is written, and not both leave the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.effects import why_not_quiet
+from ufuse.graph.memory import is_memory
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import CONST, Kind
+from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
+from ufuse.graph.types import ArrayType, NumberType
+
+MERGED = (Kind.SIZE, Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCALAR, Kind.CALL)
+
+
+def merged(graph: Graph, *, replayed: bool = False) -> Graph:
+    """The graph without repeated computations; ops that may warn stay, unless a warning replays the graph."""
+    seen = observed(graph)
+    found: dict[Hashable, Node] = {}
+
+    def visit(node: Node, builder: Builder) -> Node | None:
+        if node.op.kind not in MERGED or node.attributes.get("writes"):
+            return None
+        key = _key(node)
+        if not replayed and why_not_quiet(node) is not None:
+            return None
+        known = found.setdefault(key, node)
+        if known is node or not _may_merge(known, node, seen, builder):
+            return None
+        return known
+
+    return rewritten(graph, visit)
+
+
+def _may_merge(known: Node, node: Node, seen: Observed, builder: Builder) -> bool:
+    if known.type != node.type:
+        return False
+    if not is_memory(node):
+        leaves = builder.original(node) in seen.outputs  # as an object of its own: `is` tells
+        return isinstance(node.type, (ArrayType, NumberType)) and not leaves
+    if node.op.kind is Kind.VIEW:
+        return builder.original(node) not in seen.outputs
+    return seen.may_share(node, known, builder)
+
+
+def _key(node: Node) -> Hashable:
+    """Equal for nodes that compute the same; constants count by their value."""
+    inputs = tuple(_hashable(one.attributes) if one.op is CONST else one for one in node.inputs)
+    return (node.op, inputs, _hashable(node.attributes))
+
+
+def _hashable(value: Any) -> Hashable:
+    """An attribute as a key: equal keys are equal to the bit."""
+    if isinstance(value, Mapping):
+        return tuple((key, _hashable(one)) for key, one in sorted(value.items()))
+    if isinstance(value, (tuple, list)):
+        return (type(value), *map(_hashable, value))
+    if isinstance(value, (float, complex, np.generic)):
+        return (type(value), np.asarray(value).tobytes())
+    if isinstance(value, np.ndarray) or type(value).__hash__ is None:
+        return (id(value),)
+    return (type(value), value)

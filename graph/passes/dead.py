@@ -1,0 +1,32 @@
+"""Dead code: what nobody uses, and nobody could notice, is left out. An op that could raise or warn is not dead."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ufuse.graph import ops
+from ufuse.graph.effects import why_not_quiet
+from ufuse.graph.memory import buffer_of
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind
+
+
+def without_dead(graph: Graph) -> Graph:
+    """The graph without operations that nobody uses and nobody could notice."""
+    live: set[Node] = set(graph.outputs) | set(graph.inputs)
+    for node in reversed(graph.nodes):
+        if node in live or _is_noticed(node):
+            live.add(node)
+            live.update(node.inputs)
+    if len(live) == len(graph.nodes):
+        return graph
+    return dataclasses.replace(graph, nodes=tuple(node for node in graph.nodes if node in live))
+
+
+def _is_noticed(node: Node) -> bool:
+    """Whether the node is run for its effect. A store into the graph's own memory lives by its readers."""
+    if node.op.kind is Kind.STORE:
+        buffer = buffer_of(node)  # that of an item may be the caller's: a branch gave it
+        if buffer.op in (ops.INPUT, ops.CONST, ops.ITEM):
+            return True
+    return why_not_quiet(node) is not None

@@ -1,0 +1,114 @@
+"""Rewriting a graph node by node, in program order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ufuse.graph.infer import operand_of, result_type
+from ufuse.graph.memory import buffer_of, is_memory, previous_version, written_inputs
+from ufuse.graph.node import Graph, Location, Node
+from ufuse.graph.ops import CONST, Kind, Op
+from ufuse.graph.sample import type_of
+
+
+@dataclasses.dataclass(slots=True)
+class Builder:
+    """The nodes written so far, and which nodes of the graph before they stand for."""
+
+    nodes: list[Node] = dataclasses.field(default_factory=list)
+    origins: dict[Node, Node] = dataclasses.field(default_factory=dict)
+
+    def original(self, node: Node) -> Node:
+        """The node of the graph before that this one stands for."""
+        return self.origins.get(node, node)
+
+    def buffer(self, node: Node) -> Node:
+        """The buffer that the node lies in, as a node of the graph before."""
+        return self.original(buffer_of(node))
+
+    def emit(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...],
+        attributes: Mapping[str, Any],
+        location: Location | None,
+    ) -> Node:
+        """A new node, its type inferred.
+
+        Raises:
+            CannotInfer: no rule predicts the type.
+
+        """
+        type_ = result_type(op, [operand_of(one) for one in inputs], attributes)
+        return self.add(Node(op, inputs, type_, attributes, location))
+
+    def constant(self, value: Any, location: Location | None) -> Node:
+        """A new constant."""
+        return self.add(Node(CONST, (), type_of(value), {"value": value}, location))
+
+    def add(self, node: Node) -> Node:
+        """Put a node behind the others."""
+        self.nodes.append(node)
+        return node
+
+
+Visit = Callable[[Node, Builder], Node | None]
+
+
+def rewritten(graph: Graph, visit: Visit) -> Graph:
+    """The graph with every node for which `visit` gives one replaced by that; the same graph where none is.
+
+    `visit` sees each node with its inputs already replaced, and may emit nodes before the one it gives.
+    """
+    builder, changed = Builder(), False
+    replaced: dict[Node, Node] = {}
+    for node in graph.nodes:
+        inputs = tuple(replaced[one] for one in node.inputs)
+        present = node if inputs == node.inputs else dataclasses.replace(node, inputs=inputs)
+        builder.origins[present] = node
+        found = visit(present, builder) if node.op.kind is not Kind.INPUT else None
+        changed = changed or found is not None
+        replaced[node] = found if found is not None else builder.add(present)
+        builder.origins.setdefault(replaced[node], node)
+    if not changed:
+        return graph
+    outputs = tuple(replaced[node] for node in graph.outputs)
+    return dataclasses.replace(graph, nodes=tuple(builder.nodes), outputs=outputs)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Observed:
+    """Which memory is seen by others, for questions of aliasing."""
+
+    written: frozenset[Node]  # buffers that some node writes
+    escaping: frozenset[Node]  # buffers of outputs, and of what loops and branches are given
+    outputs: frozenset[Node]
+
+    def may_share(self, node: Node, other: Node, builder: Builder) -> bool:
+        """Whether users of a fresh `node` may be given the memory of `other` instead."""
+        if not is_memory(node):
+            return True
+        buffer = builder.buffer(node)
+        private = buffer not in self.written and buffer not in self.escaping
+        source = builder.buffer(other)
+        if source.op.kind is Kind.ITEM and self.written:
+            return False  # a branch gave it: it may be any of these
+        return private and source not in self.written
+
+
+def observed(graph: Graph) -> Observed:
+    """What is seen of the graph's memory."""
+    written = {buffer_of(one) for node in graph.nodes for one in written_inputs(node)}
+    written |= {
+        buffer_of(node)
+        for node in graph.nodes
+        if node.op.kind is Kind.ITEM and previous_version(node)
+    }
+    bodies = (Kind.LOOP, Kind.BRANCH)
+    given: Iterable[Node] = (
+        one for node in graph.nodes if node.op.kind in bodies for one in node.inputs
+    )
+    escaping = {buffer_of(node) for node in (*graph.outputs, *given)}
+    return Observed(frozenset(written), frozenset(escaping), frozenset(graph.outputs))

@@ -1,0 +1,205 @@
+"""Integer expressions over sizes and other whole numbers that are known only when a program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+Size = Union[int, "Expression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A whole number bound when the program is called: a dimension of an input, or an input itself."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The floor quotient (`//`) or remainder (`%`) of two sizes, by Python's rules."""
+
+    operator: str
+    left: Size
+    right: Size
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+Atom = Symbol | Division
+Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A polynomial over atoms, in one canonical form: equal expressions compare equal.
+
+    `terms` maps products of atoms to their integer factors, sorted by text; no factor is zero, and the
+    expression is never a constant (a constant is a plain `int`).
+    """
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __add__(self, other: Size) -> Size:
+        return add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size) -> Size:
+        return add(self, multiply(other, -1))
+
+    def __rsub__(self, other: Size) -> Size:
+        return add(other, multiply(self, -1))
+
+    def __mul__(self, other: Size) -> Size:
+        return multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Size:
+        return multiply(self, -1)
+
+    def __floordiv__(self, other: Size) -> Size:
+        return divide("//", self, other)
+
+    def __rfloordiv__(self, other: Size) -> Size:
+        return divide("//", other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        return divide("%", self, other)
+
+    def __rmod__(self, other: Size) -> Size:
+        return divide("%", other, self)
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, factor in self.terms:
+            sign = "-" if factor < 0 else "+" if text else ""
+            words = [str(atom) for atom in monomial]
+            if abs(factor) != 1 or not words:
+                words.insert(0, str(abs(factor)))
+            text += sign + "*".join(words)
+        return text
+
+
+def symbol(name: str) -> Expression:
+    """The expression that is one symbol."""
+    return Expression((((Symbol(name),), 1),))
+
+
+def _terms(value: Size) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(value, Expression):
+        return value.terms
+    return (((), int(value)),)
+
+
+def _key(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
+    return (-len(monomial), tuple(str(atom) for atom in monomial))
+
+
+def _canonical(pairs: Iterable[tuple[Monomial, int]]) -> Size:
+    total: dict[Monomial, int] = {}
+    for monomial, factor in pairs:
+        total[monomial] = total.get(monomial, 0) + factor
+    kept = {m: f for m, f in total.items() if f}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return kept[()]
+    return Expression(tuple((m, kept[m]) for m in sorted(kept, key=_key)))
+
+
+def add(left: Size, right: Size) -> Size:
+    """The sum."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return _canonical((*_terms(left), *_terms(right)))
+
+
+def multiply(left: Size, right: Size) -> Size:
+    """The product."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    return _canonical(
+        (tuple(sorted((*m, *n), key=str)), f * g) for m, f in _terms(left) for n, g in _terms(right)
+    )
+
+
+def divide(operator: str, left: Size, right: Size) -> Size:
+    """The floor quotient or remainder; exact where every factor divides.
+
+    Raises:
+        ZeroDivisionError: the divisor is the constant 0.
+
+    """
+    if isinstance(right, int) and right == 0:
+        raise ZeroDivisionError("a size is divided by zero")
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right if operator == "//" else left % right
+    if isinstance(right, int) and all(factor % right == 0 for _, factor in _terms(left)):
+        if operator == "%":
+            return 0
+        return _canonical((m, factor // right) for m, factor in _terms(left))
+    if left == right:
+        return 1 if operator == "//" else 0
+    return Expression((((Division(operator, left, right),), 1),))
+
+
+def evaluate(value: Size, bindings: Mapping[str, int]) -> int:
+    """The number that `value` stands for.
+
+    Raises:
+        KeyError: a symbol has no binding.
+
+    """
+    if isinstance(value, int):
+        return value
+    total = 0
+    for monomial, factor in value.terms:
+        for atom in monomial:
+            factor *= _evaluate_atom(atom, bindings)  # noqa: PLW2901  the running product
+        total += factor
+    return total
+
+
+def _evaluate_atom(atom: Atom, bindings: Mapping[str, int]) -> int:
+    if isinstance(atom, Symbol):
+        return bindings[atom.name]
+    left, right = evaluate(atom.left, bindings), evaluate(atom.right, bindings)
+    return left // right if atom.operator == "//" else left % right
+
+
+def symbols(value: Size) -> Iterator[str]:
+    """Every symbol's name in `value`, with repeats."""
+    if isinstance(value, int):
+        return
+    for monomial, _ in value.terms:
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                yield atom.name
+            else:
+                yield from symbols(atom.left)
+                yield from symbols(atom.right)
+
+
+def substitute(value: Size, replacement: Callable[[str], Size]) -> Size:
+    """`value` with every symbol replaced."""
+    if isinstance(value, int):
+        return value
+    total: Size = 0
+    for monomial, factor in value.terms:
+        product: Size = factor
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                product = multiply(product, replacement(atom.name))
+            else:
+                left = substitute(atom.left, replacement)
+                right = substitute(atom.right, replacement)
+                product = multiply(product, divide(atom.operator, left, right))
+        total = add(total, product)
+    return total

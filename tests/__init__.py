@@ -1,0 +1,1 @@
+"""The tests; `tests.support` is what they share."""

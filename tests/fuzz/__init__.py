@@ -1,0 +1,1 @@
+"""Random NumPy programs as source text, run plain and compiled."""

@@ -1,0 +1,1 @@
+"""What the tests share: copies of arguments, recorded runs, and the comparer of the two."""

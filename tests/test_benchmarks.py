@@ -1,0 +1,96 @@
+"""The benchmark harness: what it times, and when it refuses a ratio."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from benchmarks import report
+from benchmarks.cases import CASES, Case
+from benchmarks.harness import compared, same_bits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECONDS = 0.0  # the fewest samples that make a median
+
+
+def double(x: Any) -> Any:
+    return x + x
+
+
+def case_of_double() -> Case:
+    return Case("double", double, lambda size: (np.ones(size),), (8,), (8,))
+
+
+def test_same_results_give_a_ratio() -> None:
+    """Two ways to the same bits are timed in turns and compared by medians."""
+    row = compared(case_of_double(), 8, lambda x: x * 2.0, SECONDS)
+    assert row.difference == ""
+    assert row.eager.samples == row.other.samples
+    assert row.ratio == row.eager.median / row.other.median
+    assert 0 < row.other.least <= row.other.median
+    assert row.first_call > 0
+    assert f"{row.ratio:.2f}x" in report.line("double", row, {})
+
+
+def test_different_results_give_none() -> None:
+    """One bit more, and there is no ratio, in the table or in the file."""
+    row = compared(case_of_double(), 8, lambda x: np.nextafter(x + x, 9), SECONDS)
+    with pytest.raises(ValueError, match="no ratio: call 1"):
+        _ = row.ratio
+    assert "DIFFERS" in report.line("double", row, {})
+    assert "result[0]: plain np.float64(2.0)" in report.line("double", row, {})
+    assert "ratio" not in row.as_json()
+
+
+def test_rivals_may_be_inexact_but_are_marked() -> None:
+    """A rival's speed is shown, and so is that its bits differ."""
+    row = compared(case_of_double(), 8, double, SECONDS)
+    fast = {"exact": False, "speed": 2.0}
+    text = report.line(
+        "double", row, {"a": fast, "b": fast | {"exact": True}, "c": {"failed": "no"}}
+    )
+    assert "~2.00x" in text
+    assert " 2.00x" in text
+    assert "c: no" in text
+
+
+def test_results_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file holds the figures, the versions and the machine, and names no host."""
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    row = compared(case_of_double(), 8, double, SECONDS)
+    paths = report.save("double", [row.as_json() | {"peers": {}}])
+    saved = json.loads(paths[0].read_text())
+    assert saved["rows"][0]["ratio"] == row.ratio
+    assert saved["machine"]["versions"]["numpy"] == np.__version__
+    assert set(saved["machine"]) == {
+        "processor",
+        "python",
+        "settings",
+        "simd",
+        "threads",
+        "versions",
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_are_plain_and_repeatable(name: str) -> None:
+    """Each program gives the same bits from the same arguments, and knows nothing of ufuse."""
+    case = CASES[name]
+    size = case.quick[0]
+    first, second = case.make_args(size), case.make_args(size)
+    assert same_bits(case.function(*first), case.function(*second))
+    assert same_bits(first, second)
+    assert "ufuse" not in case.function.__globals__
+
+
+def test_bits_are_compared_not_values() -> None:
+    """The sign of zero and the dtype count."""
+    assert same_bits((np.zeros(2), 1.0), (np.zeros(2), np.float64(1.0)))
+    assert not same_bits(np.zeros(2), -np.zeros(2))
+    assert not same_bits(np.zeros(2), np.zeros(2, "f4"))
+    assert not same_bits((np.zeros(2),), ())

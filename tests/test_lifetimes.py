@@ -1,0 +1,222 @@
+"""Nothing is kept: objects die when plain Python's do, and long runs need no more memory than short ones."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import check_lifetimes
+
+X = np.linspace(0.0, 1.0, 8)
+
+
+@ufuse.disable
+def silent(*values: Any) -> None:
+    """A call that no graph can hold, and that does nothing."""
+
+
+def chain(x: Any) -> Any:
+    return ((x + 1) * x).sum()
+
+
+def broken(x: Any) -> Any:
+    y = x + 1
+    silent()
+    return y * 2
+
+
+def in_place(x: Any) -> Any:
+    x[1:] += x[:-1]
+    return x[2:]
+
+
+def containers(x: Any) -> Any:
+    parts = {"a": x + 1, "b": [x * 2, (x, x[::2])]}
+    return parts["b"], parts
+
+
+def branching(x: Any) -> Any:
+    y = x * 2
+    if y.sum() > 3:
+        y = y - x
+    return y
+
+
+def looping(x: Any) -> Any:
+    total = x * 0
+    for i in range(5):
+        total = total + x * i
+        silent()
+    return total
+
+
+def raising(x: Any) -> Any:
+    y = x + 1
+    try:
+        return y.reshape(3, 1, 3)
+    except ValueError:
+        return y
+
+
+@pytest.mark.parametrize("backend", ["numpy", "reference"])
+@pytest.mark.parametrize(
+    "function", [chain, broken, in_place, containers, branching, looping, raising]
+)
+def test_arrays_die_when_plain_ones_do(function: Callable[..., Any], backend: str) -> None:
+    """Arguments, results and what lies between are released by reference counts alone."""
+    check_lifetimes(
+        function, ufuse.compile(function, backend=backend), lambda: (X.copy(),), calls=3
+    )
+
+
+def test_a_compiled_function_dies_with_its_last_reference() -> None:
+    """A compiled function, its graphs and its constants are collected once nobody has it."""
+
+    def made() -> weakref.ref[Any]:
+        table = X.copy()
+        compiled = ufuse.compile(lambda x: x + table)
+        compiled(X)
+        compiled(X)
+        return weakref.ref(table)
+
+    reference = made()
+    gc.collect()
+    assert reference() is None
+
+
+def test_reset_lets_go() -> None:
+    """After `reset` nothing of earlier calls is alive."""
+    compiled = ufuse.compile(broken)
+    x = X.copy()
+    compiled(x)
+    seen = weakref.ref(x)
+    compiled.reset()
+    del x
+    gc.collect()
+    assert seen() is None
+
+
+def long_loop(x: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        y = x + i
+        silent(y)
+        total += y[0] * 0.5
+    return total
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+def check_loop(turns: int) -> None:
+    compiled = ufuse.compile(long_loop)
+    assert compiled(X, 2000) == long_loop(X, 2000)
+    before = resident()
+    assert compiled(X, turns) == long_loop(X, turns)
+    assert resident() - before < 4 << 20
+    assert compiled.stats.traces < 20
+    assert compiled.stats.breaks >= 1
+
+
+def test_a_long_loop_with_a_break_in_its_body() -> None:
+    """The frame bounces between graph and plain Python in constant memory and stack."""
+    check_loop(100_000)
+
+
+@pytest.mark.leaks
+def test_a_loop_of_a_million_turns_with_a_break_in_its_body() -> None:
+    """The same, ten times as long."""
+    check_loop(1_000_000)
+
+
+def blocks_grown(step: Callable[[int], object], times: int) -> int:
+    """How many of Python's memory blocks a third of these steps leaves behind.
+
+    The least of three rounds: caches fill, and kernels that have become hot are compiled, once.
+    """
+    grown = []
+    for _ in range(3):
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for i in range(times // 3):
+            step(i)
+        gc.collect()
+        grown.append(sys.getallocatedblocks() - before)
+    return min(grown)
+
+
+def test_calls_leak_nothing() -> None:
+    """A few thousand hits, breaks and failing calls leave no object behind."""
+    whole, split = ufuse.compile(chain), ufuse.compile(broken)
+
+    for compiled in (whole, split):  # until its kernels are hot, and compiled
+        compiled(np.ones(200_000))
+
+    def step(i: int) -> None:
+        whole(X)
+        split(X)
+        with pytest.raises(TypeError):
+            whole()
+
+    assert blocks_grown(step, 9000) < 50
+
+
+@pytest.mark.leaks
+@pytest.mark.parametrize("function", [chain, broken, containers, branching, looping, raising])
+def test_200_000_calls_leak_nothing(function: Callable[..., Any]) -> None:
+    """Neither objects nor memory behind NumPy's back."""
+    compiled = ufuse.compile(function)
+    for _ in range(20_000):  # until its kernels are hot, and compiled
+        compiled(X)
+    before = resident()
+    assert blocks_grown(lambda _: compiled(X), 600_000) < 100
+    assert resident() - before < 8 << 20
+
+
+@pytest.mark.leaks
+def test_retraces_leak_nothing() -> None:
+    """Functions that are traced, dropped and traced again need no more memory than one."""
+    dtypes = [np.float64, np.float32, np.int64, np.int32, np.complex128]
+    compiled = ufuse.compile(broken)
+
+    def step(i: int) -> None:
+        compiled(np.ones((2,) * (i % 3 + 1), dtypes[i % 5]))
+        if i % 15 == 14:
+            compiled.reset()
+
+    tracemalloc.start()
+    try:
+        for i in range(300):
+            step(i)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for i in range(3000):
+            step(i)
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 100_000
+
+
+@pytest.mark.leaks
+def test_compiled_functions_leak_nothing() -> None:
+    """Making, calling and dropping compiled functions leaves nothing."""
+
+    def step(_: int) -> None:
+        compiled = ufuse.compile(lambda x: (x + 1) * 2)
+        compiled(X)
+        compiled(X)
+
+    assert blocks_grown(step, 1500) < 100

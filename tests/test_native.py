@@ -1,0 +1,183 @@
+"""Machine code against NumPy: every operation, every dtype, special values, contiguous and strided memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from ufuse.backends.numpy.loops import Loop, cast_loop, copy_loop
+from ufuse.backends.numpy.machine import assembly, compiled
+from ufuse.backends.numpy.native import (
+    NATIVE_DTYPES,
+    RULES,
+    Native,
+    Operation,
+    function_text,
+    why_not_native,
+)
+
+FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+DTYPES = [np.dtype(char) for char in dict.fromkeys(np.dtype(c).char for c in "?bBhHiIlLfd")]
+BOOL = np.dtype(bool)
+
+
+def call(
+    native: Native, arrays: list[np.ndarray], strided: bool = False
+) -> tuple[list[np.ndarray], int]:
+    """The outputs of a segment for one-dimensional inputs (or one element), and what it returns."""
+    length = max(array.size for array in arrays)
+    gap = 3 if strided else 1
+    laid = []
+    for array in arrays:
+        if array.size == 1 and length > 1:
+            laid.append(array)
+        else:
+            wide = np.zeros(array.size * gap, array.dtype)
+            wide[::gap] = array
+            laid.append(wide[::gap])
+    results = [np.zeros(length * gap, native.dtype(value))[::gap] for value in native.outputs]
+    everything = [*laid, *results]
+    steps = [0 if array.size == 1 and length > 1 else array.strides[0] for array in everything]
+    data = (ctypes.c_void_p * len(everything))(*[array.ctypes.data for array in everything])
+    (function,) = compiled([native])
+    status = FUNCTION(function.address)(
+        data, (ctypes.c_int64 * 1)(length), (ctypes.c_int64 * len(steps))(*steps), None
+    )
+    return results, status
+
+
+def values(dtype: np.dtype, count: int, seed: int) -> np.ndarray:
+    """Random and special values, in random order."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return rng.random(count) < 0.5
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        special = [limits.min, limits.min + 1, limits.max, limits.max - 1, 0, 1, 2, limits.max // 2]
+        random = rng.integers(limits.min, limits.max, count, dtype=dtype, endpoint=True)
+    else:
+        limits = np.finfo(dtype)
+        special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, limits.max, limits.min,
+                   limits.tiny, limits.smallest_subnormal, -limits.smallest_subnormal, 0.5, 1.5, 2.5, -2.5, 1e15]  # fmt: skip
+        random = (rng.normal(size=count) * 10.0 ** rng.integers(-20, 20, count)).astype(dtype)
+    places = rng.random(count) < 0.4
+    random[places] = rng.choice(np.array(special, dtype), places.sum())
+    return random
+
+
+def without_special(array: np.ndarray) -> np.ndarray:
+    """No NaN and no infinity, so that the segment must vouch for its result."""
+    return (
+        np.where(np.isfinite(array), array, np.ones((), array.dtype))
+        if array.dtype.kind == "f"
+        else array
+    )
+
+
+def loops() -> Iterator[Loop]:
+    """Every loop that has a native form."""
+    for name in RULES:
+        if name == "cast":
+            yield from (cast_loop(a, b) for a, b in product(DTYPES, DTYPES))
+        elif name == "where":
+            yield from (Loop("where", "where", (BOOL, dtype, dtype, dtype)) for dtype in DTYPES)
+        else:
+            ufunc = getattr(np, name)
+            for types in ufunc.types:
+                characters = types.replace("->", "")
+                if all(char in NATIVE_DTYPES for char in characters):
+                    yield Loop("ufunc", name, tuple(np.dtype(char) for char in characters), ufunc)
+
+
+def eager(loop: Loop, arrays: list[np.ndarray]) -> np.ndarray:
+    """What NumPy gives."""
+    with np.errstate(all="ignore"):
+        if loop.kind == "cast":
+            return arrays[0].astype(loop.dtypes[1])
+        if loop.kind == "where":
+            return np.where(*arrays)
+        assert loop.ufunc is not None
+        return np.asarray(loop.ufunc(*arrays, signature=loop.dtypes))
+
+
+def check(loop: Loop, arrays: list[np.ndarray], strided: bool) -> int:
+    """Compare with NumPy where the segment vouches for its bits; return what it returned."""
+    inputs = tuple((array.dtype, array.size == 1) for array in arrays)
+    count = len(arrays)
+    native = Native(inputs, (Operation(loop, tuple(range(count)), count),), (count,))
+    (result,), status = call(native, arrays, strided)
+    expected = eager(loop, arrays)
+    assert result.dtype == expected.dtype
+    if status == 0:
+        assert result.tobytes() == expected.tobytes(), (str(loop), result, expected)
+    if expected.dtype.kind == "f" and np.isnan(expected).any():
+        assert status == 1
+    return status
+
+
+@pytest.mark.parametrize(
+    "loop", [loop for loop in loops() if why_not_native(loop) is None], ids=str
+)
+def test_every_operation_has_numpys_bits(loop: Loop) -> None:
+    """Native operations agree with NumPy's loops, or say that they do not vouch for the tile."""
+    for strided, count in ((False, 133), (True, 37), (False, 5)):
+        arrays = [values(dtype, count, seed) for seed, dtype in enumerate(loop.dtypes[:-1])]
+        check(loop, arrays, strided)
+        for one in range(count):  # one by one, so that one NaN does not excuse the rest
+            if not strided and count == 133:
+                check(loop, [array[one : one + 1] for array in arrays], strided)
+    arrays = [np.abs(without_special(values(dtype, 133, 9 + seed))) if dtype.kind == "f"
+              else values(dtype, 133, seed) for seed, dtype in enumerate(loop.dtypes[:-1])]  # fmt: skip
+    check(loop, arrays, strided=False)
+    check(loop, [arrays[0], *[array[:1] for array in arrays[1:]]], strided=False)
+
+
+def test_a_nan_sends_the_tile_back() -> None:
+    """An output that is a NaN makes the function return 1, in the vector part and in the rest."""
+    d = np.dtype("d")
+    add = Loop("ufunc", "add", (d, d, d), np.add)
+    native = Native(((d, False), (d, False)), (Operation(add, (0, 1), 2),), (2,))
+    for place in (0, 63, 64, 130):
+        one = np.ones(131)
+        assert call(native, [one, one])[1] == 0
+        bad = one.copy()
+        bad[place] = np.nan
+        assert call(native, [bad, one])[1] == 1
+
+
+def test_both_sides_of_a_choice_raise_their_flags() -> None:
+    """The division that a choice does not take is still done: eager would warn of it."""
+    d = np.dtype("d")
+    divide = Loop("ufunc", "divide", (d, d, d), np.divide)
+    where = Loop("where", "where", (BOOL, d, d, d))
+    native = Native(
+        ((BOOL, False), (d, False), (d, False), (d, False)),
+        (
+            Operation(divide, (1, 2), 4),
+            Operation(divide, (1, 3), 5),
+            Operation(where, (0, 4, 5), 6),
+        ),
+        (6,),
+    )
+    text = assembly(native)
+    loop = text.split("kortest", 1)[0].split("vcmpunord", 1)[0] if "zmm" in text else text
+    assert loop.count("vdiv") >= 4 if "zmm" in text else text.count("div") >= 2
+
+
+def test_values_are_no_part_of_the_text() -> None:
+    """Two segments that differ in nothing but run-time numbers have one text, and are compiled once."""
+    d = np.dtype("d")
+    native = Native(((d, False), (d, True)), (Operation(copy_loop(d), (0,), 2), Operation(
+        Loop("ufunc", "add", (d, d, d), np.add), (2, 1), 3)), (3,))  # fmt: skip
+    assert function_text(native, "f") == function_text(native, "f")
+    assert compiled([native])[0] is compiled([native])[0]
+    assert (
+        call(native, [np.arange(100.0), np.array([2.5])])[0][0].tobytes()
+        == (np.arange(100.0) + 2.5).tobytes()
+    )

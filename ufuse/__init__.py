@@ -1,0 +1,35 @@
+"""ufuse makes existing NumPy code fast, and changes nothing else about it.
+
+Example:
+    >>> import numpy as np
+    >>> import ufuse
+    >>> @ufuse.compile
+    ... def softmax(x):
+    ...     e = np.exp(x - x.max(axis=1, keepdims=True))
+    ...     return e / e.sum(axis=1, keepdims=True)
+    >>> softmax(np.zeros((1, 2)))
+    array([[0.5, 0.5]])
+
+"""
+
+from ufuse import compiled as _compiled
+from ufuse.compiled import CompiledFunction, compile, eager, set_eager
+from ufuse.errors import BackendUnavailable, GraphBreakError, UfuseError
+from ufuse.explain import Report, explain
+from ufuse.frame_hook.markers import disable, graph_break, is_tracing
+from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.session import Retrace
+from ufuse.graphs import Graph
+from ufuse.log import set_log
+from ufuse.settings import from_environment as _from_environment
+from ufuse.spec import Spec
+
+__version__ = "0.1.0.dev0"
+__all__ = [
+    "BackendUnavailable", "Break", "CompiledFunction", "Graph", "GraphBreakError", "Report", "Retrace", "Spec",
+    "UfuseError", "compile", "disable", "eager", "explain", "graph_break", "is_tracing", "set_eager", "set_log",
+]  # fmt: skip
+
+_settings = _from_environment()
+set_log(_settings.log)
+_compiled.configure(_settings)

@@ -1,0 +1,88 @@
+"""`UFUSE_CHECK=1`: every result is compared with the reference executor, to the bit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ufuse.errors import UfuseError
+from ufuse.graph import reference
+from ufuse.graph.node import Graph
+from ufuse.graph.text import to_text
+
+
+class CheckFailed(UfuseError):  # noqa: N818  what happened, not an error of the user's
+    """A compiled graph and the reference executor differ; please report it with the graph in the message."""
+
+    for_user = True
+
+
+def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
+    """`artefact`, its results and what it wrote compared on every call.
+
+    Raises:
+        CheckFailed: (when called) something differs.
+
+    """
+
+    def compared(*inputs: Any) -> Any:
+        copies = _copies(inputs)
+        result = artefact(*inputs)
+        if result is NotImplemented:
+            return result
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = reference.run(graph, *copies)
+        results = (result,) if len(graph.outputs) == 1 else result
+        pairs = [
+            (f"result {i}", a, b) for i, (a, b) in enumerate(zip(results, expected, strict=True))
+        ]
+        pairs += [
+            (f"argument {i}", a, b) for i, (a, b) in enumerate(zip(inputs, copies, strict=True))
+        ]
+        for name, found, wanted in pairs:
+            why = _difference(found, wanted)
+            if why is not None:
+                raise CheckFailed(
+                    f"{name} of this graph differs from the reference executor: {why}\n{to_text(graph)}"
+                )
+        return result
+
+    return compared
+
+
+def _copies(inputs: tuple[Any, ...]) -> list[Any]:
+    """Copies with the same strides; the same object stays one object."""
+    made: dict[int, Any] = {}
+    for value in inputs:
+        if isinstance(value, np.ndarray) and id(value) not in made:
+            made[id(value)] = _copy(value)
+    return [made.get(id(value), value) for value in inputs]
+
+
+def _copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.size == 0:
+        return array.copy()
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.empty(high - low, np.uint8)
+    offset = array.__array_interface__["data"][0] - low
+    copy = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+    copy[...] = array
+    return copy
+
+
+def _difference(found: Any, wanted: Any) -> str | None:
+    if type(found) is not type(wanted):
+        return f"{type(found).__name__} instead of {type(wanted).__name__}"
+    if not isinstance(found, (np.ndarray, np.generic)):
+        return None if repr(found) == repr(wanted) else f"{found!r} instead of {wanted!r}"
+    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+        return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
+    if isinstance(found, np.ndarray) and found.strides != wanted.strides:
+        return f"strides {found.strides} instead of {wanted.strides}"
+    if np.ascontiguousarray(found).tobytes() != np.ascontiguousarray(wanted).tobytes():
+        return f"{found!r} instead of {wanted!r}"
+    return None

@@ -1,0 +1,192 @@
+"""`python -m ufuse demo`: five programs, compiled against plain NumPy in one run."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from ufuse import programs
+from ufuse.compiled import CompiledFunction
+from ufuse.compiled import compile as compile_function
+from ufuse.errors import UfuseError
+
+Array = np.ndarray[Any, Any]
+PICTURE = "ufuse-demo-denoised.png"
+SECONDS_EACH = 4.0
+MOST_ROUNDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A row of the table before it has run."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    inner: int = 1  # calls in one measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table; times in milliseconds a call."""
+
+    name: str
+    eager: float
+    compiled: float
+    first_call: float
+    graphs: int
+    breaks: int
+    difference: str | None
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster."""
+        return self.eager / self.compiled
+
+
+def _denoising() -> tuple[Callable[..., Any], Array]:
+    """The inner function of scikit-image's `denoise_tv_chambolle`, and a photograph with noise."""
+    try:
+        data = importlib.import_module("skimage.data")
+        module = importlib.import_module("skimage.restoration._denoise")
+    except ImportError as missing:
+        raise UfuseError(
+            f"the demo needs scikit-image: pip install 'ufuse[demo]' ({missing})"
+        ) from None
+    photograph = data.camera() / 255.0
+    noise = np.random.default_rng(0).standard_normal(photograph.shape)
+    return module._denoise_tv_chambolle_nd, photograph + 0.1 * noise
+
+
+def _programs() -> list[Program]:
+    rng = np.random.default_rng(1)
+    denoise, noisy = _denoising()
+    million, ten = 1_000_000, 10_000_000
+    matrix = rng.integers(0, 10, (10, 10)).astype(np.int32)
+    prices = (
+        rng.uniform(10, 50, million),
+        rng.uniform(10, 50, million),
+        rng.uniform(0.5, 2, million),
+    )
+    rows = rng.standard_normal((4096, 1024)).astype(np.float32)
+    pair = (rng.standard_normal(ten), rng.standard_normal(ten))
+    return [
+        Program("denoise a photograph, 512×512 (scikit-image)", denoise, (noisy, 0.1)),
+        Program("power: 100 products of 10×10 int32", programs.power, (matrix, 100), inner=100),
+        Program("Black–Scholes, a million options", programs.black_scholes, (*prices, 0.02, 0.3)),
+        Program("softmax of 4096×1024 float32", programs.softmax, (rows,)),
+        Program("((x - y)**2).sum(), ten million", programs.squared_distance, pair),
+    ]
+
+
+def _seconds(function: Callable[..., Any], program: Program) -> float:
+    started = time.perf_counter()
+    for _ in range(program.inner):
+        function(*program.arguments)
+    return (time.perf_counter() - started) / program.inner
+
+
+def _measured(program: Program, advance: Callable[[], None]) -> tuple[Row, Any]:
+    compiled: CompiledFunction = compile_function(program.function)
+    started = time.perf_counter()
+    result = compiled(*program.arguments)
+    first = time.perf_counter() - started
+    difference = why_not_identical(program.function(*program.arguments), result)
+    compiled(*program.arguments)
+    plain_times: list[float] = []
+    compiled_times: list[float] = []
+    began = time.perf_counter()
+    while len(plain_times) < 3 or (
+        time.perf_counter() - began < SECONDS_EACH and len(plain_times) < MOST_ROUNDS
+    ):
+        plain_times.append(_seconds(program.function, program))
+        compiled_times.append(_seconds(compiled, program))
+        advance()
+    difference = difference or why_not_identical(
+        program.function(*program.arguments), compiled(*program.arguments)
+    )
+    row = Row(
+        program.name, 1e3 * median(plain_times), 1e3 * median(compiled_times), 1e3 * first,
+        len(compiled.graphs), len(compiled.breaks), difference,
+    )  # fmt: skip
+    return row, result
+
+
+def why_not_identical(expected: Any, found: Any) -> str | None:
+    """Why two results are not the same to the bit, or None."""
+    if type(expected) is not type(found):
+        return f"{type(found).__name__} instead of {type(expected).__name__}"
+    if isinstance(expected, tuple):
+        if len(expected) != len(found):
+            return f"{len(found)} results instead of {len(expected)}"
+        return next((w for w in map(why_not_identical, expected, found) if w is not None), None)
+    if (expected.dtype, expected.shape, expected.strides) != (
+        found.dtype,
+        found.shape,
+        found.strides,
+    ):
+        return f"{found.dtype}{found.shape} instead of {expected.dtype}{expected.shape}"
+    if np.asarray(expected).tobytes() != np.asarray(found).tobytes():
+        return "other bits"
+    return None
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table(title="ufuse against plain NumPy: medians of one run, times in milliseconds")
+    table.add_column("program")
+    for heading in ("eager", "compiled", "ratio", "first call", "graphs", "breaks"):
+        table.add_column(heading, justify="right")
+    table.add_column("identical")
+    for row in rows:
+        table.add_row(
+            row.name, f"{row.eager:.3f}", f"{row.compiled:.3f}", f"{row.ratio:.2f}×", f"{row.first_call:.1f}",
+            str(row.graphs), str(row.breaks), "yes" if row.difference is None else f"NO: {row.difference}",
+        )  # fmt: skip
+    return table
+
+
+def _save_picture(noisy: Array, denoised: Array, folder: Path) -> Path:
+    image = importlib.import_module("PIL.Image")
+    both = np.clip(np.hstack([noisy, denoised]), 0, 1)
+    path = folder / PICTURE
+    image.fromarray((both * 255).astype(np.uint8)).save(path)
+    return path
+
+
+def run(folder: Path) -> int:
+    """Run the programs, print the table, write the picture.
+
+    Args:
+        folder: where the picture goes.
+
+    Returns:
+        The exit status: 0, or 1 if any result differs from plain NumPy's.
+
+    """
+    console = Console()
+    with console.status("loading the photograph"):
+        rows_to_run = _programs()
+    rows: list[Row] = []
+    picture: Path | None = None
+    with Progress(console=console, transient=True) as progress:
+        for program in rows_to_run:
+            task = progress.add_task(program.name, total=MOST_ROUNDS)
+            row, result = _measured(program, lambda task=task: progress.advance(task))  # type: ignore[misc]
+            rows.append(row)
+            progress.remove_task(task)
+            if picture is None:
+                picture = _save_picture(program.arguments[0], result, folder)
+    console.print(_table(rows))
+    if picture is not None:
+        console.print(f"before and after: {picture}")
+    return 0 if all(row.difference is None for row in rows) else 1

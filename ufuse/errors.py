@@ -1,0 +1,57 @@
+"""The errors that are ufuse's own; everything else a user sees is what plain Python would have raised."""
+
+from __future__ import annotations
+
+from ufuse.frame_hook.places import source_line
+from ufuse.frame_hook.reasons import Break
+
+
+class UfuseError(Exception):
+    """The base of ufuse's own errors.
+
+    Example:
+        >>> issubclass(GraphBreakError, UfuseError)
+        True
+
+    """
+
+
+class GraphBreakError(UfuseError):
+    """A graph ended although `fullgraph=True` asked for one graph.
+
+    Attributes:
+        graph_break: the `Break`; its `code`, `reason`, `file`, `line` and `hint` are attributes of the error too.
+
+    Example:
+        >>> import numpy as np, ufuse
+        >>> f = ufuse.compile(lambda x: print(x.sum()), fullgraph=True)
+        >>> try:
+        ...     f(np.ones(3))
+        ... except ufuse.GraphBreakError as error:
+        ...     error.reason
+        'print cannot be part of a graph'
+
+    """
+
+    for_user = True
+
+    def __init__(self, graph_break: Break) -> None:
+        self.graph_break = graph_break
+        self.code = graph_break.code
+        self.reason = graph_break.reason
+        self.file = graph_break.file
+        self.line = graph_break.line
+        self.hint = graph_break.hint
+        text = source_line(graph_break.file, graph_break.line)
+        super().__init__(
+            f"fullgraph=True, but {graph_break}"
+            + (f"\n    {text}" if text else "")
+            + f"\n  {graph_break.hint}\n  without fullgraph=True the function runs in several graphs"
+        )
+
+    def __reduce__(self) -> tuple[type[GraphBreakError], tuple[Break]]:
+        return type(self), (self.graph_break,)
+
+
+class BackendUnavailable(UfuseError, ImportError):  # noqa: N818  named in the public API
+    """A backend needs a package that is not installed; the message has the command that installs it."""

@@ -1,0 +1,116 @@
+"""The graph as a user sees it: text that reads back, a drawing, a run without the Python code."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from ufuse.backends import protocol
+from ufuse.errors import BackendUnavailable
+from ufuse.graph import drawing, reference, text
+from ufuse.graph.node import Graph as Captured
+from ufuse.graph.node import Node
+
+
+class Graph:
+    """Operations captured from a function, in program order.
+
+    `str(graph)` is its text; `Graph.parse` reads it back. Operations and attributes are described in the
+    documentation of the graph.
+
+    Example:
+        >>> import numpy as np, ufuse
+        >>> graph = ufuse.compile(lambda x: x * 2 + 1).trace(ufuse.Spec((None,), "f8"))
+        >>> print(graph.run(np.arange(3.0)))
+        [1. 3. 5.]
+
+    """
+
+    def __init__(self, captured: Captured) -> None:
+        self._captured = captured
+
+    @classmethod
+    def parse(cls, source: str) -> Graph:
+        """The graph that a text stands for.
+
+        Args:
+            source: what `str(graph)` gave.
+
+        Raises:
+            ValueError: the text is not a graph; the message quotes what cannot be read.
+
+        Example:
+            >>> import numpy as np, ufuse
+            >>> graph = ufuse.Graph.parse("x: f8[n]; y = negative x; return y")
+            >>> graph.run(np.ones(2))
+            array([-1., -1.])
+
+        """
+        return cls(text.parse(source))
+
+    @property
+    def captured(self) -> Captured:
+        """The graph as backends take it."""
+        return self._captured
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All operations, each after what it needs."""
+        return self._captured.nodes
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """What the graph is called with, in order."""
+        return self._captured.inputs
+
+    @property
+    def outputs(self) -> tuple[Node, ...]:
+        """What the graph gives, in order."""
+        return self._captured.outputs
+
+    def run(self, *args: Any) -> Any:
+        """Run the graph on arguments in the order of `inputs`, operation by operation, with plain NumPy.
+
+        Args:
+            *args: arrays and numbers of the kinds of the inputs.
+
+        Returns:
+            The one output, or a tuple of several.
+
+        Raises:
+            TypeError: the number of arguments is not the number of inputs.
+
+        """
+        if len(args) != len(self.inputs):
+            raise TypeError(f"this graph takes {len(self.inputs)} arguments, not {len(args)}")
+        results = reference.run(self._captured, *args)
+        return results[0] if len(results) == 1 else results
+
+    def source(self, backend: str = "numpy") -> str:
+        """The code that a backend makes of the graph, as text.
+
+        Args:
+            backend: the name of a backend, such as "numpy".
+
+        Raises:
+            ValueError: no backend has that name.
+            BackendUnavailable: the backend needs a package that is not installed.
+
+        """
+        try:
+            return str(protocol.backend_named(backend).source(self._captured))
+        except protocol.BackendUnavailable as missing:
+            raise BackendUnavailable(str(missing)) from None
+
+    def to_dot(self) -> str:
+        """The graph as a drawing in Graphviz's DOT language."""
+        return drawing.to_dot(self._captured)
+
+    def _repr_html_(self) -> str:
+        return f"{drawing.to_svg(self._captured)}<pre>{html.escape(str(self))}</pre>"
+
+    def __str__(self) -> str:
+        return text.to_text(self._captured)
+
+    def __repr__(self) -> str:
+        return repr(self._captured)

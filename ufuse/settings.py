@@ -1,0 +1,58 @@
+"""What the environment asks for; the one place that reads `os.environ`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ufuse.errors import UfuseError
+from ufuse.log import TOPICS
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The `UFUSE_…` variables.
+
+    Attributes:
+        log: names of what to log, as for `ufuse.set_log`.
+        check: compare every result with the reference executor.
+        eager: run everything as plain Python.
+        threads: how many threads kernels use; None is one for each core this process may use.
+
+    """
+
+    log: str = ""
+    check: bool = False
+    eager: bool = False
+    threads: int | None = None
+
+
+def from_environment() -> Settings:
+    """The settings of this process.
+
+    Raises:
+        UfuseError: a variable has a value that means nothing.
+
+    """
+    threads = os.environ.get("UFUSE_THREADS", "")
+    if threads and not (threads.isdecimal() and int(threads) > 0):
+        raise UfuseError(f"UFUSE_THREADS must be a whole number above 0, not {threads!r}")
+    log = os.environ.get("UFUSE_LOG", "")
+    unknown = [name for name in map(str.strip, log.split(",")) if name not in (*TOPICS, "all", "")]
+    if unknown:
+        raise UfuseError(
+            f"UFUSE_LOG names {unknown[0]!r}, which is not one of {', '.join(TOPICS)} or all"
+        )
+    return Settings(
+        log,
+        _switch("UFUSE_CHECK"),
+        _switch("UFUSE_EAGER"),
+        int(threads) if threads else None,
+    )
+
+
+def _switch(name: str) -> bool:
+    value = os.environ.get(name, "0")
+    if value not in ("", "0", "1"):
+        raise UfuseError(f"{name} must be 0 or 1, not {value!r}")
+    return value == "1"

@@ -1,0 +1,92 @@
+"""Stand-ins for arrays when there is no data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Stand for open dimensions, by axis from the last: all different, none of them usual.
+FREE_SIZES = (
+    5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113,
+    127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211, 223, 227, 229, 233, 239, 241,
+    251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311, 313, 317,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Spec:
+    """Stands for an array when tracing without data.
+
+    Args:
+        shape: a tuple of whole numbers; None is an open dimension. Open dimensions that broadcast together are taken
+            to be equal.
+        dtype: anything `np.dtype` takes.
+        device: "cpu".
+
+    Raises:
+        TypeError: shape is not a sequence of whole numbers and None, or dtype is no dtype.
+        ValueError: a dimension is negative, or the device is unknown.
+
+    Example:
+        >>> Spec((None, 3), "f8")
+        Spec((None, 3), 'float64')
+
+    """
+
+    shape: tuple[int | None, ...]
+    dtype: np.dtype[Any]
+    device: str
+
+    def __init__(self, shape: Any, dtype: Any, device: str = "cpu") -> None:
+        if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__"):
+            raise TypeError(
+                f"shape must be a tuple of whole numbers and None, such as (None, 3), not {shape!r}"
+            )
+        dimensions = tuple(shape)
+        for dimension in dimensions:
+            if dimension is not None and (
+                isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer))
+            ):
+                raise TypeError(f"shape must hold whole numbers and None only, not {dimension!r}")
+            if dimension is not None and dimension < 0:
+                raise ValueError(f"shape must not hold negative numbers, as {dimension} is")
+        try:
+            kind = np.dtype(dtype)
+        except TypeError as error:
+            raise TypeError(
+                f"dtype must be a NumPy dtype such as 'f8' or np.float32: {error}"
+            ) from None
+        if device != "cpu":
+            raise ValueError(
+                f"device must be 'cpu', not {device!r}: other devices are not supported yet"
+            )
+        object.__setattr__(self, "shape", tuple(None if d is None else int(d) for d in dimensions))
+        object.__setattr__(self, "dtype", kind)
+        object.__setattr__(self, "device", device)
+
+    def __repr__(self) -> str:
+        return f"Spec({self.shape}, {self.dtype.name!r})"
+
+    def example(self) -> np.ndarray[Any, Any]:
+        """An array of this kind, to trace with.
+
+        Open dimensions get sizes of their own, counted from the last axis: so arrays of several specs broadcast.
+        """
+        sizes = reversed(FREE_SIZES[: len(self.shape)])
+        shape = tuple(size if d is None else d for size, d in zip(sizes, self.shape, strict=True))
+        return np.ones(shape, self.dtype)
+
+    def why_not(self, value: object) -> str | None:
+        """What an argument is that is not of this kind, or None."""
+        if not isinstance(value, np.ndarray):
+            return f"a {type(value).__name__}"
+        if value.dtype != self.dtype:
+            return f"an array of {value.dtype}"
+        if value.ndim != len(self.shape):
+            return f"an array with {value.ndim} dimensions"
+        for axis, (wanted, length) in enumerate(zip(self.shape, value.shape, strict=True)):
+            if wanted is not None and wanted != length:
+                return f"an array of length {length} along axis {axis}"
+        return None

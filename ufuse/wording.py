@@ -1,0 +1,132 @@
+"""How a captured graph is described in a line or two: its lines, what it takes, what it checks, what it gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ufuse.frame_hook.build import Specialisation
+from ufuse.frame_hook.guards import Guard
+from ufuse.frame_hook.places import in_words
+from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
+
+MOST_NAMES = 8  # kinds of operations, or facts, that are named before "and more"
+NOT_WORK = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM)
+
+# What an operation is called, where its name in the graph is not what people write.
+# fmt: off
+WORDS = {
+    "cast":            "astype",
+    "element":         "read an element",
+    "index":           "slice",
+    "reduce_add":      "sum",
+    "reduce_maximum":  "max",
+    "reduce_minimum":  "min",
+    "reduce_multiply": "prod",
+    "store":           "assign in place",
+}
+# fmt: on
+
+
+def count(number: int, noun: str) -> str:
+    """`1 graph`, `2 graphs`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def grouped(texts: Iterable[str]) -> str:
+    """`a ×2, b`."""
+    found = Counter(texts).items()
+    return ", ".join(text if times == 1 else f"{text} ×{times}" for text, times in found)
+
+
+def kind(type_: Type) -> str:
+    """`float64[n, 3]` for an array, `np.float64` for a NumPy number, `float` for a Python one."""
+    match type_:
+        case ArrayType(dtype=dtype, scalar=True):
+            return f"np.{dtype.name}"
+        case ArrayType(dtype=dtype, shape=shape):
+            return f"{dtype.name}[{', '.join(map(str, shape))}]"
+        case NumberType(kind=number):
+            return number
+        case TupleType(items=items):
+            return f"({', '.join(map(kind, items))})"
+        case NothingType():
+            return "nothing"
+
+
+def lines(kept: Specialisation) -> str:
+    """The lines of the function that a graph covers."""
+    code = kept.code
+    at = [
+        node.location.line
+        for node in kept.graph.nodes
+        if node.location is not None
+        and (node.location.file, node.location.function) == (code.co_filename, code.co_name)
+    ]
+    first, last = min(at, default=kept.line), max(at, default=kept.line)
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def takes(kept: Specialisation) -> list[str]:
+    """`image: float64[n, m]`; inputs of one kind share a line."""
+    kinds: dict[str, list[str]] = {}
+    for source, node in zip(kept.inputs, kept.graph.inputs, strict=False):
+        name = in_words(source, kept.code, kept.position)
+        kinds.setdefault(kind(node.type), []).append(name)
+    for node in kept.graph.inputs[len(kept.inputs) :]:
+        kinds.setdefault("int", []).append(str(node.attributes["name"]))
+    return [f"{', '.join(names)}: {one}" for one, names in kinds.items()]
+
+
+def gives(kept: Specialisation) -> str:
+    """What the outputs are."""
+    return grouped(kind(node.type) for node in kept.graph.outputs)
+
+
+def work(kept: Specialisation) -> list[Node]:
+    """The nodes that compute something."""
+    return [node for node in kept.graph.nodes if node.op.kind not in NOT_WORK]
+
+
+def operations(kept: Specialisation) -> str:
+    """The kinds of operations, the most frequent first."""
+    names = Counter(map(_word, work(kept)))
+    shown = [f"{name} ×{n}" if n > 1 else name for name, n in names.most_common(MOST_NAMES)]
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {count(rest, 'more kind')}" if rest else "")
+
+
+def _word(node: Node) -> str:
+    if node.op.kind is Kind.SCALAR:
+        return "arithmetic on numbers"
+    if node.op.kind is Kind.CALL and "function" in node.attributes:
+        return str(node.attributes["function"])
+    return WORDS.get(node.op.name, node.op.name)
+
+
+def values(kept: Specialisation) -> list[str]:
+    """The values that the graph is right for, and no others: `n == 5`, `axis is None`."""
+    found = filter(None, map(_value, kept.guards))
+    return [in_words(fact, kept.code, kept.position) for fact in dict.fromkeys(found)]
+
+
+def _value(row: Guard) -> str | None:
+    match row.kind, row.operands:
+        case "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
+            return f"{row.source} == {value!r}"
+        case "IDENTITY", (*_, None | bool() as value) if row.source.isidentifier():
+            return f"{row.source} is {value}"
+        case "LENGTH", (*_, length):
+            return f"len({row.source}) == {length}"
+    return None
+
+
+def checks(kept: Specialisation) -> str:
+    """What is checked before a graph is used again."""
+    found = values(kept)
+    shown = found[:MOST_NAMES]
+    others = len(kept.guards) - len(shown)
+    rest = f"{count(others, 'fact')} about types, layouts and names"
+    return ", ".join([*shown, f"and {rest}"]) if shown else rest
