@@ -22,6 +22,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph import infer, ops, size
 from ufuse.graph.node import Node
+from ufuse.graph.shapes import is_c_like
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 
@@ -114,7 +115,11 @@ def _may_raise(ufunc: np.ufunc, nodes: tuple[Node, ...]) -> bool:
         isinstance(n.type, NumberType) and n.type.kind == "int" and n.op is not ops.CONST
         for n in nodes
     )
-    return unknown and not set(kinds) & set("fc")
+    unfit = any(
+        isinstance(n.type, NumberType) and n.type.kind != "bool" and n.op is not ops.CONST
+        for n in nodes
+    ) and any(n.type.dtype.char in "efF" for n in nodes if isinstance(n.type, ArrayType))
+    return unfit or (unknown and not set(kinds) & set("fc"))
 
 
 def store_result(
@@ -124,6 +129,13 @@ def store_result(
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     if target.buffer.visible:
         trace.check_writable(target.buffer)
+    over_itself = any(
+        isinstance(one, Array) and one.buffer is target.buffer for one in map(trace.look, operands)
+    )
+    if target.type.dtype.kind == "c" and over_itself:
+        # NumPy's loops take other instructions where one element is written over a factor.
+        if trace.decide("eq", total(target.type.shape), 1):
+            raise GraphBreak("numpy-call", f"{ufunc.__name__} of one complex number in place")
     value = _ufunc_node(trace, ufunc, nodes)
     kind = value.type
     assert isinstance(kind, ArrayType)
@@ -297,7 +309,10 @@ def _span(trace: Trace, part: Slice, length: Size) -> Span:
     if trace.decide("le", distance, 0):
         return Span(0 if trace.decide("eq", length, 0) or step < 0 else start, 0, step)
     stride = abs(step)
-    return Span(start, size.divide("//", size.add(distance, stride - 1), stride), step)
+    count = size.divide("//", size.add(distance, stride - 1), stride)
+    if trace.decide("eq", count, 1):  # an axis of length 1 broadcasts, and has no say in the order
+        count = 1
+    return Span(start, count, step)
 
 
 def _clipped(
@@ -345,12 +360,20 @@ def store_into(trace: Trace, target: Array, value: Symbol) -> None:
 def _refuse_failing_cast(trace: Trace, node: Node, dtype: np.dtype) -> None:
     """A Python number known only at run time may not fit into whole numbers: then storing it raises."""
     kind = node.type
+    if (
+        isinstance(kind, ArrayType)
+        and kind.scalar
+        and kind.dtype.kind in "fc"
+        and dtype.kind in "iu"
+    ):
+        raise GraphBreak("raise-after-write", "storing a NumPy float into whole numbers")
     if node.op is ops.CONST or not isinstance(kind, NumberType):
         return
     if dtype.kind in "iub" and kind.kind in ("float", "complex"):
         raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
-    if dtype.kind in "iu" and kind.kind == "int" and trace.first_write is not None:
-        raise GraphBreak("raise-after-write", "storing a Python int")
+    if (dtype.kind in "iu" or dtype.char in "efF") and kind.kind != "bool":
+        if trace.first_write is not None:
+            raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
 
 
 def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) -> None:
@@ -458,12 +481,23 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
     final = tuple(dimension for dimension in wanted if dimension is not None)
     try:
         infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace)
-    except infer.CannotInfer:
+    except infer.CannotInfer as refusal:
+        if str(refusal) != "this reshape copies":
+            raise GraphBreak("layout", str(refusal)) from None
         copy = trace.node(ops.COPY, (trace.value(array),), {"order": "C"})
         fresh = trace.fresh(copy)
         assert isinstance(fresh, Array)
         return trace.view(fresh, ops.RESHAPE, {"shape": final})
     return trace.view(array, ops.RESHAPE, {"shape": final})
+
+
+def ravel(trace: Trace, array: Array) -> Symbol:
+    """`array.ravel()`: a view of what is C-contiguous, else a flat copy."""
+    if is_c_like(array.type):
+        return reshape(trace, array, [Constant(-1)])
+    if array.path or (array.type.order is None and array.type.ndim > 1):
+        raise GraphBreak("layout", "it is not known whether ravel copies")
+    return call_whole(trace, "numpy.ndarray.flatten", (array,))
 
 
 def _quotient(trace: Trace, shape: Sequence[Size], count: Size, known: Size) -> Size:

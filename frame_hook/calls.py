@@ -38,7 +38,9 @@ from ufuse.graph.types import ArrayType, NumberType
 Rule = Callable[[Interpreter, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
 BUILTINS: dict[Any, Rule] = {}  # C functions and types, by identity
 METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the first argument
-LIST_METHODS = ("append", "extend", "insert", "pop", "index", "count", "copy", "reverse")
+CHANGING = frozenset(
+    "add append clear discard extend insert pop popitem remove reverse setdefault sort update".split()
+)  # methods of containers that are called after the graph, so that nothing of the container is guarded
 GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -59,6 +61,12 @@ def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
 def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     """What `symbol.name` is."""
     trace = interpreter.trace
+    if isinstance(symbol, Unread) and name in CHANGING and type(symbol.value) in (list, dict, set):
+        kind = type(symbol.value)
+        trace.check(
+            "TYPE", symbol.source, kind, f"{symbol.source.text} is no longer a {kind.__name__}"
+        )
+        return ArrayMethod(symbol, name)
     symbol = trace.look(symbol)
     match symbol:
         case Array():
@@ -83,7 +91,7 @@ def _constant_attribute(symbol: Constant, value: Any, name: str) -> Symbol:
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:
-        found = getattr(value, name, None)
+        found = getattr(value, name, symbol)  # itself: there is none, and plain Python says so
         if isinstance(found, (*operators.PURE, type, np.dtype, tuple)):
             return Constant(found)
     if isinstance(value, type) and name in ("__name__", "__module__", "__qualname__"):
@@ -207,6 +215,8 @@ def _call_method(
 ) -> Symbol:
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         return METHODS[f"ufunc.{method.name}"](interpreter, (method.self, *arguments), keywords)
+    if isinstance(method.self, Unread):
+        raise GraphBreak("effect", f"{method.name} of {operators.described(method.self)}")
     if isinstance(method.self, List | Dict | Tuple):
         rule = METHODS.get(f"{type(method.self).__name__.lower()}.{method.name}")
         if rule is None:

@@ -11,12 +11,14 @@ from ufuse.frame_hook import instructions
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import NULL, Symbol
+from ufuse.frame_hook.symbols import Iterator as IteratorSymbol
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Location
 
 DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
+SAMPLED_TURNS = 3  # of a loop, from which the work of all its turns is foreseen
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +32,8 @@ class Frame:
     depth: int = 0
     position: int = 0
     keyword_names: tuple[str, ...] = ()
-    jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by target
+    jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by position
+    work: dict[int, tuple[int, int]] = field(default_factory=dict)  # nodes and instructions then
 
     def push(self, symbol: Symbol) -> None:
         """Put a symbol on top of the stack."""
@@ -65,6 +68,12 @@ class Jump:
     """Go on at another position."""
 
     position: int
+
+
+def _turns_left(frame: Frame) -> int:
+    """How often the innermost loop will still turn, as far as its iterator tells."""
+    iterator = frame.stack[-1] if frame.stack else None
+    return len(iterator.items) - iterator.position if isinstance(iterator, IteratorSymbol) else 0
 
 
 class LoopTooLong(Exception):  # noqa: N818  a decision, not an error
@@ -158,13 +167,25 @@ class Interpreter:
         return outcome
 
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
-        frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
-        if self.total > MOST_INSTRUCTIONS or len(self.trace.nodes) > MOST_NODES:
+        turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
+        nodes = len(self.trace.nodes)
+        if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
             root = self.call_stack[0]
             if frame is not root and not root.jumps:
                 raise GraphBreak("loop")
             longest = max(root.jumps, key=lambda position: root.jumps[position])
             raise LoopTooLong(longest)
+        if frame is self.call_stack[0] and turns <= SAMPLED_TURNS:
+            before, frame.work[instruction.position] = (
+                frame.work.get(instruction.position),
+                (nodes, self.total),
+            )
+            left = _turns_left(frame)
+            if before is not None and (
+                nodes + (nodes - before[0]) * left > MOST_NODES
+                or self.total + (self.total - before[1]) * left > MOST_INSTRUCTIONS
+            ):
+                raise LoopTooLong(instruction.position)
 
     def refuse_kept_loop(self, frame: Frame, instruction: Instruction) -> None:
         """End the graph at a backward jump that is not unrolled, but let a trace begin there."""

@@ -361,7 +361,7 @@ def _create(op: Op) -> Rule:
         inputs: tuple[Node, ...] = ()
         if op is ops.FULL:
             value = interpreter.trace.look(given["fill_value"])
-            if not operators.is_number(value):
+            if not arrays.is_number(value):
                 raise GraphBreak("numpy-call", "numpy.full with an array")
             inputs = (arrays.node_of(interpreter.trace, value),)
         elif dtype is None:
@@ -540,7 +540,7 @@ def _ravel(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     if keywords or len(arguments) > 1:
         raise GraphBreak("numpy-call", "ravel with another order")
     array = array_argument(interpreter, arguments[0], "ravel")
-    return arrays.reshape(interpreter.trace, array, [Constant(-1)])
+    return arrays.ravel(interpreter.trace, array)
 
 
 def _transpose(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
@@ -622,7 +622,7 @@ METHODS["clip"] = BUILTINS[np.clip] = _clip
 def _fill(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     array = array_argument(interpreter, arguments[0], "fill")
     value = interpreter.trace.look(arguments[1])
-    if not operators.is_number(value):
+    if not arrays.is_number(value):
         raise GraphBreak("numpy-call", "fill with an array")
     arrays.store_into(interpreter.trace, array, value)
     return Constant(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
+import types
 from typing import Any
 
 from ufuse.frame_hook import calls, operators
@@ -694,21 +695,26 @@ def make_function(interpreter: Interpreter, frame: Frame, instruction: Instructi
     if VERSION < (3, 13):
         for bit in (8, 4, 2, 1):
             if flags & bit:
-                function = _with_attribute(function, bit, frame.pop())
+                function = _with_attribute(interpreter, function, bit, frame.pop())
     frame.push(function)
     return None
 
 
 @handles("SET_FUNCTION_ATTRIBUTE")
-def set_function_attribute(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+def set_function_attribute(
+    interpreter: Interpreter, frame: Frame, instruction: Instruction
+) -> Outcome:
     function, value = frame.pop(), frame.pop()
     if not isinstance(function, Function):
         raise GraphBreak("opcode", "a function that was begun before")
-    frame.push(_with_attribute(function, argument(instruction), value))
+    frame.push(_with_attribute(interpreter, function, argument(instruction), value))
     return None
 
 
-def _with_attribute(function: Function, bit: int, value: Symbol) -> Function:
+def _with_attribute(
+    interpreter: Interpreter, function: Function, bit: int, value: Symbol
+) -> Function:
+    value = interpreter.trace.look(value)
     defaults, keyword_defaults, closure = (
         function.defaults,
         function.keyword_defaults,
@@ -719,12 +725,19 @@ def _with_attribute(function: Function, bit: int, value: Symbol) -> Function:
     elif bit == 2 and isinstance(value, Dict):
         keyword_defaults = dict(value.items)
     elif bit == 8 and isinstance(value, Tuple):
-        closure = tuple(item for item in value.items if isinstance(item, Cell))
+        cells = (_cell(interpreter, item) for item in value.items)
+        closure = tuple(item for item in cells if isinstance(item, Cell))
         if len(closure) != len(value.items):
             raise GraphBreak("opcode", "a closure over unread cells")
     else:
         raise GraphBreak("opcode", "a nested function with annotations")
     return Function(function.code, function.globals, defaults, keyword_defaults, closure)
+
+
+def _cell(interpreter: Interpreter, symbol: Symbol) -> Symbol:
+    if isinstance(symbol, Unread) and isinstance(symbol.value, types.CellType):
+        return interpreter.trace.cell(symbol.source, symbol.value)
+    return symbol
 
 
 __all__ = ["HANDLERS"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +31,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
+from ufuse.graph.sample import warnings_raise
 from ufuse.graph.types import ArrayType, NumberType
 
 # fmt: off
@@ -63,33 +63,10 @@ LONGEST_SEQUENCE = 10_000
 def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     """A function of known constants, run now; what it warns of or raises is left to eager."""
     try:
-        with np.errstate(all="raise"), warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with np.errstate(all="raise"), warnings_raise():
             return Constant(function(*values))
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
-
-
-def is_number(symbol: Symbol) -> bool:
-    """Whether it is a Python number or NumPy scalar, known or not."""
-    if isinstance(symbol, Constant):
-        return isinstance(symbol.value, (int, float, complex, np.generic))
-    return isinstance(symbol, (Number, Integer))
-
-
-def operand(trace: Trace, symbol: Symbol) -> Node:
-    """The node of a value that takes part in array arithmetic."""
-    symbol = trace.look(symbol)
-    match symbol:
-        case Array():
-            return trace.value(symbol)
-        case Number(node=node):
-            return node
-        case Integer(size=value):
-            return trace.size_node(value)
-        case Constant(value=int() | float() | complex() | np.generic() as value):
-            return trace.constant(value)
-    raise GraphBreak("operator", f"array arithmetic with {described(symbol)}")
 
 
 def described(symbol: Symbol) -> str:
@@ -118,7 +95,7 @@ def binary(
         return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _on_constants(name, left, right)
-    if is_number(left) and is_number(right):
+    if arrays.is_number(left) and arrays.is_number(right):
         return _on_numbers(trace, name, on_sizes, left, right)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
 
@@ -176,11 +153,6 @@ def as_size(symbol: Symbol) -> size.Size | None:
     return None
 
 
-def integer(trace: Trace, value: size.Size) -> Symbol:
-    """The symbol of a whole number expression."""
-    return Constant(value) if isinstance(value, int) else Integer(value, trace.example(value))
-
-
 def _on_numbers(
     trace: Trace, name: str, on_sizes: Callable[..., Any] | None, left: Symbol, right: Symbol
 ) -> Symbol:
@@ -191,7 +163,7 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return integer(trace, on_sizes(a, b))
+            return arrays.integer(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
@@ -199,7 +171,7 @@ def _on_numbers(
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
     """A Python operator on numbers of which one is known only when the program runs."""
-    nodes = tuple(operand(trace, symbol) for symbol in operands)
+    nodes = tuple(arrays.node_of(trace, symbol) for symbol in operands)
     node = trace.node(ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes))
     examples = [_example(trace, symbol) for symbol in operands]
     if not any(value is None for value in examples):
@@ -274,7 +246,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return integer(trace, size.multiply(symbol.size, -1))
+            return arrays.integer(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -294,7 +266,7 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     a, b = as_size(left), as_size(right)
     if a is not None and b is not None:
         return Constant(trace.decide(name, a, b))
-    if is_number(left) and is_number(right):
+    if arrays.is_number(left) and arrays.is_number(right):
         return scalar(trace, name, left, right)
     return _compare_others(interpreter, name, left, right)
 
@@ -325,7 +297,11 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         return Constant(name == "eq")
     none = Constant(None)
     if name in ("eq", "ne") and (same_type_none(left) or same_type_none(right)):
-        if is_number(left) or is_number(right) or isinstance(left, Tuple | List | Dict):
+        if (
+            arrays.is_number(left)
+            or arrays.is_number(right)
+            or isinstance(left, Tuple | List | Dict)
+        ):
             return Constant(name == "ne")
         del none
     raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
@@ -445,7 +421,7 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     symbol = trace.look(symbol)
     match symbol:
         case Array(type=kind) if kind.shape:
-            return integer(trace, kind.shape[0])
+            return arrays.integer(trace, kind.shape[0])
         case Tuple(items=items) | List(items=items):
             return Constant(len(items))
         case Dict(items=entries):

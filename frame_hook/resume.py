@@ -130,6 +130,11 @@ def refusals(code: CodeType) -> Refusals:
     reachable, handling = flow(code)
     resume = dict.fromkeys(leads_to(code, bare_supers(code)), "a bare `super()` may follow")
     resume |= dict.fromkeys(open_calls(listing), "a call is half prepared there")
+    resume |= {
+        i.position: "a function is half made"
+        for i in listing
+        if i.opname == "SET_FUNCTION_ATTRIBUTE"
+    }
     resume |= dict.fromkeys(handling, "an exception is being handled there")
     resume |= {i.position: "no path leads there" for i in listing if i.position not in reachable}
     return Refusals(resume, stop_refusals(listing))

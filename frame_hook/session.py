@@ -224,6 +224,7 @@ class Session:
                 returned = interpreter.run_root(frame)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
+                _forget_frames(graph_break)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
@@ -461,6 +462,13 @@ class _Visited:
 
 def _is_cheap(symbol: Any) -> bool:
     return getattr(symbol, "source", None) is not None
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__context__
 
 
 def _located(interpreter: Interpreter, graph_break: GraphBreak) -> Break:

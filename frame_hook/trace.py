@@ -537,7 +537,8 @@ class Trace:
 
     def constant(self, value: Any) -> Node:
         """The node of a constant; one for each value."""
-        key = (type(value), repr(value))
+        exact = isinstance(value, float | complex | np.generic)
+        key = (type(value), np.asarray(value).tobytes() if exact else repr(value))
         if key not in self._constants:
             self._constants[key] = self.node(ops.CONST, (), {"value": value}, may_raise=True)
         return self._constants[key]

@@ -38,3 +38,15 @@ def place_of(name: str, what: str, *, method: bool) -> Location | None:
     file, line = places[0]
     modules = (n for n, m in list(sys.modules.items()) if getattr(m, "__file__", None) == file)
     return Location(file, name, line, next(modules, ""))
+
+
+for _name, _steps in {
+    "sum": "reduce",
+    "prod": "product",
+    "mean": "reduce",
+    "var": "reduce subtract multiply total",
+    "std": "reduce subtract multiply total",
+}.items():  # now: in the middle of a program, Python would forget which warnings it has shown
+    for _step in _steps.split():
+        place_of(_name, _step, method=True)
+        place_of(_name, _step, method=False)

@@ -7,7 +7,8 @@ sizes must be worked out (shapes.py). So promotion and layout rules are never re
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -235,6 +236,21 @@ def realised(description: Any) -> Any:
     raise TypeError(f"no pattern: {description!r}")
 
 
+@contextmanager
+def warnings_raise() -> Iterator[None]:
+    """Inside, warnings are errors.
+
+    `warnings.catch_warnings` would make Python forget which warnings the user's program has shown already.
+    """
+    filters: Any = getattr(warnings, "_get_filters", lambda: warnings.filters)()
+    row = ("error", None, Warning, None, 0)
+    filters.insert(0, row)
+    try:
+        yield
+    finally:
+        filters.remove(row)
+
+
 def ask(
     function: Callable[..., Any],
     patterns: Sequence[Hashable],
@@ -260,8 +276,7 @@ def _ask(
     positional = [realised(part) for part in patterns]
     named = {name: realised(part) for name, part in keywords}
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with np.errstate(all="ignore"), warnings_raise():
             result = function(*positional, **named)
     except Exception as error:  # noqa: BLE001  whatever NumPy raises is a refusal
         text = str(error).replace("unhashable", "not hashable")

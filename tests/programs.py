@@ -548,3 +548,144 @@ def casts(x):
 @program(lambda: (numbers(12)[::-1], numbers(12)[::3], np.broadcast_to(np.array([2.0]), (4,))))
 def strides(a, b, c):
     return a + 1, b * c, a[2:6] + c, np.exp(b), a.sum(), b.sum()
+
+
+# Found by tests/fuzz ---------------------------------------------------------------------------------------------
+
+
+@program(lambda: (numbers(4),))
+def equal_scalars_are_two_objects(x):
+    return x.sum(), x.sum(), x[0], x[0], [t.sum() for t in (x, x)]
+
+
+@program(lambda: (numbers(3),))
+def store_into_no_elements_then_read(c):
+    v = c + 1
+    v[:0] += v[:0]
+    return 1 / v
+
+
+@program(lambda: (numbers(3, dtype="c16"),))
+def float_of_complex_warns_at_its_line(b):
+    return float(b.sum())
+
+
+@program(lambda: (numbers(3, dtype="?"),))
+def numpy_scalar_call_warns_at_its_line(c):
+    v = c != c
+    return np.floor_divide(0.0, v[0])
+
+
+@program(lambda: (numbers(0, 3, dtype="f4"),))
+def mean_over_no_rows_warns_at_its_line(b):
+    return np.mean(b, axis=0), b.mean(axis=0)
+
+
+@program(lambda: (numbers(1),))
+def element_is_not_a_sequence(b):
+    b[-1] /= b
+
+
+@program(lambda: (np.broadcast_to(numbers(3), (1, 3)),))
+def read_only_store_of_itself(b):
+    b[0], b[-1] = b[-1], b[0]
+
+
+@program(lambda: (1,))
+def number_has_no_shape(n):
+    print(n.T)
+
+
+@program(lambda: (numbers(2, 3),))
+def slices_may_have_length_one(c):
+    v = np.array(c, order="F")
+    return v[::2] * 3, v[1:] * 3, v[1:, :1] + 1
+
+
+@program(lambda: (numbers(3, dtype="f4"), 1e40))
+def number_too_large_after_write(b, x):
+    b /= b
+    return b * x
+
+
+@program(lambda: (numbers(3, dtype="u4"), -2))
+def number_that_never_fits_into_out(c, d):
+    np.signbit(c > d, out=c)
+
+
+@program(lambda: (numbers(1, dtype="c8"), np.array(2.5 + 0.1j, "c8"), numbers(1, 1, dtype="c16")))
+def one_complex_number_in_place(a, b, c):
+    a *= a
+    b[...] *= b
+    c *= 0.43 + 0.3j
+
+
+@program(lambda: (numbers(3), np.array([1.3e154, -1.3e154]), np.array([np.inf, -np.inf])))
+def reductions_warn_where_numpys_do(a, big, infinite):
+    a[0] = 1
+    a[:] = infinite.sum()
+    a[1:] = big
+    return a.sum(), np.sum(a), a[1:].var(), np.std(a[1:]), np.add.reduce(a), a.mean()
+
+
+@program(lambda: (numbers(4), numbers(3, 3, dtype="u2")))
+def casts_warn_each_time(x, b):
+    v = np.log2(np.abs(x)) - 100
+    for _ in range(3):
+        b[-1:0:-1] = v[:3]
+    return b
+
+
+@program(lambda: (numbers(3),))
+def comprehension_behind_a_break(a):
+    np.array(a, copy=False)
+    return [a * i for i in range(3)], (lambda t: t + a)(a)
+
+
+@program(lambda: (numbers(3), numbers(2)))
+def array_as_default(a, b):
+    np.array(a, copy=False)
+
+    def inner(t, k=b):
+        return t * k[0] + a
+
+    return inner(a)
+
+
+@program(lambda: (numbers(3),))
+def overflow_in_a_call_after_write(a):
+    a *= 1e300
+    return np.dot(a, a), a.sum(), np.cumsum(a * 1e8)
+
+
+@program(lambda: (numbers(3, dtype="i8"), numbers(3)))
+def scalar_too_large_for_an_integer_element(a, b):
+    a[-2] += np.var(b) * 1e300
+
+
+@program(
+    lambda: (
+        numbers(2, 3),
+        np.asfortranarray(numbers(2, 3)),
+        np.broadcast_to(numbers(), (3,)),
+        numbers(4, 6)[:, ::2],
+    )
+)
+def ravel_views_or_copies(c, f, wide, strided):
+    return c.ravel(), f.ravel(), wide.ravel(), strided.ravel(), c[1:].ravel(), c[:, 1:].ravel(), f.T.ravel(), (
+        f.reshape(-1), f.T.reshape(-1), strided.reshape(-1), c[:, 1:].reshape(-1), (f + 1).ravel())  # fmt: skip
+
+
+@program(lambda: (numbers(1, 5), numbers(0, 5), numbers(5, dtype="f4")))
+def total_of_nothing_broadcast(a, b, c):
+    v = b + a
+    return v, v.sum(), (b * c).sum(), (c[:0] + a.T).sum(axis=1)
+
+
+@program(lambda: (np.array(3, "u1"),))
+def array_without_axes_stays_one(b):
+    v = np.copy(b)
+    v[...] -= v
+    if (b > 0).any():
+        return v - 1
+    return v

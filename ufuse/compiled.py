@@ -88,11 +88,11 @@ class CompiledFunction(_hook.Dispatcher):
 
     @property
     def __globals__(self) -> dict[str, Any]:
-        return self.function.__globals__  # type: ignore[no-any-return]
+        return self.function.__globals__  # type: ignore[attr-defined,no-any-return]
 
     @property
     def __closure__(self) -> tuple[types.CellType, ...] | None:
-        return self.function.__closure__  # type: ignore[no-any-return]
+        return self.function.__closure__
 
     @property
     def graphs(self) -> tuple[Graph, ...]:

@@ -59,6 +59,8 @@ def why_kept(
         return "it writes a part"
     if not isinstance(value, ArrayType) or value.shape != root.type.shape:
         return "the value is broadcast"
+    if value.scalar:
+        return "the value is a NumPy scalar, the buffer an array without axes"
     if root.type.order is None:
         return "the memory order is not known"
     if any(

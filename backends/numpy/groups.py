@@ -71,6 +71,9 @@ class Grouping:
             if node.op not in PASSIVE and node.op.kind is not Kind.VIEW:
                 self._place(node, node in alone)
         self._merge_siblings()
+        for unit in self.units:
+            if unit.totals and len(unit.members) == 1:
+                unit.space = None  # a sum of what is in memory already: NumPy's own call is as fast
 
     @property
     def units(self) -> list[Unit]:

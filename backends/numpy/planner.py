@@ -317,12 +317,12 @@ class Planner:
 
     def _reduce(self, node: Node) -> int:
         assert node.op.ufunc is not None
-        keywords = {
-            "axis": self._constant(node.attributes.get("axis")),
-            "dtype": self._constant(node.attributes.get("dtype")),
-            "keepdims": self._constant(bool(node.attributes.get("keepdims", False))),
-        }
-        return self._call(node.op.ufunc.reduce, self.slot(node.inputs[0]), node=node, **keywords)
+        dtype, keepdims = node.attributes.get("dtype"), bool(node.attributes.get("keepdims", False))
+        given = [node.attributes.get("axis"), dtype, None, keepdims]  # axis, dtype, out, keepdims
+        while given[1:] and given[-1] in (None, False):
+            given.pop()  # positional arguments, and few of them: NumPy reads those fastest
+        constants = [self._constant(value) for value in given]
+        return self._call(node.op.ufunc.reduce, self.slot(node.inputs[0]), *constants, node=node)
 
     def _create(self, node: Node) -> int:
         type_ = node.type

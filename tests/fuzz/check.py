@@ -8,6 +8,7 @@ import itertools
 import linecache
 import logging
 import random
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -121,7 +122,7 @@ def _difference(program: Program, backend: str) -> str:
                 copies=False,
             )
         except Difference as error:
-            return f"{where}, {error}"
+            return "" if is_known(str(error)) else f"{where}, {error}"
         return ""
 
     try:
@@ -132,6 +133,21 @@ def _difference(program: Program, backend: str) -> str:
         return found or lifetimes(program, world, compiled)
     finally:
         world.forget()
+
+
+def is_known(found: str) -> bool:
+    """Whether all that differs is told apart by CPython or NumPy themselves.
+
+    CPython 3.11 names the line of an unbound local by how warm the code is. NumPy leaves its last
+    call's floating-point status behind, and a call on constants alone may be left out.
+    """
+    lines = found.splitlines()[1:]
+    unbound = sys.version_info < (3, 12)
+    return all(
+        (unbound and line.count("'builtins.UnboundLocalError'") == 2)
+        or "after the call, floating-point status" in line
+        for line in lines
+    )
 
 
 def lifetimes(program: Program, world: World, compiled: Any) -> str:

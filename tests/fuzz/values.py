@@ -137,6 +137,16 @@ def random_arguments(rng: random.Random) -> tuple[Given, ...]:
 
 
 def variant(rng: random.Random, given: tuple[Given, ...]) -> tuple[Given, ...]:
+    """Other arguments for the same program, where they can be made."""
+    other = _variant(rng, given)
+    try:
+        made(other)
+    except (IndexError, TypeError, ValueError):
+        return given
+    return other
+
+
+def _variant(rng: random.Random, given: tuple[Given, ...]) -> tuple[Given, ...]:
     """Other arguments for the same program: other sizes, dtypes, layouts or values."""
     how = rng.choice(("sizes", "dtypes", "values", "layouts", "all", "shared"))
     if how == "all":

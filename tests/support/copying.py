@@ -95,13 +95,14 @@ def view_of_copy(array: AnyArray, memo: Memo) -> AnyArray:
         if type(base) is memoryview and array.ndim == 1 and array.flags.c_contiguous:
             start = address(array) - address(old_memory)
             return np.frombuffer(new_memory.obj, array.dtype, array.size, start)  # its own way
-    return np.ndarray(
-        array.shape,
-        array.dtype,
-        buffer=new_memory,
-        offset=address(array) - address(old_memory),
-        strides=array.strides,
-    )
+    offset = address(array) - address(old_memory)
+    try:
+        return np.ndarray(
+            array.shape, array.dtype, buffer=new_memory, offset=offset, strides=array.strides
+        )
+    except ValueError:  # strides of 0 over less memory than a dense array of this shape would take
+        first = new_memory[offset : offset + array.itemsize].view(array.dtype)
+        return np.lib.stride_tricks.as_strided(first, array.shape, array.strides)
 
 
 def flat_bytes(array: AnyArray) -> AnyArray:
