@@ -360,13 +360,9 @@ def store_into(trace: Trace, target: Array, value: Symbol) -> None:
 def _refuse_failing_cast(trace: Trace, node: Node, dtype: np.dtype) -> None:
     """A Python number known only at run time may not fit into whole numbers: then storing it raises."""
     kind = node.type
-    if (
-        isinstance(kind, ArrayType)
-        and kind.scalar
-        and kind.dtype.kind in "fc"
-        and dtype.kind in "iu"
-    ):
-        raise GraphBreak("raise-after-write", "storing a NumPy float into whole numbers")
+    if isinstance(kind, ArrayType) and kind.scalar and dtype.kind in "iu":
+        if not np.can_cast(kind.dtype, dtype, "safe"):
+            raise GraphBreak("raise-after-write", f"storing a NumPy {kind.dtype} into {dtype}")
     if node.op is ops.CONST or not isinstance(kind, NumberType):
         return
     if dtype.kind in "iub" and kind.kind in ("float", "complex"):

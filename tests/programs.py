@@ -689,3 +689,13 @@ def array_without_axes_stays_one(b):
     if (b > 0).any():
         return v - 1
     return v
+
+
+@program(lambda: (numbers(3, dtype="u8"),))
+def magnitude_of_minus_unsigned(b):
+    return abs(-b), abs(abs(b))
+
+
+@program(lambda: (numbers(3, dtype="i1"), numbers(3, dtype="i4") + 2000))
+def whole_scalar_too_large_for_the_element(a, b):
+    a[1] = b[-2]

@@ -65,7 +65,7 @@ def _kind(kinds: str) -> Callable[[Node], bool]:
     return holds
 
 
-is_integer, is_bool, is_real = _kind("iu"), _kind("b"), _kind("iuf")
+is_integer, is_bool, is_real, is_signed = _kind("iu"), _kind("b"), _kind("iuf"), _kind("if")
 x, c = Variable("x"), Variable("c")
 negative, conjugate, absolute, logical_not, where = map(
     named, "negative conjugate absolute logical_not where".split()
@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
     rule("conjugate twice",      conjugate(conjugate(x)),    x,            keeps=BITS),
     rule("plus",                 +x,                         x,            keeps=BITS),
     rule("magnitude twice",      absolute(absolute(x)),      absolute(x),  keeps=BITS, when=is_real),
-    rule("magnitude of minus",   absolute(-x),               absolute(x),  keeps=BITS, when=is_real),
+    rule("magnitude of minus",   absolute(-x),               absolute(x),  keeps=BITS, when=is_signed),
     rule("add nothing",          x + 0,                      x,            keeps=BITS, when=is_integer),
     rule("add to nothing",       0 + x,                      x,            keeps=BITS, when=is_integer),
     rule("subtract nothing",     x - 0,                      x,            keeps=BITS, when=is_integer),

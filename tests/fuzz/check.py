@@ -57,10 +57,12 @@ class World:
     """A program's module: its function, and the globals that it may change."""
 
     def __init__(self, source: str) -> None:
-        self.file = f"<fuzzed {next(NUMBER)}>"
+        number = next(NUMBER)
+        self.file = f"<fuzzed {number}>"
         lines = source.splitlines(keepends=True)
         linecache.cache[self.file] = (len(source), None, lines, self.file)
-        self.module = types.ModuleType("fuzzed")
+        self.module = types.ModuleType(f"fuzzed{number}")
+        sys.modules[self.module.__name__] = self.module  # where warnings are remembered
         exec(compile(source, self.file, "exec"), vars(self.module))
 
     @property
@@ -84,6 +86,7 @@ class World:
     def forget(self) -> None:
         """Drop the source."""
         linecache.cache.pop(self.file, None)
+        sys.modules.pop(self.module.__name__, None)
 
 
 def difference(program: Program, backend: str = "numpy") -> str:
