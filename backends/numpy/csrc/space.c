@@ -114,7 +114,8 @@ cursor_seek(const Walk *walk, npy_intp position, Cursor *cursor)
     char *at = walk->base;
     cursor->left = NPY_MAX_INTP;
     for (int i = 0; i < walk->axes; i++) {
-        npy_intp extent = walk->extent[i] > 0 ? walk->extent[i] : 1; /* a total of nothing has a tile */
+        npy_intp extent =
+            walk->extent[i] > 0 ? walk->extent[i] : 1; /* a total of nothing has a tile */
         npy_intp index = position % extent;
         if (i == walk->axes - 1) {
             index = position;
