@@ -475,6 +475,9 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
     elif not trace.equal(count, known):
         raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
     final = tuple(dimension for dimension in wanted if dimension is not None)
+    if open_axis is not None and final == array.type.shape and {0, 1} & set(final):
+        # With its shape spelt out NumPy keeps all strides; with -1 it may choose others.
+        raise GraphBreak("layout", "reshape with -1 to the same shape")
     try:
         infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace)
     except infer.CannotInfer as refusal:

@@ -699,3 +699,8 @@ def magnitude_of_minus_unsigned(b):
 @program(lambda: (numbers(3, dtype="i1"), numbers(3, dtype="i4") + 2000))
 def whole_scalar_too_large_for_the_element(a, b):
     a[1] = b[-2]
+
+
+@program(lambda: (numbers(1)[::-1],))
+def reshape_to_the_same_one_element(x):
+    return x.reshape(-1), x.reshape(1), x.ravel()

@@ -7,6 +7,7 @@ import importlib
 import linecache
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +84,10 @@ def test_reading_order_names_files_that_exist() -> None:
     for package in ("graph", "frame_hook", "backends/numpy", "ufuse"):
         files = {p for p in (ROOT / package).glob("*.py") if not p.name.startswith("__")}
         assert sorted(path.name for path in files - named) == [], package
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.name)
+def test_example_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every example runs to its end; each compares with plain NumPy by itself."""
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out

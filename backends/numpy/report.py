@@ -81,10 +81,10 @@ def warn(message: str, location: Location) -> None:
     location = location.warned_at or location
     module = sys.modules.get(location.module)
     registry = None if module is None else module.__dict__.setdefault("__warningregistry__", {})
+    # No module_globals: NumPy gives none, and Python refuses those of a module without a loader.
     warnings.warn_explicit(
-        message, RuntimeWarning, location.file, location.line, location.module or None, registry,
-        None if module is None else module.__dict__,
-    )  # fmt: skip
+        message, RuntimeWarning, location.file, location.line, location.module or None, registry
+    )
 
 
 class Told:
