@@ -83,7 +83,12 @@ def warn(message: str, location: Location) -> None:
     registry = None if module is None else module.__dict__.setdefault("__warningregistry__", {})
     # No module_globals: NumPy gives none, and Python refuses those of a module without a loader.
     warnings.warn_explicit(
-        message, RuntimeWarning, location.file, location.line, location.module or None, registry
+        message,
+        RuntimeWarning,
+        location.file,
+        location.line,
+        location.module or None,
+        registry,
     )
 
 
