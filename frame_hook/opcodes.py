@@ -121,6 +121,8 @@ def _load(interpreter: Interpreter, frame: Frame, slot: int) -> None:
     symbol = _local(interpreter, frame, slot)
     if symbol is None:
         raise GraphBreak("unbound", frame.slot_name(slot))
+    if isinstance(symbol, Unread):
+        interpreter.trace.found_bound(symbol)
     frame.push(symbol)
 
 

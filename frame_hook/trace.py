@@ -138,6 +138,12 @@ class Trace:
             self._looked[symbol.source.register] = known
         return known
 
+    def found_bound(self, symbol: Unread) -> None:
+        """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""
+        if self._all_dynamic and symbol.source.register < len(self.state):
+            text = f"{symbol.source.text} has no value now"
+            self.check("BOUND", symbol.source, text)
+
     def found_empty(self, symbol: Unbound) -> None:
         """Guard that a slot of the frame is empty."""
         self.check("UNBOUND", symbol.source, f"{symbol.source.text} has a value now")

@@ -704,3 +704,8 @@ def whole_scalar_too_large_for_the_element(a, b):
 @program(lambda: (numbers(1)[::-1],))
 def reshape_to_the_same_one_element(x):
     return x.reshape(-1), x.reshape(1), x.ravel()
+
+
+@program(lambda: (numbers(3, 4, dtype="f4"), numbers(3, dtype="f4")))
+def reductions_in_float64(x, y):
+    return y.prod(axis=0, dtype=np.float64), x.sum(axis=0, dtype="f8"), x.sum(dtype=np.float64)

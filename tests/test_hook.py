@@ -942,7 +942,10 @@ def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
                 assert result == 3540
             except KeyboardInterrupt:
                 interrupted += 1
-            assert not lock.locked()
+            # From 3.14 plain Python itself looks for signals between the call of __enter__ and the block.
+            assert not lock.locked() or sys.version_info >= (3, 14)
+            if lock.locked():
+                lock.release()
     finally:
         gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -259,7 +259,6 @@ def test_log_topics_have_a_logger() -> None:
 # Kinds of guards that C knows and the tracer has no use for yet.
 # fmt: off
 SPARE_GUARDS = {
-    "BOUND":        "an unbound slot ends the graph; nothing relies on a slot being bound without reading it",
     "LOAD_TYPE":    "for classes of followed objects",
     "PREDICATE":    "a check in Python, for what has no kind of its own",
     "TYPE_VERSION": "for methods of followed objects",

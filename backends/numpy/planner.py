@@ -319,7 +319,7 @@ class Planner:
         assert node.op.ufunc is not None
         dtype, keepdims = node.attributes.get("dtype"), bool(node.attributes.get("keepdims", False))
         given = [node.attributes.get("axis"), dtype, None, keepdims]  # axis, dtype, out, keepdims
-        while given[1:] and given[-1] in (None, False):
+        while given[1:] and (given[-1] is None or given[-1] is False):  # float64 == None
             given.pop()  # positional arguments, and few of them: NumPy reads those fastest
         constants = [self._constant(value) for value in given]
         return self._call(node.op.ufunc.reduce, self.slot(node.inputs[0]), *constants, node=node)

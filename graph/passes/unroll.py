@@ -41,6 +41,8 @@ def why_not(node: Node) -> str | None:
     assert isinstance(node.type, ArrayType)
     if type_.dtype != node.type.dtype or type_.dtype.char not in "fdilqILQ":
         return "its numbers are converted, or added in another way"
+    if node.type.scalar:
+        return "its result is one number: NumPy's own call is as fast, and warns under its own name"
     if type_.order is None or (type_.ndim == 1 and not type_.contiguous):
         return "its axes may be walked backwards"
     axes = normalised_axes(node.attributes.get("axis"), type_.ndim)
@@ -122,8 +124,6 @@ def _made_part(node: Node, array: Node, axis: int, place: int, builder: Builder)
 def _part(node: Node, array: Node, axis: int, place: int, builder: Builder) -> Node:
     """The elements at one place of the axis."""
     assert isinstance(array.type, ArrayType)
-    if array.type.ndim == 1 and not node.attributes.get("keepdims"):
-        return builder.emit(ops.ELEMENT, (array,), {"index": (place,)}, node.location)
     kept = Span(place, 1) if node.attributes.get("keepdims") else place
     index = tuple(
         kept if a == axis else Span(0, length) for a, length in enumerate(array.type.shape)
