@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -143,11 +142,14 @@ def why_not_identical(expected: Any, found: Any) -> str | None:
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(title="medians of one run, in milliseconds", box=box.SIMPLE_HEAD, pad_edge=False)
+    title = (
+        "medians of one run in ms; first: the first call, compiling included"
+    )
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("program", no_wrap=True)
-    for heading in ("NumPy", "ufuse", "ratio", "first call", "graphs", "breaks"):
-        table.add_column(heading, justify="right")
-    table.add_column("identical")
+    for heading in ("NumPy", "ufuse", "ratio", "first", "graphs", "breaks"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("identical", no_wrap=True)
     for row in rows:
         table.add_row(
             row.name, f"{row.eager:.3f}", f"{row.compiled:.3f}", f"{row.ratio:.2f}×", f"{row.first_call:.1f}",
