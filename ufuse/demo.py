@@ -142,9 +142,7 @@ def why_not_identical(expected: Any, found: Any) -> str | None:
 
 
 def _table(rows: list[Row]) -> Table:
-    title = (
-        "medians of one run in ms; first: the first call, compiling included"
-    )
+    title = "medians of one run in ms; first: the first call, compiling included"
     table = Table(title=title, box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("program", no_wrap=True)
     for heading in ("NumPy", "ufuse", "ratio", "first", "graphs", "breaks"):
