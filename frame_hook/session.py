@@ -12,7 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ufuse.frame_hook import _hook, instructions, numpy_calls, opcodes, resume
+from ufuse.frame_hook import (
+    _hook,
+    instructions,
+    numpy_arrays,
+    numpy_calls,
+    opcodes,
+    python_calls,
+    resume,
+)
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
 from ufuse.frame_hook.interpret import Frame, Interpreter, LoopTooLong, Returned, slot_names
 from ufuse.frame_hook.markers import DISABLED
@@ -39,6 +47,8 @@ LOG_ERRORS = logging.getLogger("ufuse")
 
 assert "RESUME" in opcodes.HANDLERS  # importing these fills the tables
 assert "sum" in numpy_calls.METHODS
+assert "reshape" in numpy_arrays.METHODS
+assert "list.append" in python_calls.METHODS
 
 
 class Compile(Protocol):
