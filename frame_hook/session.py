@@ -333,7 +333,7 @@ class Session:
         line = (
             instructions.by_position(cache.code)[position].location[0] or cache.code.co_firstlineno
         )
-        sources = tuple(source.text for node, source in trace.inputs if node in set(graph.inputs))
+        sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
             cache.code, position, graph, tuple(trace.guards.rows), sources, found, line, seconds
         )

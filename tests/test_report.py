@@ -376,3 +376,13 @@ def test_command_line_info() -> None:
     )
     assert done.stdout.startswith(f"ufuse {ufuse.__version__}, NumPy {np.__version__}, Python 3.")
     assert "backend numpy: found" in done.stdout
+
+
+def test_inputs_keep_their_names_where_sizes_became_known() -> None:
+    """A size that was found equal to a number is shown as that number, beside its argument's name."""
+
+    def product(x):
+        return np.matmul(x, np.eye(3)) * 2
+
+    report = str(ufuse.explain(product, np.ones((3, 3))))
+    assert "takes   x: float64[3, 3]" in report
