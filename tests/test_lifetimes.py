@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 import threading
 import tracemalloc
@@ -126,7 +127,8 @@ def check_loop(turns: int) -> None:
     assert compiled(X, 2000) == long_loop(X, 2000)
     before = resident()
     assert compiled(X, turns) == long_loop(X, turns)
-    assert resident() - before < 4 << 20
+    if "ASAN_OPTIONS" not in os.environ:  # the address sanitizer keeps what is freed
+        assert resident() - before < 4 << 20
     assert compiled.stats.traces < 20
     assert compiled.stats.breaks >= 1
 
