@@ -381,7 +381,7 @@ def test_command_line_info() -> None:
 def test_inputs_keep_their_names_where_sizes_became_known() -> None:
     """A size that was found equal to a number is shown as that number, beside its argument's name."""
 
-    def product(x):
+    def product(x: Any) -> Any:
         return np.matmul(x, np.eye(3)) * 2
 
     report = str(ufuse.explain(product, np.ones((3, 3))))
