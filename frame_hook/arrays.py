@@ -27,6 +27,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 
 IndexEntry = Size | Span | None
+WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var"})
 WHOLE = Slice(Constant(None), Constant(None), Constant(None))
 
 
@@ -141,11 +142,8 @@ def store_result(
     assert isinstance(kind, ArrayType)
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
-    if (
-        kind.dtype != target.type.dtype
-        and kind.dtype.kind in "fc"
-        and target.type.dtype.kind in "fc"
-    ):
+    if target.type.dtype.kind in "fc" and not np.can_cast(kind.dtype, target.type.dtype, "safe"):
+        # The cast may overflow, and NumPy's warning names the ufunc then.
         raise GraphBreak("numpy-call", f"{ufunc.__name__} with a result narrower than its loop")
     trace.store(target, value, "same_kind")
     return target
@@ -169,6 +167,8 @@ def call_whole(
     """A call of NumPy's own function as one node, with a fresh result."""
     if "out" in (keywords or {}):
         raise GraphBreak("numpy-call", f"{function} with out=")
+    if function.rpartition(".")[2] in WARN_OF_NOTHING:
+        _refuse_empty(trace, function, arguments)
     inputs: list[Node] = []
     given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
@@ -177,6 +177,13 @@ def call_whole(
     attributes = {"function": function, "arguments": given, "keywords": named}
     node = trace.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
     return trace.fresh(node)
+
+
+def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
+    """NumPy's Python code warns of empty arrays; a graph that is given up afterwards would warn twice."""
+    for symbol in map(trace.look, arguments):
+        if isinstance(symbol, Array) and trace.decide("eq", total(symbol.type.shape), 0):
+            raise GraphBreak("numpy-call", f"{function} of an empty array")
 
 
 def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:

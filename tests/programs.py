@@ -467,6 +467,16 @@ def warning_after_write(x):
     return np.log(x)
 
 
+@program(lambda: (np.array([71], "u8"), numbers(1, dtype="f2")))
+def overflow_in_the_cast_of_an_output(a, v):
+    return np.invert(a, out=v)
+
+
+@program(lambda: (numbers(0), numbers(3)))
+def median_of_nothing(a, b):
+    return np.median(a) + b
+
+
 @program(lambda: (numbers(4), 0.0))
 def zero_division(x, w):
     y = x + 1
