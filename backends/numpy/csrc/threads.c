@@ -8,6 +8,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
+
+enum {
+    LATE = 100000,       /* ns; a wait this long is a core that somebody else has */
+    LATE_KERNELS = 3,    /* so many in a row, nearly */
+    ALONE_KERNELS = 200, /* are answered with so many on one thread */
+};
 
 typedef struct {
     Task *task;
@@ -25,6 +32,8 @@ static struct {
     Job *job;
     unsigned long long round;
     int wanted, started, busy;
+    int late,
+        alone; /* guarded by `owner`: kernels that waited long, kernels still to be run alone */
 } pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .owner = PTHREAD_MUTEX_INITIALIZER,
@@ -94,6 +103,30 @@ start_workers(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static int64_t
+nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * Remember how long a kernel waited for its other threads. Where that is longer than its own work,
+ * kernel after kernel, something else has their cores: then the next ones run on the caller's
+ * thread alone. The caller holds `pool.owner`.
+ */
+static void
+note_wait(int64_t worked, int64_t waited)
+{
+    bool late = waited > worked && waited > LATE;
+    pool.late = late ? pool.late + 1 : pool.late > 0 ? pool.late - 1 : 0;
+    if (pool.late >= LATE_KERNELS) {
+        pool.late = 0;
+        pool.alone = ALONE_KERNELS;
+    }
+}
+
 /*
  * Run tasks 0 to `tasks`, in chunks, on the calling thread and the pool's. Called without the GIL.
  * Returns false where a task failed; the tasks after it may then not have run. Where the pool is
@@ -104,6 +137,12 @@ threads_run(Task *task, void *context, npy_intp tasks, npy_intp chunk)
 {
     Job job = {.task = task, .context = context, .tasks = tasks, .chunk = chunk};
     bool shared = tasks > chunk && pool.wanted > 1 && pthread_mutex_trylock(&pool.owner) == 0;
+    if (shared && pool.alone > 0) {
+        pool.alone--;
+        pthread_mutex_unlock(&pool.owner);
+        shared = false;
+    }
+    int64_t begun = shared ? nanoseconds() : 0;
     if (shared) {
         pthread_mutex_lock(&pool.lock);
         start_workers();
@@ -114,12 +153,14 @@ threads_run(Task *task, void *context, npy_intp tasks, npy_intp chunk)
     }
     job_work(&job);
     if (shared) {
+        int64_t worked = nanoseconds() - begun;
         pthread_mutex_lock(&pool.lock);
         pool.job = NULL;
         while (pool.busy > 0) {
             pthread_cond_wait(&pool.done, &pool.lock);
         }
         pthread_mutex_unlock(&pool.lock);
+        note_wait(worked, nanoseconds() - begun - worked);
         pthread_mutex_unlock(&pool.owner);
     }
     return !atomic_load(&job.failed);
