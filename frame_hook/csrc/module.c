@@ -61,7 +61,7 @@ type_version_of(PyObject *Py_UNUSED(module), PyObject *type)
 }
 
 static PyMethodDef module_methods[] = {
-    {"restore", restore_frame, METH_NOARGS,
+    {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
     {"suspend", suspend_frame, METH_O,
      "Move the state out of the resume frame that calls. For resume code only."},
