@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from types import CodeType
 
-    Restore = Callable[[object], object]
+    Restore = Callable[[tuple[object, ...] | None], object]
     Suspend = Callable[[tuple[object, ...]], object]
 
 GENERATORS = (
@@ -488,7 +488,7 @@ def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:
     return previous, tuple(index for index, mark in marks if mark == LASTI)
 
 
-def restore_key(code: CodeType, position: int, places: Placement) -> object:
+def restore_key(code: CodeType, position: int, places: Placement) -> tuple[object, ...] | None:
     """What `restore` is told: None, or how the stack is marked and whether to raise at once."""
     previous, errors = marked_slots(code, position)
     raises = not quiet_row(code, position)

@@ -11,7 +11,6 @@ import inspect
 import random
 import re
 import signal
-import sys
 import warnings
 from functools import cache
 from itertools import pairwise
@@ -28,7 +27,6 @@ from ufuse.frame_hook.instructions import (
     by_position,
     effect,
     exception_entries,
-    flow,
     instructions,
     live_locals,
     protections,

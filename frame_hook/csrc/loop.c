@@ -324,17 +324,29 @@ read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
     return 0;
 }
 
-/* Raise what is to be raised inside the frame. Returns None, or NULL with that exception. */
+/*
+ * Raise what is to be raised inside the frame. Where handlers have begun or ended since it was
+ * raised first, it is raised in the context of what is handled now. Returns None, or NULL with that
+ * exception.
+ */
 static PyObject *
 raise_inside(Resumption *resumption)
 {
+    PyObject *exception = resumption->exception;
+    bool anew = resumption->raises_later;
+    resumption->exception = NULL;
     resumption->raises_later = false;
-    if (resumption->exception == NULL) {
+    if (exception == NULL) {
         Py_RETURN_NONE;
     }
-    PyObject *exception = resumption->exception;
-    resumption->exception = NULL;
-    raise_exception(exception);
+    if (anew) {
+        PyException_SetContext(exception, NULL);
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+        Py_DECREF(exception);
+    }
+    else {
+        raise_exception(exception);
+    }
     return NULL;
 }
 
