@@ -50,6 +50,7 @@ from ufuse.frame_hook.instructions import (
     instructions,
     per_code,
     protections,
+    slot_count,
     successors,
 )
 from ufuse.frame_hook.tables import exception_table, line_table
@@ -500,6 +501,12 @@ def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:
     marks = flow(code).stacks[position].marks
     previous = max((index for index, mark in marks if mark == 0), default=-1)
     return previous, tuple(index for index, mark in marks if mark == LASTI)
+
+
+def handled_slot(code: CodeType, position: int) -> int:
+    """The slot of a state that holds the exception which is handled at a position, or -1."""
+    previous, _ = marked_slots(code, position)
+    return previous if previous < 0 else slot_count(code) + previous
 
 
 def restore_key(code: CodeType, position: int, places: Placement) -> tuple[object, ...] | None:

@@ -315,6 +315,8 @@ class Session:
             record.useful = True
             self.stats.compile_seconds += time.perf_counter() - compiling
         ending = (*ending[:-1], recipe.numbered(ending[-1]))
+        if returned is None:
+            ending += (resume.handled_slot(cache.code, frame.position),)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         return self._registered(
             entry, cache, position, trace, graph, found if returned is None else None, traced

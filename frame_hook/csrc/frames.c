@@ -317,7 +317,8 @@ exchange_with_slot(PyThreadState *thread, PyObject **slot)
 
 /*
  * Make the exception that a state handles the thread's current one, for what runs in the frame's
- * stead. Returns what was current, owned, or NULL: `leave_handler` makes it so again.
+ * stead; where there is none, none is. Returns what was current, owned, or NULL: `leave_handler`
+ * makes it so again.
  */
 PyObject *
 enter_handler(PyThreadState *thread, FrameState *state)
@@ -325,7 +326,9 @@ enter_handler(PyThreadState *thread, FrameState *state)
     if (state->handled < 0) {
         return NULL;
     }
-    return exchange_current_exception(thread, Py_XNewRef(state->slots[state->handled]));
+    PyObject *handled = state->slots[state->handled];
+    bool is_one = handled != NULL && PyExceptionInstance_Check(handled);
+    return exchange_current_exception(thread, is_one ? Py_NewRef(handled) : NULL);
 }
 
 /* End what `enter_handler` began; steals `outer`. An error that is set stays set. */

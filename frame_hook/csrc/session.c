@@ -53,36 +53,69 @@ raise_exception(PyObject *exception)
 typedef struct {
     PyObject *session;
     PyObject *exception;
+    _PyErr_StackItem *handled; /* what the user's code is handling */
+    _PyErr_StackItem nothing;
 } Aside;
 
 /*
  * Begin to run code of ours: the hook takes no frame, dispatchers call plainly, tracing and
- * profiling see nothing.
+ * profiling see nothing, and no exception is current: ours must not get the user's as context.
  */
-static Aside
-step_aside(void)
+static void
+step_aside(Aside *aside)
 {
-    Aside aside = {ufuse_thread.session, take_exception()};
+    PyThreadState *thread = PyThreadState_Get();
+    aside->session = ufuse_thread.session;
+    aside->exception = take_exception();
+    aside->handled = thread->exc_info;
+    aside->nothing = (_PyErr_StackItem){0};
+    thread->exc_info = &aside->nothing;
     ufuse_thread.session = NULL;
     ufuse_thread.eager++;
-    PyThreadState_EnterTracing(PyThreadState_Get());
-    return aside;
+    PyThreadState_EnterTracing(thread);
+}
+
+/*
+ * Let the exception that is set, the last of a chain raised in code of ours, have been raised while
+ * `handled` was current.
+ */
+static void
+add_context(PyObject *handled)
+{
+    PyObject *exception = take_exception();
+    PyObject *last = exception;
+    bool known = last == handled;
+    for (PyObject *next; !known && (next = PyException_GetContext(last)) != NULL;) {
+        Py_DECREF(next); /* the one before it has it */
+        known = next == handled || next == exception;
+        last = next;
+    }
+    if (!known) {
+        PyException_SetContext(last, Py_NewRef(handled));
+    }
+    raise_exception(exception);
 }
 
 /* End it. An exception that is set now stays set, in place of the one put aside. */
 static void
-step_back(Aside aside)
+step_back(Aside *aside)
 {
-    PyThreadState_LeaveTracing(PyThreadState_Get());
+    PyThreadState *thread = PyThreadState_Get();
+    PyThreadState_LeaveTracing(thread);
     ufuse_thread.eager--;
-    ufuse_thread.session = aside.session;
-    if (aside.exception != NULL) {
-        if (PyErr_Occurred()) {
-            Py_DECREF(aside.exception);
+    ufuse_thread.session = aside->session;
+    thread->exc_info = aside->handled;
+    Py_XDECREF(aside->nothing.exc_value);
+    if (PyErr_Occurred()) {
+        PyObject *handled = PyErr_GetHandledException();
+        if (handled != NULL) {
+            add_context(handled);
+            Py_DECREF(handled);
         }
-        else {
-            raise_exception(aside.exception);
-        }
+        Py_XDECREF(aside->exception);
+    }
+    else if (aside->exception != NULL) {
+        raise_exception(aside->exception);
     }
 }
 
@@ -154,7 +187,8 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
             Entry **entry)
 {
     cache->captures++;
-    Aside aside = step_aside();
+    Aside aside;
+    step_aside(&aside);
     int status = 0;
     PyObject *answer = call_capture(cache, position, function, registers);
     if (answer == NULL) {
@@ -170,7 +204,7 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         *entry = (Entry *)answer;
         status = 1;
     }
-    step_back(aside);
+    step_back(&aside);
     return status;
 }
 
@@ -180,7 +214,8 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
 PyObject *
 ask_resume_code(CodeCache *cache, Py_ssize_t position)
 {
-    Aside aside = step_aside();
+    Aside aside;
+    step_aside(&aside);
     PyObject *code = NULL;
     PyObject *at = PyLong_FromSsize_t(position);
     if (at != NULL) {
@@ -189,7 +224,7 @@ ask_resume_code(CodeCache *cache, Py_ssize_t position)
                                          3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         Py_DECREF(at);
     }
-    step_back(aside);
+    step_back(&aside);
     return code;
 }
 
@@ -200,7 +235,8 @@ ask_resume_code(CodeCache *cache, Py_ssize_t position)
 CodeCache *
 ask_cache(PyObject *session, PyObject *code)
 {
-    Aside aside = step_aside();
+    Aside aside;
+    step_aside(&aside);
     PyObject *answer = PyObject_CallMethodOneArg(session, name_cache_for, code);
     if (answer != NULL && answer != Py_None &&
         !(Py_IS_TYPE(answer, &CodeCache_Type) && ((CodeCache *)answer)->code == code)) {
@@ -214,7 +250,7 @@ ask_cache(PyObject *session, PyObject *code)
     if (answer == Py_None) {
         Py_CLEAR(answer);
     }
-    step_back(aside);
+    step_back(&aside);
     return (CodeCache *)answer;
 }
 
@@ -225,7 +261,8 @@ ask_cache(PyObject *session, PyObject *code)
 void
 tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
-    Aside aside = step_aside();
+    Aside aside;
+    step_aside(&aside);
     PyObject *wanted = PyObject_GetAttr(cache->session, name_notify_eager);
     int truth = wanted == NULL ? -1 : PyObject_IsTrue(wanted);
     Py_XDECREF(wanted);
@@ -246,7 +283,7 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
         Py_XDECREF(at);
         Py_XDECREF(answer);
     }
-    step_back(aside);
+    step_back(&aside);
 }
 
 /* Intern the names. Returns 0, or -1 with MemoryError set. */

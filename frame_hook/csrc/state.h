@@ -20,9 +20,12 @@ typedef struct {
     Py_ssize_t position; /* in code units of the original code */
     Py_ssize_t size;
     Py_ssize_t capacity;
-    Py_ssize_t handled; /* the slot with the exception that the frame is handling, or -1 */
+    Py_ssize_t handled; /* the slot with the exception that the frame is handling, or negative */
     PyObject *slots[1];
 } FrameState;
+
+/* Stands in `handled` until it is known which slot the state before had for it. */
+enum { HANDLED_AS_BEFORE = -2 };
 
 /* One resume function that is being called. Lives on the C stack of the loop that calls it. */
 typedef struct Resumption {
