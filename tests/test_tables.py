@@ -259,9 +259,11 @@ def test_log_topics_have_a_logger() -> None:
 # Kinds of guards that C knows and the tracer has no use for yet.
 # fmt: off
 SPARE_GUARDS = {
-    "LOAD_TYPE":    "for classes of followed objects",
-    "PREDICATE":    "a check in Python, for what has no kind of its own",
-    "TYPE_VERSION": "for methods of followed objects",
+    "CELL_EMPTY":     "for variables of enclosing functions that are not bound yet",
+    "CLASS_LACKS":    "for attributes of followed objects",
+    "INSTANCE_LACKS": "for attributes of followed objects",
+    "LOAD_CLASS":     "for methods of followed objects",
+    "SET_IS":         "for sets that a frame brings",
 }
 # fmt: on
 
