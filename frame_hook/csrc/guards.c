@@ -25,6 +25,7 @@ typedef struct {
     bool loads;
     int32_t source[2];
     int64_t number[2]; /* n, b, and the bits of an f */
+    Py_ssize_t place;  /* where LOAD_KEY last found its name */
     Held object[3];
     FunctionParts *parts; /* owned; the objects of FUNCTION */
     int32_t *axes;        /* owned; the permutation */
@@ -331,6 +332,15 @@ dict_value(PyObject *dict, PyObject *key)
     return Py_XNewRef(value);
 }
 
+/* What LOAD_KEY loads, as a new reference, or NULL. */
+static inline PyObject *
+named_value(Guard *guard)
+{
+    PyObject *value;
+    (void)find_name(guard->object[0].object, guard->object[1].object, &guard->place, &value);
+    return Py_XNewRef(value);
+}
+
 /* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
 static PyObject *
 load_value(const Guard *guard, PyObject *const *registers)
@@ -339,9 +349,6 @@ load_value(const Guard *guard, PyObject *const *registers)
     PyObject *first = held_object(&guard->object[0]);
     if (guard->kind == GUARD_LOAD_CONST) {
         return Py_XNewRef(first);
-    }
-    if (guard->kind == GUARD_LOAD_KEY) {
-        return dict_value(first, guard->object[1].object);
     }
     if (guard->kind == GUARD_LOAD_CLASS) {
         return first == NULL ? NULL : Py_XNewRef(class_value(first, guard->object[1].object));
@@ -503,14 +510,15 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
  * caller, otherwise they are gone again. Runs no Python code, and never leaves an exception set.
  */
 Py_ssize_t
-first_failing_guard(const GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
+first_failing_guard(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
 {
     Py_ssize_t n_registers = n_state;
     for (Py_ssize_t i = 0; i < guards->count; i++) {
-        const Guard *guard = &guards->rows[i];
+        Guard *guard = &guards->rows[i];
         bool holds;
         if (guard->loads) {
-            PyObject *value = load_value(guard, registers);
+            PyObject *value =
+                guard->kind == GUARD_LOAD_KEY ? named_value(guard) : load_value(guard, registers);
             holds = value != NULL;
             if (holds) {
                 registers[n_registers++] = value;
