@@ -44,6 +44,7 @@ from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
+MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
@@ -100,6 +101,7 @@ class CodeRecord:
     values: dict[str, int] = field(default_factory=dict)
     dull: set[int] = field(default_factory=set)
     kept_loops: set[int] = field(default_factory=set)
+    traces: dict[int, int] = field(default_factory=dict)  # by position
     useful: bool = False  # some graph of it computes something
 
 
@@ -164,6 +166,10 @@ class Session:
             if len(cache.entries(position)) >= MOST_ENTRIES:
                 cache.give_up(position)
                 return None
+        traces = record.traces.get(position, 0) + 1
+        record.traces[position] = traces
+        if traces >= MOST_TRACES:
+            cache.give_up(position)
         started = time.perf_counter()
         entry = self._trace(cache, position, function, state, record)
         self.stats.trace_seconds += time.perf_counter() - started
@@ -369,7 +375,7 @@ class Session:
         )
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, tuple(trace.guards.rows), sources, found, line, seconds
+            cache.code, position, graph, trace.guards.remembered(), sources, found, line, seconds
         )
         entry.data = kept
         self.specialisations.append(kept)
@@ -560,7 +566,7 @@ def _described_was(row: Any) -> str:
         case "ARRAY", (_, dtype, ndim):
             return f"a {ndim}-d {dtype} array"
         case "TYPE", (_, kind):
-            return f"a {kind.__name__}"
+            return f"a {kind}"
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):

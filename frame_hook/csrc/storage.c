@@ -106,6 +106,29 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
     return finding;
 }
 
+/*
+ * As `find_in_dict` for a name in the dict of a module: `*place` is where it was last found, and
+ * any number at first.
+ */
+Finding
+find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
+{
+    PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
+    if (keys->dk_kind != DICT_KEYS_UNICODE) {
+        return find_in_dict(dict, name, value);
+    }
+    PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
+    if (*place < 0 || *place >= keys->dk_nentries || entries[*place].me_key != name) {
+        Finding finding = find_key(keys, name, place);
+        if (finding != FIND_FOUND) {
+            *value = NULL;
+            return finding;
+        }
+    }
+    *value = entries[*place].me_value;
+    return FIND_FOUND;
+}
+
 /* ---- instances ---- */
 
 /*

@@ -11,6 +11,7 @@
 typedef enum { FIND_ABSENT, FIND_FOUND, FIND_UNKNOWN } Finding;
 
 Finding find_in_dict(PyObject *dict, PyObject *key, PyObject **value);
+Finding find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value);
 Finding find_in_instance(PyObject *object, PyObject *name, PyObject **value);
 PyObject *class_value(PyObject *type, PyObject *name);
 PyObject *attribute_value(PyObject *object, PyObject *name);
