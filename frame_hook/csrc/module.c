@@ -53,7 +53,7 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef module_methods[] = {
-    {"restore", restore_frame, METH_NOARGS,
+    {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
     {"suspend", suspend_frame, METH_O,
      "Move the state out of the resume frame that calls. For resume code only."},
