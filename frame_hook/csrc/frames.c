@@ -191,6 +191,14 @@ fresh_frame_code(Frame *frame, int throwflag)
     return at_start(frame, code) ? code : NULL;
 }
 
+/* Whether a frame that has not run is the body of a module or a class. Runs no Python code. */
+bool
+frame_is_body(Frame *frame, int throwflag)
+{
+    return !throwflag && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_locals != NULL &&
+           at_start(frame, code_of(frame));
+}
+
 /* The function a frame runs, borrowed. */
 PyObject *
 frame_function(Frame *frame)
@@ -411,6 +419,20 @@ stack_is_nearly_spent(void)
     return true;
 }
 
+/* Let the thread have so many more frames before RecursionError; negative: fewer. */
+static void
+add_frames(PyThreadState *thread, int count)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    thread->py_recursion_remaining += count;
+#    if PY_VERSION_HEX < 0x030E0000
+    thread->c_recursion_remaining += count;
+#    endif
+#else
+    thread->recursion_remaining += count;
+#endif
+}
+
 /*
  * Give the thread the C recursion units that one nested evaluation takes and an ordinary Python
  * call does not (3.12, 3.13), as long as the C stack has room for it. Returns what
@@ -443,6 +465,31 @@ reclaim_recursion(PyThreadState *thread, int lent)
     (void)thread;
     (void)lent;
 #endif
+}
+
+/*
+ * Give the thread Python frames, and on 3.12 and 3.13 C recursion units, for a call into the
+ * session, as long as the C stack has room. Returns what `reclaim_frames` is to take back.
+ */
+int
+lend_frames(PyThreadState *thread)
+{
+    enum { FRAMES = 2000 };
+    if (ufuse_thread.stack_soft == NULL) {
+        measure_stack();
+    }
+    if ((char *)__builtin_frame_address(0) <= ufuse_thread.stack_soft) {
+        return 0;
+    }
+    add_frames(thread, FRAMES);
+    return FRAMES;
+}
+
+/* Take back what `lend_frames` lent. */
+void
+reclaim_frames(PyThreadState *thread, int lent)
+{
+    add_frames(thread, -lent);
 }
 
 /*

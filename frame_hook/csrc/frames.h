@@ -21,6 +21,7 @@ struct _PyInterpreterFrame;
 
 int frames_ready(void);
 PyCodeObject *fresh_frame_code(struct _PyInterpreterFrame *frame, int throwflag);
+bool frame_is_body(struct _PyInterpreterFrame *frame, int throwflag);
 PyObject *frame_function(struct _PyInterpreterFrame *frame);
 void read_frame_arguments(struct _PyInterpreterFrame *frame, PyObject **values, Py_ssize_t count);
 void drop_frame_values(struct _PyInterpreterFrame *frame);
@@ -33,6 +34,8 @@ int fill_current_frame(PyThreadState *thread, FrameState *state);
 FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth);
 
 int lend_recursion(PyThreadState *thread);
+int lend_frames(PyThreadState *thread);
+void reclaim_frames(PyThreadState *thread, int lent);
 void reclaim_recursion(PyThreadState *thread, int lent);
 bool stack_is_nearly_spent(void);
 

@@ -73,6 +73,8 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"type_version", type_version_of, METH_O,
      "The version tag of a type, assigned if it has none; 0: it cannot have one."},
     {"enable_vectorcall", enable_vectorcall, METH_O,

@@ -3,6 +3,7 @@
 #define UFUSE_STATE_H
 
 #include <Python.h>
+#include <stdbool.h>
 
 /*
  * The values of a frame that is not running: `localsplus`, then the stack; each an owned reference
@@ -29,6 +30,7 @@ typedef struct Resumption {
 typedef struct {
     PyObject *session; /* borrowed from a loop of this thread: whose callees the eval hook takes;
                           NULL: none */
+    bool every_frame;  /* that session wants the frames that bring no array, too */
     PyObject
         *passing; /* borrowed: the code whose next fresh frame the eval hook lets pass, or NULL */
     Resumption *resumption; /* the innermost one */
