@@ -345,6 +345,8 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
@@ -361,6 +363,17 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     if type(left) is not type(right) or isinstance(left, Tuple | List | Dict | Slice):
         return False
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    if left.source == right.source:
+        return True
+    is_same = left.value is right.value
+    first, second = sorted((left.source.register, right.source.register))
+    text = f"{left.source.text} and {right.source.text} are {'no longer' if is_same else 'now'} the same object"
+    kind = "SAME" if is_same else "DIFFERENT"
+    trace.guards.check(kind, first, second, text=text, source=left.source.text)
+    return is_same
 
 
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
