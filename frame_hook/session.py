@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,6 +47,7 @@ MOST_ENTRIES = 12  # specialisations of one position
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
+SHOWN = (int, float, complex, bool, str, bytes, type(None), FunctionType, BuiltinFunctionType)
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -569,8 +570,19 @@ def _described_now(row: Any, state: tuple[Any, ...]) -> str:
             return _items(len(value))
         if isinstance(value, np.ndarray):
             return f"a {value.ndim}-d {value.dtype} array"
-        return repr(value)[:80]
+        return _shown(value)
     return ""
+
+
+def _shown(value: Any) -> str:
+    """A few words that run no code of the user's: their `__repr__` may do anything."""
+    if type(value) is int and value.bit_length() > 256:
+        return f"an int of {value.bit_length()} bits"
+    if type(value) in SHOWN:
+        return repr(value)[:80]
+    if isinstance(value, type) and type(value) is type:
+        return f"the class {value.__qualname__}"[:80]
+    return f"a {type(value).__name__}"
 
 
 def _items(count: int) -> str:
@@ -586,5 +598,5 @@ def _described_was(row: Any) -> str:
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
-            return repr(value)[:80]
+            return _shown(value)
     return ""

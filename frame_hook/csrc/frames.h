@@ -34,6 +34,7 @@ int fill_current_frame(PyThreadState *thread, FrameState *state);
 FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth);
 
 int lend_recursion(PyThreadState *thread);
+bool stack_is_deep(void);
 int lend_frames(PyThreadState *thread);
 void reclaim_frames(PyThreadState *thread, int lent);
 void reclaim_recursion(PyThreadState *thread, int lent);

@@ -49,7 +49,7 @@ uninstall(void)
     if (current == evaluate) {
         _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluate);
     }
-    else {
+    else if (current != next_evaluate) { /* a thread may have paused us */
         covered_by = current;
     }
 }
@@ -242,10 +242,28 @@ passed_frames(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
                          n_passed[PASSED_REFUSED]);
 }
 
+/*
+ * Run a frame, and all that it calls, without the hook: Python functions that call each other then
+ * take no C stack, and recursion goes as deep as it would without us.
+ */
+static PyObject *
+evaluate_deep(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
+{
+    bool hooked = pause_hook();
+    PyObject *result = next_evaluate(thread, frame, throwflag);
+    if (hooked) {
+        resume_hook();
+    }
+    return result;
+}
+
 /* What CPython calls for every frame while a region is open in any thread. */
 static PyObject *
 evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
 {
+    if (stack_is_deep()) {
+        return evaluate_deep(thread, frame, throwflag);
+    }
     PyObject *session = ufuse_thread.session;
     if (session != NULL && !runs_eagerly()) {
         PyCodeObject *code = fresh_frame_code(frame, throwflag);
