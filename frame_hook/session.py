@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +36,7 @@ from ufuse.frame_hook.interpret import (
     slot_names,
 )
 from ufuse.frame_hook.markers import DISABLED
-from ufuse.frame_hook.places import ON_STACK, in_words, short_file
+from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
 from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
 from ufuse.frame_hook.trace import Trace
@@ -47,7 +47,6 @@ MOST_ENTRIES = 12  # specialisations of one position
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
-SHOWN = (int, float, complex, bool, str, bytes, type(None), FunctionType, BuiltinFunctionType)
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -272,6 +271,12 @@ class Session:
                 found = _located(interpreter, GraphBreak("opcode", needed.what))
                 _forget_frames(needed)
                 stop_at = visited.last_resumable(cache.code, count)
+            except RecursionError as error:
+                found = _located(
+                    interpreter, GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname)
+                )
+                _forget_frames(error)
+                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue
@@ -570,19 +575,8 @@ def _described_now(row: Any, state: tuple[Any, ...]) -> str:
             return _items(len(value))
         if isinstance(value, np.ndarray):
             return f"a {value.ndim}-d {value.dtype} array"
-        return _shown(value)
+        return shown(value)
     return ""
-
-
-def _shown(value: Any) -> str:
-    """A few words that run no code of the user's: their `__repr__` may do anything."""
-    if type(value) is int and value.bit_length() > 256:
-        return f"an int of {value.bit_length()} bits"
-    if type(value) in SHOWN:
-        return repr(value)[:80]
-    if isinstance(value, type) and type(value) is type:
-        return f"the class {value.__qualname__}"[:80]
-    return f"a {type(value).__name__}"
 
 
 def _items(count: int) -> str:
@@ -598,5 +592,5 @@ def _described_was(row: Any) -> str:
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
-            return _shown(value)
+            return shown(value)
     return ""

@@ -488,7 +488,7 @@ lend_frames(PyThreadState *thread)
     if (ufuse_thread.stack_soft == NULL) {
         measure_stack();
     }
-    if ((char *)__builtin_frame_address(0) <= ufuse_thread.stack_soft) {
+    if ((char *)__builtin_frame_address(0) <= ufuse_thread.stack_hard) {
         return 0;
     }
     add_frames(thread, FRAMES);

@@ -158,12 +158,15 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 /*
  * Ask the session for an entry for the state in the registers. Runs its Python code. Returns 1 with
  * `*entry` a new reference; 0 when there is none now (after an internal error: the position is
- * given up); or -1 with an exception the user must see.
+ * given up; where the C stack is deep nothing is asked); or -1 with an exception the user must see.
  */
 int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
             Entry **entry)
 {
+    if (stack_is_deep()) {
+        return 0;
+    }
     cache->captures++;
     Aside aside = step_aside();
     int status = 0;
