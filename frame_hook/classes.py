@@ -399,7 +399,9 @@ def special_method(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbo
     if not isinstance(symbol, Instance):
         return None
     found, member = class_member(interpreter.trace, symbol.kind, name)
-    if found is ABSENT or found is None:
+    if found is None:
+        raise GraphBreak("eager-raises", f"TypeError: {symbol.kind.__name__}.{name} is None")
+    if found is ABSENT:
         return None
     return bound(interpreter, found, member, symbol, symbol.kind)
 

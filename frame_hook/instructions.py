@@ -14,6 +14,7 @@ import weakref
 from bisect import bisect_left
 from dis import stack_effect
 from functools import wraps
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ def instructions(code: CodeType) -> tuple[Instruction, ...]:
     units = code.co_code
     found = []
     start = prefix = skip = 0
-    for position, location in enumerate(code.co_positions()):
+    # co_positions() follows the line table, which a program may have replaced by a wrong one
+    locations = chain(code.co_positions(), repeat((None, None, None, None)))
+    for position, location in zip(range(len(units) // 2), locations, strict=False):
         if skip:
             skip -= 1
             continue

@@ -12,6 +12,7 @@ from ufuse.frame_hook import arrays, iterate
 from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -71,16 +72,27 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     """A function of known constants, run now; what it warns of or raises is left to eager."""
     try:
         with np.errstate(all="raise"), warnings_raise():
-            return Constant(function(*values))
+            return made_by(function(*values))
+    except GraphBreak:
+        raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
+
+
+def made_by(value: Any) -> Symbol:
+    """The symbol of what a function gave at tracing: each run of the graph makes a list of its own."""
+    if type(value) is list:
+        return List([made_by(item) for item in value])
+    if isinstance(value, (dict, set, bytearray, list)):
+        raise GraphBreak("operator", f"a function that makes a {type(value).__name__}")
+    return Constant(value)
 
 
 def described(symbol: Symbol) -> str:
     """A few words for a message."""
     match symbol:
         case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
+            return f"{type(value).__name__} {shown(value)}"[:60]
         case Opaque(source=source, value=value) | Unread(source=source, value=value):
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
@@ -249,6 +261,8 @@ def _on_containers(
     trace = interpreter.trace
     match left, right:
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
         case List() as target, List() | Tuple() if sign == "+":
             if in_place:
@@ -272,7 +286,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -378,7 +392,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         if len(left.items) != len(right.items):
             return Constant(name == "ne")
         for a, b in zip(left.items, right.items, strict=True):
-            if not truth(interpreter, compare(interpreter, "eq", a, b)):
+            if not equal_or_same(interpreter, a, b):
                 return Constant(name == "ne")
         return Constant(name == "eq")
     none = Constant(None)
@@ -450,6 +464,8 @@ WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
@@ -483,6 +499,17 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
 
 
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    if left.source == right.source:
+        return True
+    is_same = left.value is right.value
+    first, second = sorted((left.source.register, right.source.register))
+    text = f"{left.source.text} and {right.source.text} are {'no longer' if is_same else 'now'} the same object"
+    kind = "SAME" if is_same else "DIFFERENT"
+    trace.guards.check(kind, first, second, text=text, source=left.source.text)
+    return is_same
+
+
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
     a, b = left.buffer.source, right.buffer.source
     if a is not None and b is not None:
@@ -494,10 +521,10 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = trace.look(container), trace.look(member)
+    container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(equal_or_same(interpreter, item, member) for item in list(items))
+            return any(equal_or_same(interpreter, item, unread) for item in list(items))
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return hashable(member) in entries
         case View():
@@ -531,7 +558,9 @@ def _contains_by_method(interpreter: Interpreter, container: Instance, member: S
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    item = interpreter.trace.look(item)
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
     if _surely_different(item, member):
@@ -541,6 +570,12 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
     if isinstance(item, Array) or isinstance(member, Array):
         raise GraphBreak("data-branch", "an array's value")
     return truth(interpreter, compare(interpreter, "eq", item, member))
+
+
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
 def known_value(interpreter: Interpreter, symbol: Symbol) -> Any:

@@ -36,7 +36,7 @@ from ufuse.frame_hook.interpret import (
     slot_names,
 )
 from ufuse.frame_hook.markers import DISABLED
-from ufuse.frame_hook.places import ON_STACK, in_words, short_file
+from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
 from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
 from ufuse.frame_hook.trace import Trace
@@ -100,8 +100,10 @@ class CodeRecord:
     varying: set[str] = field(default_factory=set)  # floats too many values of which were seen
     values: dict[str, int] = field(default_factory=dict)
     dull: set[int] = field(default_factory=set)
+    stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
     kept_loops: set[int] = field(default_factory=set)
     traces: dict[int, int] = field(default_factory=dict)  # by position
+    given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
     useful: bool = False  # some graph of it computes something
 
 
@@ -115,6 +117,7 @@ class Stats:
     retraces: int = 0
     breaks: int = 0
     eager_calls: int = 0
+    instructions: int = 0  # read by traces
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
 
@@ -124,6 +127,7 @@ class Session:
 
     notify_eager = True
 
+    # `every_frame`: nothing is skipped for bringing no array or for having nothing to compute.
     def __init__(
         self,
         compile_graph: Compile,
@@ -132,14 +136,17 @@ class Session:
         should_trace: Callable[[CodeType], bool] = lambda _: True,
         check_arguments: Callable[[FunctionType, tuple[Any, ...]], None] | None = None,
         static_sizes: bool | frozenset[str] = False,
+        every_frame: bool = False,
     ) -> None:
         self.compile_graph = compile_graph
+        self.every_frame = every_frame
         self.fullgraph = fullgraph
         self.should_trace = should_trace
         self.check_arguments = check_arguments
         self.static_sizes = static_sizes
         self.stats = Stats()
         self.breaks: list[Break] = []
+        self._known_breaks: set[Break] = set()
         self.retraces: list[Retrace] = []
         self.specialisations: list[Specialisation] = []
         self.caches: dict[int, Any] = {}
@@ -154,8 +161,9 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
-        if code in DISABLED or resume.why_not_code(code) is not None:
-            cache.give_up(position)
+        refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
+        if refusal is not None:
+            self._give_up(cache, position, refusal)
             return None
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
@@ -164,12 +172,12 @@ class Session:
         if entries:
             self._note_retrace(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
-                cache.give_up(position)
+                self._give_up(cache, position, "too many specialisations")
                 return None
         traces = record.traces.get(position, 0) + 1
         record.traces[position] = traces
         if traces >= MOST_TRACES:
-            cache.give_up(position)
+            self._give_up(cache, position, "traced too often")
         started = time.perf_counter()
         entry = self._trace(cache, position, function, state, record)
         self.stats.trace_seconds += time.perf_counter() - started
@@ -181,7 +189,8 @@ class Session:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
         code = cache.code
         record = self.record(code)
-        stops = resume.stops_after(code, position, frozenset(record.dull))
+        stops = resume.stops_after(code, position, record.dull)
+        record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
@@ -208,7 +217,7 @@ class Session:
         refused = self._refused.get(id(entry), 0) + 1
         self._refused[id(entry)] = refused
         if refused >= MOST_REFUSALS and 2 * refused > entry.hits:
-            cache.give_up(position)
+            self._give_up(cache, position, "its graph warns or fails at nearly every call")
             LOG_BREAKS.info(
                 "%s: the graph at %d is given up, because it warns or fails at nearly every call",
                 cache.code.co_qualname,
@@ -268,9 +277,17 @@ class Session:
                 found = _located(interpreter, GraphBreak("opcode", needed.what))
                 _forget_frames(needed)
                 stop_at = visited.last_resumable(cache.code, count)
+            except RecursionError as error:
+                found = _located(
+                    interpreter, GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname)
+                )
+                _forget_frames(error)
+                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue
+            finally:
+                self.stats.instructions += interpreter.total
             self._note_break(found)
             self._visited = visited.positions
             if not stop_at:
@@ -345,7 +362,7 @@ class Session:
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
             return None
-        if idle and position != 0 and returned is None:
+        if idle and position != 0 and returned is None and not self.every_frame:
             return None
         traced = time.perf_counter() - started
         artefact = None
@@ -409,23 +426,32 @@ class Session:
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
     def _note_break(self, found: Break) -> None:
-        if found not in self.breaks:
+        if found not in self._known_breaks:
+            self._known_breaks.add(found)
             self.breaks.append(found)
             self.stats.breaks += 1
             LOG_BREAKS.info("%s\n  %s", found, found.hint)
         if self.fullgraph is not None:
             raise self.fullgraph(found)
 
+    def _give_up(self, cache: Any, position: int, why: str) -> None:
+        self.record(cache.code).given_up[position] = why
+        cache.give_up(position)
+
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
-        cache.give_up(position)
-        visited = {position, *self._visited}
-        if not visited <= record.dull:
-            record.dull |= visited
-            cache.drop_resume()
+        why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
+        self._give_up(cache, position, why)
+        visited = {position} if self.every_frame else {position, *self._visited}
+        record.dull |= visited
+        for place, stops in record.stops.items():
+            if not stops.isdisjoint(visited):
+                cache.drop_resume(place)
+        if self.every_frame:
+            return
         if len(record.dull) > MOST_DULL and not record.useful:
             record.dull.update(instructions.by_position(cache.code))
-            cache.give_up(0)
+            self._give_up(cache, 0, "too many places where no graph begins")
             for entry in cache.entries(0):
                 cache.remove(0, entry)
 
@@ -484,12 +510,14 @@ class Session:
             should_trace=self.should_trace,
             check_arguments=self.check_arguments,
             static_sizes=self.static_sizes,
+            every_frame=self.every_frame,
         )
 
     def forget(self) -> None:
         """Drop everything captured."""
         self.stats = Stats()
         self.breaks.clear()
+        self._known_breaks.clear()
         self.retraces.clear()
         self.specialisations.clear()
         self._records.clear()
@@ -553,7 +581,7 @@ def _described_now(row: Any, state: tuple[Any, ...]) -> str:
             return _items(len(value))
         if isinstance(value, np.ndarray):
             return f"a {value.ndim}-d {value.dtype} array"
-        return repr(value)[:80]
+        return shown(value)
     return ""
 
 
@@ -570,5 +598,5 @@ def _described_was(row: Any) -> str:
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
-            return repr(value)[:80]
+            return shown(value)
     return ""

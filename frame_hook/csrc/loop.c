@@ -16,6 +16,7 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
           PyObject **result, FrameState **next)
 {
     Entry *entry = NULL;
+    cache->frames += position == 0;
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {
         found = ask_capture(cache, position, function, registers, &entry);
@@ -235,12 +236,15 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
                                  .pending = state,
                                  .exception = exception,
                                  .outer = ufuse_thread.resumption};
+        PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
+        ufuse_thread.passing = resumption.code;
         int lent = lend_recursion(thread);
         PyObject *placeholder = Py_None;
         PyObject *value = PyObject_Vectorcall(resume, &placeholder,
                                               (size_t)((PyCodeObject *)code)->co_argcount, NULL);
         reclaim_recursion(thread, lent);
+        ufuse_thread.passing = passing;
         ufuse_thread.resumption = resumption.outer;
         state = look_at_end(&resumption, value, attempts, result, &again);
         exception = resumption.exception;
@@ -264,11 +268,13 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     Py_INCREF(cache);
     Py_INCREF(function);
     bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache->code)->co_exceptiontable) > 0;
-    PyObject *outer = region_enter(cache->session);
+    Region outer = region_enter(cache);
+    bool ran = state->position != 0;
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
         RunOutcome outcome = step_from_state(cache, function, state, &result, &next);
+        ran = ran || outcome != RUN_DECLINED;
         if (outcome == RUN_RAISED && may_catch) {
             exception = take_exception();
             outcome = RUN_DECLINED;
@@ -281,6 +287,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
         }
         state = next;
     }
+    cache->mixed += ran;
     region_leave(outer);
     Py_DECREF(function);
     Py_DECREF(cache);

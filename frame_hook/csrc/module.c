@@ -65,6 +65,8 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
      "Give a subclass of Dispatcher its base's fast call; returns it."},
     {0},

@@ -324,18 +324,15 @@ build_cell(const RecipeStep *step, PyObject *const *registers)
     return content == NULL && step->source[0] >= 0 ? NULL : PyCell_New(content);
 }
 
-/* A new int, or NULL with SystemError set where the program has no value. */
+/* A new int, or NULL with an exception set. */
 static PyObject *
 build_int(const RecipeStep *step, PyObject *const *registers)
 {
     int64_t value;
-    if (!run_program(step->integer, registers, &value)) {
-        PyErr_SetString(
-            PyExc_SystemError,
-            "ufuse: an integer of a recipe has no value; its guards should have said so");
-        return NULL;
+    if (run_program(step->integer, registers, &value)) {
+        return PyLong_FromLongLong(value);
     }
-    return PyLong_FromLongLong(value);
+    return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
 }
 
 /* Replace an item of an exact list. Returns 0, or -1 with an exception set. */

@@ -37,6 +37,7 @@ typedef struct Resumption {
 typedef struct {
     PyObject *session; /* borrowed from a loop of this thread: whose callees the eval hook takes;
                           NULL: none */
+    bool every_frame;  /* that session wants the frames that bring no array, too */
     PyObject
         *passing; /* borrowed: the code whose next fresh frame the eval hook lets pass, or NULL */
     Resumption *resumption; /* the innermost one */
