@@ -110,13 +110,22 @@ class Interpreter:
     """Runs the root frame until it returns or breaks; inlines what it calls.
 
     `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
-    `kept_loops` are the backward jumps that are not unrolled.
+    `kept_loops` are the backward jumps that are not unrolled. `may_end` is asked before each root instruction but the
+    first, with the number of those run and the position, whether the trace shall end there.
     """
 
-    def __init__(self, trace: Trace, *, stop_at: int | None, kept_loops: frozenset[int]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        stop_at: int | None,
+        kept_loops: frozenset[int],
+        may_end: Callable[[int, int], bool] | None = None,
+    ) -> None:
         self.trace = trace
         self.stop_at = stop_at
         self.kept_loops = kept_loops
+        self.may_end = may_end
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -127,7 +136,7 @@ class Interpreter:
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
         while True:
-            if self.root_count == self.stop_at:
+            if self.root_count == self.stop_at or self._ends_early(frame):
                 return None
             instruction = table[frame.position]
             self.positions.append(frame.position)
@@ -135,6 +144,13 @@ class Interpreter:
             self.root_count += 1
             if isinstance(outcome, Returned):
                 return outcome
+
+    def _ends_early(self, frame: Frame) -> bool:
+        return (
+            self.may_end is not None
+            and self.root_count > 0
+            and self.may_end(self.root_count, frame.position)
+        )
 
     def run_inlined(self, frame: Frame) -> Symbol:
         """Run a called function to its return."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ MOST_ENTRIES = 12  # specialisations of one position
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
+MOST_FAILURES = 3  # of a position where traces are cut short
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -56,6 +58,9 @@ class Compile(Protocol):
 
     def __call__(self, graph: Graph) -> Callable[..., Any]:
         """The callable that computes `graph`."""
+
+
+Longest = Callable[[CodeType, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class CodeRecord:
     values: dict[str, int] = field(default_factory=dict)
     dull: set[int] = field(default_factory=set)
     kept_loops: set[int] = field(default_factory=set)
+    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
 
 
@@ -103,7 +109,12 @@ class Stats:
 
 
 class Session:
-    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again."""
+    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again.
+
+    `longest` cuts traces short, to try every way a frame can be divided: it gives the most root instructions of a trace
+    that begins at a position. A trace then ends at the first position from there where a frame can go on, entries
+    without a graph are kept, and no position is dull.
+    """
 
     notify_eager = True
 
@@ -115,12 +126,14 @@ class Session:
         should_trace: Callable[[CodeType], bool] = lambda _: True,
         check_arguments: Callable[[FunctionType, tuple[Any, ...]], None] | None = None,
         static_sizes: bool | frozenset[str] = False,
+        longest: Longest | None = None,
     ) -> None:
         self.compile_graph = compile_graph
         self.fullgraph = fullgraph
         self.should_trace = should_trace
         self.check_arguments = check_arguments
         self.static_sizes = static_sizes
+        self.longest = longest
         self.stats = Stats()
         self.breaks: list[Break] = []
         self.retraces: list[Retrace] = []
@@ -225,6 +238,7 @@ class Session:
         started = time.perf_counter()
         stop_at: int | None = None
         found: Break | None = None
+        handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
             trace, interpreter, frame = self._begin(
                 cache.code, position, function, state, record, stop_at
@@ -234,7 +248,7 @@ class Session:
                 returned = interpreter.run_root(frame)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
-                _forget_frames(graph_break)
+                _forget_frames(graph_break, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
@@ -273,7 +287,12 @@ class Session:
             state, all_names, _hook.NULL, frozenset(record.dynamic), frozenset(record.varying),
             all_dynamic=position != 0, static_sizes=self.static_sizes,
         )  # fmt: skip
-        interpreter = Interpreter(trace, stop_at=stop_at, kept_loops=frozenset(record.kept_loops))
+        interpreter = Interpreter(
+            trace,
+            stop_at=stop_at,
+            kept_loops=frozenset(record.kept_loops),
+            may_end=None if self.longest is None else _end_after(code, self.longest(code, position)),
+        )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
             if isinstance(symbol, Unbound):
@@ -305,7 +324,7 @@ class Session:
             ending = ("resume", frame.position, registers)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
-        if idle and position != 0 and returned is None:
+        if idle and position != 0 and returned is None and self.longest is None:
             return None
         traced = time.perf_counter() - started
         artefact = None
@@ -378,6 +397,11 @@ class Session:
 
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
+        if self.longest is not None:
+            failures = record.failures[position] = record.failures.get(position, 0) + 1
+            if failures >= MOST_FAILURES:
+                cache.give_up(position)
+            return
         cache.give_up(position)
         visited = {position, *self._visited}
         if not visited <= record.dull:
@@ -444,6 +468,7 @@ class Session:
             should_trace=self.should_trace,
             check_arguments=self.check_arguments,
             static_sizes=self.static_sizes,
+            longest=self.longest,
         )
 
     def forget(self) -> None:
@@ -470,13 +495,25 @@ class _Visited:
         return count
 
 
+def _end_after(code: CodeType, most: int) -> Callable[[int, int], bool]:
+    """Tell when a trace has run its instructions and the frame can go on at the next one."""
+
+    def may_end(count: int, position: int) -> bool:
+        return count >= most and resume.why_not_resume(code, position) is None
+
+    return may_end
+
+
 def _is_cheap(symbol: Any) -> bool:
     return getattr(symbol, "source", None) is not None
 
 
-def _forget_frames(error: BaseException | None) -> None:
-    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle."""
-    while error is not None:
+def _forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
+
+    `handled` is the exception in whose handler the frame was traced: that one is the user's, and so is what it holds.
+    """
+    while error is not None and error is not handled:
         error.__traceback__ = None
         error = error.__context__
 

@@ -6,6 +6,7 @@
 #include "session.h"
 
 bool ufuse_always_eager;
+bool ufuse_every_frame;
 
 /* All guarded by the GIL; the module refuses to be imported in any interpreter but the main one. */
 static Py_ssize_t n_regions;               /* regions open in any thread */
@@ -128,6 +129,17 @@ frame_brings_array(struct _PyInterpreterFrame *frame, PyCodeObject *code)
     return false;
 }
 
+/* Whether a fresh frame is worth a question; one of resume code goes on with another frame. */
+static bool
+is_wanted(struct _PyInterpreterFrame *frame, PyCodeObject *code)
+{
+    if (ufuse_every_frame) {
+        Resumption *resumption = ufuse_thread.resumption;
+        return resumption == NULL || resumption->code != (PyObject *)code;
+    }
+    return frame_brings_array(frame, code);
+}
+
 /*
  * Find the cache for a fresh frame's code, asking the session once. Returns 1 with `*found` a new
  * reference, 0 to let the frame pass, or -1 with an exception the user must see.
@@ -141,7 +153,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
         *found = (CodeCache *)Py_XNewRef((PyObject *)cache);
         return cache != NULL;
     }
-    if (!frame_brings_array(frame, code)) {
+    if (!is_wanted(frame, code)) {
         return 0;
     }
     cache = ask_cache(session, (PyObject *)code);

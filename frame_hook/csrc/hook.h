@@ -11,6 +11,7 @@
 #include "frames.h"
 
 extern bool ufuse_always_eager;
+extern bool ufuse_every_frame; /* also those that bring no array are worth a question */
 
 /* Whether this thread runs everything plainly now. */
 static inline bool

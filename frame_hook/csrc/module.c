@@ -23,6 +23,18 @@ set_eager(PyObject *Py_UNUSED(module), PyObject *flag)
     Py_RETURN_NONE;
 }
 
+/* set_every_frame(flag) */
+static PyObject *
+set_every_frame(PyObject *Py_UNUSED(module), PyObject *flag)
+{
+    int truth = PyObject_IsTrue(flag);
+    if (truth < 0) {
+        return NULL;
+    }
+    ufuse_every_frame = truth;
+    Py_RETURN_NONE;
+}
+
 /* enter_eager() */
 static PyObject *
 enter_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -67,6 +79,8 @@ static PyMethodDef module_methods[] = {
      "Move the state out of the resume frame that calls. For resume code only."},
     {"set_eager", set_eager, METH_O,
      "Have every dispatcher of the process call its function plainly, or no longer."},
+    {"set_every_frame", set_every_frame, METH_O,
+     "Have sessions asked about every frame, or only about those that bring arrays."},
     {"enter_eager", enter_eager, METH_NOARGS,
      "Have this thread call plainly until leave_eager(); may be nested."},
     {"leave_eager", leave_eager, METH_NOARGS,
