@@ -137,6 +137,7 @@ class Session:
         self.stats = Stats()
         self.breaks: list[Break] = []
         self.retraces: list[Retrace] = []
+        self.instructions = 0  # that were traced, those of tries that broke too
         self.specialisations: list[Specialisation] = []
         self.caches: dict[int, Any] = {}
         self._records: dict[CodeType, CodeRecord] = {}
@@ -255,6 +256,8 @@ class Session:
                 continue
             else:
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
+            finally:
+                self.instructions += interpreter.total
             self._note_break(found)
             self._visited = visited.positions
             if not stop_at:
