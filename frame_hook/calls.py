@@ -73,13 +73,16 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return trace.look(trace.module_attribute(module, name, text))
         case Constant(value=value):
             return _constant_attribute(symbol, value, name)
-        case List() | Dict() | Tuple():
+        case List() | Dict() | Tuple() if hasattr(_KINDS[type(symbol)], name):
             return ArrayMethod(symbol, name)
-        case Slice():
+        case Slice() if name in {"start", "stop", "step"}:
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
         case Opaque(source=source, value=value):
             return _object_attribute(interpreter, source, value, name)
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+_KINDS: dict[type, type] = {List: list, Dict: dict, Tuple: tuple}
 
 
 def _constant_attribute(symbol: Constant, value: Any, name: str) -> Symbol:

@@ -739,7 +739,7 @@ def override_of_ufuncs(x):
             return ufunc.__name__, method, len(inputs), sorted(kwargs)
 
     lazy = Lazy()
-    return x + lazy, np.multiply(lazy, x), np.add.reduce(lazy)
+    return x + lazy, np.multiply(lazy, x), np.subtract.reduce(lazy)
 
 
 @CORPUS.case(3)
