@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any
 
 from tests.support.recording import Call
@@ -41,7 +43,11 @@ class Corpus:
         reset: Callable[[], object] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Add a function with the arguments of one call."""
+        """Add a function with the arguments of one call; of a cached one, what is cached."""
+        if isinstance(function, MethodType):
+            function, args = function.__func__, (function.__self__, *args)
+        function = inspect.unwrap(function)
+        assert isinstance(function, FunctionType), function
         name = f"{function.__module__.removeprefix('tests.corpus.')}.{function.__qualname__}"
         before = sum(case.name.partition("-")[0] == name for case in self.cases)
         self.cases.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests import programs
-from tests.corpus import arrays, objects
+from tests.corpus import arrays, library, numpy_code, objects
 from tests.corpus.case import Case, Corpus
 from tests.support import frame_cases
 
@@ -18,4 +18,4 @@ def of_programs() -> list[Case]:
     return found.cases
 
 
-CASES: list[Case] = [*arrays.CORPUS.cases, *objects.CORPUS.cases, *of_programs()]
+CASES: list[Case] = [*arrays.CORPUS.cases, *objects.CORPUS.cases, *numpy_code.CORPUS.cases, *library.CORPUS.cases, *of_programs()]
