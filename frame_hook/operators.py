@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays
+from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -28,7 +29,7 @@ from ufuse.frame_hook.symbols import (
     Tuple,
     Unread,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.sample import warnings_raise
@@ -163,10 +164,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -246,7 +259,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -345,6 +358,8 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
@@ -358,9 +373,31 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
-    if type(left) is not type(right) or isinstance(left, Tuple | List | Dict | Slice):
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple) and isinstance(right, Tuple)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
+    if type(left) is not type(right) or isinstance(left, List | Dict | Slice):
         return False
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
+
+
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = left.source, right.source
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
 
 
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
