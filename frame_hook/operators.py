@@ -72,9 +72,21 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     """A function of known constants, run now; what it warns of or raises is left to eager."""
     try:
         with np.errstate(all="raise"), warnings_raise():
-            return Constant(function(*values))
+            result = function(*values)
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
+    return _made(result)
+
+
+def _made(value: Any) -> Symbol:
+    """The symbol of what a function gave: a constant, or a list that each run makes anew."""
+    if type(value) is list:
+        return List([_made(item) for item in value])
+    if type(value) is tuple and any(not isinstance(_made(item), Constant) for item in value):
+        return Tuple(tuple(_made(item) for item in value))
+    if isinstance(value, (list, dict, set, bytearray, np.ndarray)):
+        raise GraphBreak("call", f"a call that makes a {type(value).__name__}")
+    return Constant(value)
 
 
 def described(symbol: Symbol) -> str:
