@@ -100,6 +100,9 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
+_KINDS: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set}
+
+
 def _constant_attribute(
     interpreter: Interpreter, symbol: Constant, value: Any, name: str
 ) -> Symbol:
