@@ -81,6 +81,7 @@ class PythonWorld(World):
                 state=self.state,
                 reset=self.reset,
                 copies=False,
+                atoms=False,
             )
         except Difference as error:
             return f"calls in a row, {error}"
