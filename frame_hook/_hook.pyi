@@ -109,7 +109,6 @@ def set_eager(flag: bool, /) -> None: ...
 def enter_eager() -> None: ...
 def leave_eager() -> None: ...
 def hook_installed() -> bool: ...
-def type_version(type: type, /) -> int: ...  # noqa: A002
 def enable_vectorcall(subclass: _DispatcherType, /) -> _DispatcherType: ...
 
 GUARD_KINDS: Final[dict[str, tuple[int, str]]]
@@ -121,7 +120,9 @@ ABSENT: Final[int]
 LOAD_ITEM: Final[int]
 LOAD_DICT_ITEM: Final[int]
 LOAD_ATTR: Final[int]
-LOAD_TYPE: Final[int]
+LOAD_CLASS: Final[int]
+CLASS_LACKS: Final[int]
+INSTANCE_LACKS: Final[int]
 LOAD_CLOSURE: Final[int]
 LOAD_DEFAULT: Final[int]
 LOAD_KWDEFAULT: Final[int]
@@ -137,7 +138,8 @@ STR: Final[int]
 EQUAL: Final[int]
 LENGTH: Final[int]
 DICT_KEYS: Final[int]
-TYPE_VERSION: Final[int]
+SET_IS: Final[int]
+CELL_EMPTY: Final[int]
 FUNCTION: Final[int]
 ARRAY: Final[int]
 WRITEABLE: Final[int]
@@ -148,4 +150,3 @@ RELATION: Final[int]
 DISJOINT: Final[int]
 SAME: Final[int]
 DIFFERENT: Final[int]
-PREDICATE: Final[int]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, operators
+from ufuse.frame_hook import arrays, iterate, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.numpy_calls import (
@@ -44,7 +44,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     parts = list(symbol.items) if isinstance(symbol, Tuple | List) else [symbol]
     shape = []
     for part in parts:
-        expression = operators.as_size(trace.look(part))
+        expression = iterate.as_size(trace.look(part))
         if expression is None:
             raise GraphBreak("numpy-call", f"a shape with {operators.described(part)}")
         if trace.decide("lt", expression, 0):

@@ -14,15 +14,27 @@ import numpy as np
 
 from ufuse.frame_hook import (
     _hook,
+    calls,
     instructions,
     numpy_arrays,
     numpy_calls,
     opcodes,
+    opcodes_calls,
+    opcodes_control,
+    opcodes_values,
     python_calls,
     resume,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
-from ufuse.frame_hook.interpret import Frame, Interpreter, LoopTooLong, Returned, slot_names
+from ufuse.frame_hook.interpret import (
+    HANDLERS,
+    Frame,
+    Interpreter,
+    LoopTooLong,
+    NotRebuilt,
+    Returned,
+    slot_names,
+)
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
@@ -45,7 +57,10 @@ LOG_BYTECODE = logging.getLogger("ufuse.bytecode")
 LOG_TIMES = logging.getLogger("ufuse.times")
 LOG_ERRORS = logging.getLogger("ufuse")
 
-assert "RESUME" in opcodes.HANDLERS  # importing these fills the tables
+# Importing these fills the tables.
+assert {opcodes.load_const, opcodes_calls.call, opcodes_control.jump, opcodes_values.build_map} <= {
+    *HANDLERS.values()
+}
 assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
 assert "list.append" in python_calls.METHODS
@@ -232,15 +247,24 @@ class Session:
             visited = _Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
+                return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
                 _forget_frames(graph_break)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+            except NotRebuilt as needed:
+                count = (
+                    needed.count
+                    if 0 < needed.count < interpreter.root_count
+                    else interpreter.root_count - 1
+                )
+                interpreter.call_stack[0].position = interpreter.positions[count]
+                found = _located(interpreter, GraphBreak("opcode", needed.what))
+                _forget_frames(needed)
+                stop_at = visited.last_resumable(cache.code, count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue
-            else:
-                return self._finish(cache, position, trace, frame, returned, found, started, record)
             self._note_break(found)
             self._visited = visited.positions
             if not stop_at:
@@ -273,7 +297,13 @@ class Session:
             state, all_names, _hook.NULL, frozenset(record.dynamic), frozenset(record.varying),
             all_dynamic=position != 0, static_sizes=self.static_sizes,
         )  # fmt: skip
-        interpreter = Interpreter(trace, stop_at=stop_at, kept_loops=frozenset(record.kept_loops))
+        interpreter = Interpreter(
+            trace,
+            call=calls.call,
+            attribute=calls.attribute,
+            stop_at=stop_at,
+            kept_loops=frozenset(record.kept_loops),
+        )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
             if isinstance(symbol, Unbound):
@@ -297,7 +327,9 @@ class Session:
         record: CodeRecord,
     ) -> Any:
         trace.arrays_disjoint()
+        trace.changes.guard_different()
         recipe = Recipe(trace)
+        recipe.follow(trace.changes.effects)
         if returned is not None:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
         else:
@@ -305,6 +337,8 @@ class Session:
             ending = ("resume", frame.position, registers)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
+        if trace.changes.effects and returned is None and frame.position == position:
+            return None
         if idle and position != 0 and returned is None:
             return None
         traced = time.perf_counter() - started

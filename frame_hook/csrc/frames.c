@@ -516,32 +516,6 @@ set_code_extra(PyObject *code, void *extra)
 #endif
 }
 
-/*
- * The version tag of a type, assigned now if it has none; 0: it cannot have one. Runs no Python
- * code.
- */
-unsigned int
-type_version(PyTypeObject *type)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    if (!PyUnstable_Type_AssignVersionTag(type)) {
-        return 0;
-    }
-#else
-    static PyObject *name; /* any name: looking one up gives the type a tag */
-    if (name == NULL &&
-        (name = PyUnicode_InternFromString("__ufuse_no_such_attribute__")) == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    (void)_PyType_Lookup(type, name);
-    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
-        return 0;
-    }
-#endif
-    return type->tp_version_tag;
-}
-
 /* Prepare what the functions above need. 0, or -1 with an exception set. */
 int
 frames_ready(void)

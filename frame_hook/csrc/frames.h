@@ -1,6 +1,6 @@
 /*
- * Everything that depends on how one CPython version lays out its frames. Only frames.c includes
- * internal headers.
+ * Everything that depends on how one CPython version lays out its frames. Only frames.c and
+ * storage.c include internal headers.
  */
 #ifndef UFUSE_FRAMES_H
 #define UFUSE_FRAMES_H
@@ -50,7 +50,5 @@ stack_is_spent(void)
 int request_code_extra(freefunc release);
 void *code_extra(PyObject *code);
 int set_code_extra(PyObject *code, void *extra);
-
-unsigned int type_version(PyTypeObject *type);
 
 #endif

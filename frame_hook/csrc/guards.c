@@ -1,7 +1,8 @@
 #include "guards.h"
 
 #include "arrays.h"
-#include "frames.h"
+#include "plain.h"
+#include "storage.h"
 
 #define X(name, operands, text) GUARD_##name,
 typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
@@ -37,26 +38,6 @@ struct GuardProgram {
 
 /* ---- compiling ---- */
 
-/*
- * Whether comparing or hashing such an object runs no user code, and what it is equal to cannot
- * change.
- */
-static bool
-is_plain_value(PyObject *object)
-{
-    if (PyTuple_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
-            if (!is_plain_value(PyTuple_GET_ITEM(object, i))) {
-                return false;
-            }
-        }
-        return true;
-    }
-    return object == Py_None || object == Py_Ellipsis || PyUnicode_CheckExact(object) ||
-           PyBytes_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-           PyComplex_CheckExact(object) || PyBool_Check(object);
-}
-
 /* Whether `object` may stand for the operand letter; the letters of objects only. */
 static bool
 fits_operand(char letter, PyObject *object)
@@ -80,8 +61,8 @@ fits_operand(char letter, PyObject *object)
         return PyTuple_CheckExact(object);
     case 'C':
         return PyCode_Check(object);
-    case 'c':
-        return PyCallable_Check(object);
+    case 'F':
+        return is_plain_set(object);
     default:
         return letter == 'o';
     }
@@ -184,7 +165,9 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                              guard_facts[kind].name, operand);
                 return -1;
             }
-            guard->object[n_objects++] = Py_NewRef(operand);
+            guard->object[n_objects] =
+                letters[i] == 'F' ? members_by_value(operand) : Py_NewRef(operand);
+            status = guard->object[n_objects++] == NULL ? -1 : 0;
         }
         if (status < 0) {
             return -1;
@@ -265,40 +248,13 @@ guards_loads(const GuardProgram *guards)
 
 /* ---- loading ---- */
 
-/* A dict's value, borrowed, or NULL when it has none. Never leaves an exception set. */
+/* A dict's value as a new reference, or NULL where it has none, or none that C can find. */
 static PyObject *
 dict_value(PyObject *dict, PyObject *key)
 {
-    PyObject *value = PyDict_GetItemWithError(dict, key);
-    if (value == NULL && PyErr_Occurred()) {
-        PyErr_Clear();
-    }
-    return value;
-}
-
-/* Item `index` of an exact tuple or list, borrowed, or NULL. */
-static PyObject *
-sequence_item(PyObject *sequence, int64_t index)
-{
-    if (sequence == NULL || !(PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence)) ||
-        index < 0 || index >= PySequence_Fast_GET_SIZE(sequence)) {
-        return NULL;
-    }
-    return PySequence_Fast_GET_ITEM(sequence, index);
-}
-
-/* An attribute as a new reference, or NULL without an exception. Of a module: from its dict. */
-static PyObject *
-attribute(PyObject *object, PyObject *name)
-{
-    if (PyModule_CheckExact(object)) {
-        return Py_XNewRef(dict_value(PyModule_GetDict(object), name));
-    }
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (value == NULL) {
-        PyErr_Clear();
-    }
-    return value;
+    PyObject *value;
+    (void)find_in_dict(dict, key, &value);
+    return Py_XNewRef(value);
 }
 
 /* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
@@ -310,7 +266,10 @@ load_value(const Guard *guard, PyObject *const *registers)
         return Py_NewRef(guard->object[0]);
     }
     if (guard->kind == GUARD_LOAD_KEY) {
-        return Py_XNewRef(dict_value(guard->object[0], guard->object[1]));
+        return dict_value(guard->object[0], guard->object[1]);
+    }
+    if (guard->kind == GUARD_LOAD_CLASS) {
+        return Py_XNewRef(class_value(guard->object[0], guard->object[1]));
     }
     if (source == NULL) {
         return NULL;
@@ -319,13 +278,11 @@ load_value(const Guard *guard, PyObject *const *registers)
     case GUARD_LOAD_CELL:
         return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
     case GUARD_LOAD_ITEM:
-        return Py_XNewRef(sequence_item(source, guard->number[0]));
+        return sequence_item(source, guard->number[0]);
     case GUARD_LOAD_DICT_ITEM:
-        return PyDict_CheckExact(source) ? Py_XNewRef(dict_value(source, guard->object[0])) : NULL;
+        return PyDict_Check(source) ? dict_value(source, guard->object[0]) : NULL;
     case GUARD_LOAD_ATTR:
-        return attribute(source, guard->object[0]);
-    case GUARD_LOAD_TYPE:
-        return Py_NewRef((PyObject *)Py_TYPE(source));
+        return attribute_value(source, guard->object[0]);
     default:
         break;
     }
@@ -335,93 +292,17 @@ load_value(const Guard *guard, PyObject *const *registers)
     PyFunctionObject *function = (PyFunctionObject *)source;
     switch (guard->kind) {
     case GUARD_LOAD_CLOSURE:
-        return Py_XNewRef(sequence_item(function->func_closure, guard->number[0]));
+        return sequence_item(function->func_closure, guard->number[0]);
     case GUARD_LOAD_DEFAULT:
-        return Py_XNewRef(sequence_item(function->func_defaults, guard->number[0]));
+        return sequence_item(function->func_defaults, guard->number[0]);
     default:
         return function->func_kwdefaults == NULL
                    ? NULL
-                   : Py_XNewRef(dict_value(function->func_kwdefaults, guard->object[0]));
+                   : dict_value(function->func_kwdefaults, guard->object[0]);
     }
 }
 
 /* ---- checking ---- */
-
-/*
- * Whether two values of built-in immutable types have the same type and value; floats by their
- * bits.
- */
-static bool
-same_value(PyObject *a, PyObject *b)
-{
-    if (a == b) {
-        return true;
-    }
-    if (Py_TYPE(a) != Py_TYPE(b)) {
-        return false;
-    }
-    if (PyTuple_CheckExact(a)) {
-        Py_ssize_t size = PyTuple_GET_SIZE(a);
-        if (size != PyTuple_GET_SIZE(b)) {
-            return false;
-        }
-        for (Py_ssize_t i = 0; i < size; i++) {
-            if (!same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) {
-                return false;
-            }
-        }
-        return true;
-    }
-    if (PyFloat_CheckExact(a)) {
-        return memcmp(&((PyFloatObject *)a)->ob_fval, &((PyFloatObject *)b)->ob_fval,
-                      sizeof(double)) == 0;
-    }
-    if (PyComplex_CheckExact(a)) {
-        return memcmp(&((PyComplexObject *)a)->cval, &((PyComplexObject *)b)->cval,
-                      sizeof(Py_complex)) == 0;
-    }
-    if (!PyUnicode_CheckExact(a) && !PyBytes_CheckExact(a) && !PyLong_CheckExact(a)) {
-        return false;
-    }
-    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-    if (equal < 0) {
-        PyErr_Clear();
-    }
-    return equal == 1;
-}
-
-/* The size of an exact tuple, list, dict or set; -1 for anything else. */
-static Py_ssize_t
-exact_length(PyObject *object)
-{
-    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
-        return PySequence_Fast_GET_SIZE(object);
-    }
-    if (PyDict_CheckExact(object)) {
-        return PyDict_GET_SIZE(object);
-    }
-    return PySet_CheckExact(object) || PyFrozenSet_CheckExact(object) ? PySet_GET_SIZE(object) : -1;
-}
-
-/*
- * Whether an exact dict has exactly these keys (the same objects, or equal plain values) in this
- * order.
- */
-static bool
-dict_keys_are(PyObject *dict, PyObject *keys)
-{
-    if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) {
-        return false;
-    }
-    Py_ssize_t position = 0, i = 0;
-    PyObject *key;
-    while (PyDict_Next(dict, &position, &key, NULL)) {
-        if (!same_value(key, PyTuple_GET_ITEM(keys, i++))) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* Whether a possibly absent part of a function is `expected`, where None stands for absent. */
 static inline bool
@@ -440,17 +321,20 @@ function_is(PyObject *object, PyObject *const *expected)
            part_is(function->func_kwdefaults, expected[2]);
 }
 
-/* Whether the tag a type had when it was guarded is still valid. */
+/* Whether a dict certainly has no such key. */
 static bool
-type_version_is(PyObject *object, int64_t tag)
+dict_lacks(PyObject *dict, PyObject *key)
 {
-    PyTypeObject *type = (PyTypeObject *)object;
-#if PY_VERSION_HEX < 0x030C0000
-    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
-        return false;
-    }
-#endif
-    return tag != 0 && type->tp_version_tag == (unsigned int)tag;
+    PyObject *value;
+    return find_in_dict(dict, key, &value) == FIND_ABSENT;
+}
+
+/* Whether an object certainly has no such attribute of its own. */
+static bool
+instance_lacks(PyObject *object, PyObject *name)
+{
+    PyObject *value;
+    return find_in_instance(object, name, &value) == FIND_ABSENT;
 }
 
 /* Whether an exact float has these bits. */
@@ -459,19 +343,6 @@ float_is(PyObject *object, int64_t bits)
 {
     return PyFloat_CheckExact(object) &&
            memcmp(&((PyFloatObject *)object)->ob_fval, &bits, sizeof(bits)) == 0;
-}
-
-/* Whether a callable says yes; its exceptions are a no. The one guard that may run Python code. */
-static bool
-predicate_holds(PyObject *callable, PyObject *argument)
-{
-    PyObject *answer = PyObject_CallOneArg(callable, argument);
-    int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(answer);
-    if (truth < 0) {
-        PyErr_Clear();
-    }
-    return truth == 1;
 }
 
 /* Whether a row that asks an array about its layout holds for `source`. */
@@ -495,10 +366,7 @@ layout_holds(const Guard *guard, PyObject *source)
     }
 }
 
-/*
- * Whether a row that compares values or registers holds. Sets no exception; only PREDICATE can run
- * Python code.
- */
+/* Whether a row that compares values or registers holds. Runs no Python code, sets no exception. */
 static bool
 guard_holds(const Guard *guard, PyObject *const *registers)
 {
@@ -506,9 +374,9 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     int64_t value;
     switch (guard->kind) {
     case GUARD_ABSENT:
-        return dict_value(guard->object[0], guard->object[1]) == NULL;
-    case GUARD_TYPE_VERSION:
-        return type_version_is(guard->object[0], guard->number[0]);
+        return dict_lacks(guard->object[0], guard->object[1]);
+    case GUARD_CLASS_LACKS:
+        return class_value(guard->object[0], guard->object[1]) == NULL;
     case GUARD_RELATION:
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
@@ -537,9 +405,15 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     case GUARD_EQUAL:
         return same_value(source, expected);
     case GUARD_LENGTH:
-        return exact_length(source) == guard->number[0];
+        return container_length(source) == guard->number[0];
     case GUARD_DICT_KEYS:
         return dict_keys_are(source, expected);
+    case GUARD_SET_IS:
+        return set_members_are(source, expected);
+    case GUARD_INSTANCE_LACKS:
+        return instance_lacks(source, expected);
+    case GUARD_CELL_EMPTY:
+        return PyCell_Check(source) && PyCell_GET(source) == NULL;
     case GUARD_FUNCTION:
         return function_is(source, guard->object);
     case GUARD_DISJOINT:
@@ -549,8 +423,6 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return source == other;
     case GUARD_DIFFERENT:
         return source != other;
-    case GUARD_PREDICATE:
-        return predicate_holds(expected, source);
     default:
         return layout_holds(guard, source);
     }
@@ -571,8 +443,7 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
 /*
  * Find the first row that does not hold. `registers` begins with `n_state` borrowed values and has
  * room for what the rows append; when every row holds (the result is -1) those are owned by the
- * caller, otherwise they are gone again. Runs no Python code except through LOAD_ATTR and
- * PREDICATE, and never leaves an exception set.
+ * caller, otherwise they are gone again. Runs no Python code, and never leaves an exception set.
  */
 Py_ssize_t
 first_failing_guard(const GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)

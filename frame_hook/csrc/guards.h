@@ -15,7 +15,7 @@
  *   T  a type                 d  a dtype                  t  a tuple        C  a code object
  *   o  any object             v  an immutable value of built-in types
  *   k  the same, as a key     p  a permutation of axes, slowest first
- *   R  a relation             c  a callable
+ *   R  a relation             F  a frozenset of such values
  * A leading `+`: the row appends one register. The sentence says what is wrong when the row fails;
  * `{0}`, `{1}`, … are the operands (for a register, whoever prints it puts the user's name for the
  * value).
@@ -28,7 +28,9 @@
     X(LOAD_ITEM, "+rn", "{0} has no item {1}")                                                     \
     X(LOAD_DICT_ITEM, "+rk", "{0} has no key {1!r}")                                               \
     X(LOAD_ATTR, "+rK", "{0} has no attribute {1}")                                                \
-    X(LOAD_TYPE, "+r", "{0} is unbound")                                                           \
+    X(LOAD_CLASS, "+TK", "the class {0!r} has no {1}")                                             \
+    X(CLASS_LACKS, "TK", "the class {0!r} has {1} now")                                            \
+    X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
     X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \
     X(LOAD_DEFAULT, "+rn", "{0} has no default for its parameter {1}")                             \
     X(LOAD_KWDEFAULT, "+rK", "{0} has no default for its parameter {1}")                           \
@@ -44,7 +46,8 @@
     X(EQUAL, "rv", "{0} is no longer {1!r}")                                                       \
     X(LENGTH, "rn", "the length of {0} is no longer {1}")                                          \
     X(DICT_KEYS, "rt", "the keys of {0} are no longer {1}")                                        \
-    X(TYPE_VERSION, "Tn", "the class {0!r} or a base of it has been changed")                      \
+    X(SET_IS, "rF", "the members of {0} are no longer {1}")                                        \
+    X(CELL_EMPTY, "r", "the variable {0} has a value now")                                         \
     X(FUNCTION, "rCoo", "the code or the defaults of {0} have been replaced")                      \
     X(ARRAY, "rdn",                                                                                \
       "{0} is no longer an array of {1} with {2} axes, aligned and of native byte order")          \
@@ -55,8 +58,7 @@
     X(RELATION, "R", "the relation {0} between sizes no longer holds")                             \
     X(DISJOINT, "rr", "{0} and {1} may now share memory")                                          \
     X(SAME, "rr", "{0} and {1} are no longer the same object")                                     \
-    X(DIFFERENT, "rr", "{0} and {1} are now the same object")                                      \
-    X(PREDICATE, "rc", "{1} no longer holds for {0}")
+    X(DIFFERENT, "rr", "{0} and {1} are now the same object")
 
 typedef struct GuardProgram GuardProgram;
 

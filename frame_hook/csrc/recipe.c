@@ -20,6 +20,7 @@
     X(slice, "???")                                                                                \
     X(cell, "?")                                                                                   \
     X(call, "cm")                                                                                  \
+    X(call_object, "rm")                                                                           \
     X(int, "R")                                                                                    \
     X(iter, "r")                                                                                   \
     X(list_set, "rir")                                                                             \
@@ -249,12 +250,17 @@ build_hashed(const RecipeStep *step, PyObject *const *registers)
 }
 
 /*
- * Call a constant callable with registers. Runs user code. Returns a new reference, or NULL with
- * its exception.
+ * Call a constant callable, or one in a register, with registers. Runs user code. Returns a new
+ * reference, or NULL with its exception.
  */
 static PyObject *
 call_callable(const RecipeStep *step, PyObject *const *registers)
 {
+    PyObject *callable =
+        step->kind == STEP_call ? step->object : value_of(registers, step->source[0]);
+    if (callable == NULL) {
+        return NULL;
+    }
     PyObject *few[9];
     PyObject **arguments = few;
     if (step->n_members > 8 && (arguments = PyMem_New(PyObject *, step->n_members + 1)) == NULL) {
@@ -268,7 +274,7 @@ call_callable(const RecipeStep *step, PyObject *const *registers)
     }
     if (complete) {
         result =
-            PyObject_Vectorcall(step->object, arguments + 1,
+            PyObject_Vectorcall(callable, arguments + 1,
                                 (size_t)step->n_members | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     }
     if (arguments != few) {
@@ -320,6 +326,19 @@ set_list_item(PyObject *list, Py_ssize_t index, PyObject *value)
     return PyList_SetItem(list, index, Py_NewRef(value));
 }
 
+/*
+ * Set or (NULL) delete an item of a dict, past what a subclass overrides. An OrderedDict has to
+ * note the order as well. Hashing may run user code. Returns 0, or -1 with an exception set.
+ */
+static int
+set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
+{
+    if (PyODict_Check(dict)) {
+        return PyODict_Type.tp_as_mapping->mp_ass_subscript(dict, key, value);
+    }
+    return value == NULL ? PyDict_DelItem(dict, key) : PyDict_SetItem(dict, key, value);
+}
+
 /* Carry out a visible write. May run user code. Returns 0, or -1 with an exception set. */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)
@@ -346,15 +365,15 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
     if (step->kind == STEP_list_append) {
         return PyList_Append(target, second);
     }
-    bool plain = step->kind == STEP_dict_set;
-    if (step->source[2] < 0) {
-        return plain ? PyDict_DelItem(target, second) : PyObject_DelItem(target, second);
-    }
-    PyObject *value = value_of(registers, step->source[2]);
-    if (value == NULL) {
+    PyObject *value = step->source[2] < 0 ? NULL : value_of(registers, step->source[2]);
+    if (value == NULL && step->source[2] >= 0) {
         return -1;
     }
-    return plain ? PyDict_SetItem(target, second, value) : PyObject_SetItem(target, second, value);
+    if (step->kind == STEP_dict_set) {
+        return set_dict_item(target, second, value);
+    }
+    return value == NULL ? PyObject_DelItem(target, second)
+                         : PyObject_SetItem(target, second, value);
 }
 
 /* What one row appends, as a new reference; NULL with an exception set. */
@@ -375,6 +394,7 @@ follow_step(const RecipeStep *step, PyObject *const *registers)
     case STEP_cell:
         return build_cell(step, registers);
     case STEP_call:
+    case STEP_call_object:
         return call_callable(step, registers);
     case STEP_int:
         return build_int(step, registers);
