@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, classes, markers, operators
-from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -45,6 +45,9 @@ UNSEEN: dict[tuple[Any, str], Any] = {
     (list, "append"): list.append,
     (set, "add"): set.add,
 }  # what may be done to a container of the frame without looking at what it holds
+CONTAINERS: dict[type, type] = {
+    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType,
+}  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -79,6 +82,11 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
         case List() | Dict() | Tuple() | Set() | Generator() | Iterator():
+            kind = CONTAINERS.get(type(symbol))
+            if kind is not None and not hasattr(kind, name):
+                raise raise_error(
+                    AttributeError, f"{kind.__name__!r} object has no attribute {name!r}"
+                )
             return ArrayMethod(symbol, name)
         case Slice():
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
