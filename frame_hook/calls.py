@@ -11,7 +11,7 @@ import numpy as np
 
 from ufuse.frame_hook import arrays, classes, markers, operators
 from ufuse.frame_hook.arity import why_not_arguments
-from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -84,7 +84,10 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return _constant_attribute(interpreter, symbol, value, name)
         case List() | Dict() | Tuple() | Set() | Generator():
             kind = OF_SYMBOLS[type(symbol)]
-            if not callable(getattr(kind, name, None)):
+            if not hasattr(kind, name):
+                text = f"{kind.__name__!r} object has no attribute {name!r}"
+                raise raise_error(AttributeError, text)
+            if not callable(getattr(kind, name)):
                 raise GraphBreak("attribute", f"{name} of a {kind.__name__}")
             return ArrayMethod(symbol, name)
         case Iterator() if f"iterator.{name}" in METHODS:

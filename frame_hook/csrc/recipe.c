@@ -355,7 +355,10 @@ set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
     return value == NULL ? PyDict_DelItem(dict, key) : PyDict_SetItem(dict, key, value);
 }
 
-/* Carry out a visible write. May run user code. Returns 0, or -1 with an exception set. */
+/*
+ * Carry out a visible write. An attribute goes into the object itself: where the class has a
+ * __setattr__, the trace has run it. May run user code. Returns 0, or -1 with an exception set.
+ */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)
 {
