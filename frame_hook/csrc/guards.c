@@ -50,7 +50,6 @@ fits_operand(char letter, PyObject *object)
         return PyUnicode_CheckExact(object);
     case 'I':
         return PyLong_CheckExact(object);
-    case 'k':
     case 'v':
         return is_plain_value(object);
     case 'T':
@@ -64,7 +63,7 @@ fits_operand(char letter, PyObject *object)
     case 'F':
         return is_plain_set(object);
     default:
-        return letter == 'o';
+        return letter == 'o' || letter == 'k';
     }
 }
 
@@ -257,6 +256,15 @@ dict_value(PyObject *dict, PyObject *key)
     return Py_XNewRef(value);
 }
 
+/* An attribute that an object has itself, in its dict or slot, borrowed; NULL where it has none. */
+static PyObject *
+own_value(PyObject *object, PyObject *name)
+{
+    PyObject *value;
+    (void)find_own(object, name, &value);
+    return value;
+}
+
 /* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
 static PyObject *
 load_value(const Guard *guard, PyObject *const *registers)
@@ -283,6 +291,8 @@ load_value(const Guard *guard, PyObject *const *registers)
         return PyDict_Check(source) ? dict_value(source, guard->object[0]) : NULL;
     case GUARD_LOAD_ATTR:
         return attribute_value(source, guard->object[0]);
+    case GUARD_LOAD_OWN:
+        return Py_XNewRef(own_value(source, guard->object[0]));
     default:
         break;
     }
@@ -329,12 +339,13 @@ dict_lacks(PyObject *dict, PyObject *key)
     return find_in_dict(dict, key, &value) == FIND_ABSENT;
 }
 
-/* Whether an object certainly has no such attribute of its own. */
+/* Whether an object certainly has no such attribute of its own; one whose slot is empty has none.
+ */
 static bool
 instance_lacks(PyObject *object, PyObject *name)
 {
     PyObject *value;
-    return find_in_instance(object, name, &value) == FIND_ABSENT;
+    return find_own(object, name, &value) == FIND_ABSENT;
 }
 
 /* Whether an exact float has these bits. */
@@ -377,6 +388,12 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return dict_lacks(guard->object[0], guard->object[1]);
     case GUARD_CLASS_LACKS:
         return class_value(guard->object[0], guard->object[1]) == NULL;
+    case GUARD_CLASS_OWN_LACKS:
+        return class_own_lacks(guard->object[0], guard->object[1]);
+    case GUARD_BASES:
+        return ((PyTypeObject *)guard->object[0])->tp_mro == guard->object[1];
+    case GUARD_ABC_TOKEN:
+        return abc_token() == guard->number[0];
     case GUARD_RELATION:
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
