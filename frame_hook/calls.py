@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
 from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -169,7 +169,7 @@ def _call_constant(
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
-        return classes.instantiate(interpreter, value, arguments, keywords)
+        return instances.instantiate(interpreter, value, arguments, keywords)
     raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
 
 

@@ -722,6 +722,8 @@ class Guarded:
         object.__setattr__(self, "data", dict(given))
 
     def __getattr__(self, name):
+        if name == "data":
+            raise AttributeError(name)
         try:
             return self.data[name]
         except KeyError:
