@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
 from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
@@ -187,7 +187,7 @@ def _call_constant(
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
-        return classes.instantiate(interpreter, value, arguments, keywords)
+        return instances.instantiate(interpreter, value, arguments, keywords)
     raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
 
 

@@ -293,7 +293,8 @@ class Session:
                 stop_at = visited.last_resumable(cache.code, count)
             except RecursionError as error:
                 found = _located(
-                    interpreter, GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname)
+                    interpreter,
+                    GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
                 _forget_frames(error)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
@@ -331,7 +332,9 @@ class Session:
             attribute=calls.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
-            may_end=None if self.longest is None else _end_after(code, self.longest(code, position)),
+            may_end=None
+            if self.longest is None
+            else _end_after(code, self.longest(code, position)),
         )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:

@@ -372,8 +372,9 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
             return -1;
         }
         /* the tracer has followed what a class does of its own: what is left is object's */
-        return step->kind == STEP_cell_set ? PyCell_Set(target, value)
-                                           : PyObject_GenericSetAttr(target, step->object.object, value);
+        return step->kind == STEP_cell_set
+                   ? PyCell_Set(target, value)
+                   : PyObject_GenericSetAttr(target, step->object.object, value);
     }
     PyObject *second = value_of(registers, step->source[1]);
     if (second == NULL) {

@@ -69,7 +69,9 @@ class Tally:
 def should_trace(code: CodeType) -> bool:
     """Every function but ufuse's own and the judge's."""
     file = Path(code.co_filename)
-    return not (code.co_filename.startswith(OWN) or (file.stem in JUDGES and file.parent.name == "support"))
+    return not (
+        code.co_filename.startswith(OWN) or (file.stem in JUDGES and file.parent.name == "support")
+    )
 
 
 def longest(length: int | str, seed: int) -> Longest:
