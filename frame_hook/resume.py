@@ -50,6 +50,7 @@ from ufuse.frame_hook.instructions import (
     instructions,
     per_code,
     protections,
+    slot_count,
     successors,
 )
 from ufuse.frame_hook.tables import exception_table, line_table
@@ -474,6 +475,12 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
 
 
 # ---- handlers ------------------------------------------------------------------------------------
+
+
+def handled_slot(code: CodeType, position: int) -> int:
+    """The place in a suspended state where the exception is that is handled at a position, or -1."""
+    previous, _ = marked_slots(code, position)
+    return previous if previous < 0 else slot_count(code) + previous
 
 
 def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:

@@ -33,7 +33,7 @@
     X(LOAD_CLASS, "+TK", "the class {0!r} has no {1}")                                             \
     X(CLASS_LACKS, "TK", "the class {0!r} has {1} now")                                            \
     X(CLASS_OWN_LACKS, "TK", "the class {0!r} itself has {1} now")                                 \
-    X(BASE, "TnnT", "the classes that {0!r} inherits from have changed")                            \
+    X(BASE, "TnnT", "the classes that {0!r} inherits from have changed")                           \
     X(ABC_TOKEN, "n", "abstract classes have had other classes registered since")                  \
     X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
     X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \
