@@ -50,6 +50,11 @@ def set_attribute(space: dict[str, Any]) -> None:
         space["module_itself"].x = module
 
 
+def refill(space: dict[str, Any]) -> None:
+    space.clear()
+    space["x"] = 5
+
+
 # fmt: off
 CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "item":          lambda d: d.__setitem__("x", 2),
@@ -67,7 +72,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "exec":          lambda d: exec("x = 3", d),
     "delete global": lambda d: exec("del x", d),
     "import":        lambda d: exec("import math as x", d),
-    "refill":        lambda d: (d.clear(), d.update({"x": 5})),
+    "refill":        refill,
 }
 # fmt: on
 
