@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.changes import Effect, ObjectOperand, RegisterOperand
+from ufuse.frame_hook.classes import HEAP_TYPE
 from ufuse.frame_hook.guards import Guard, postfix
+from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
+from ufuse.frame_hook.interpret import NotRebuilt
 from ufuse.frame_hook.reasons import Break
 from ufuse.frame_hook.symbols import (
     Array,
@@ -17,6 +21,9 @@ from ufuse.frame_hook.symbols import (
     Constant,
     Dict,
     Function,
+    Generator,
+    Handled,
+    Instance,
     Integer,
     Iterator,
     List,
@@ -27,9 +34,11 @@ from ufuse.frame_hook.symbols import (
     Range,
     Set,
     Slice,
+    Super,
     Symbol,
     Tuple,
     Unread,
+    View,
 )
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph import ops, size
@@ -55,10 +64,9 @@ class Specialisation:
     compile_seconds: float = 0.0
 
 
-def iterator_at(iterable: Iterable[Any], position: int) -> Any:
-    """An iterator over `iterable` that has given `position` items."""
-    iterator = iter(iterable)
-    for _ in range(position):
+def advanced(iterator: Any, count: int) -> Any:
+    """An iterator that has given `count` items more."""
+    for _ in range(count):
         next(iterator)
     return iterator
 
@@ -66,6 +74,28 @@ def iterator_at(iterable: Iterable[Any], position: int) -> Any:
 def iterator_over(*items: Any) -> Any:
     """An iterator over these items."""
     return iter(list(items))
+
+
+def exhausted() -> Any:
+    """An iterator that has nothing left."""
+    iterator: Any = iter(())
+    list(iterator)
+    return iterator
+
+
+def backwards(sequence: Any, left: int) -> Any:
+    """A reversed iterator over a sequence of which `left` items are still to come."""
+    iterator = reversed(sequence)
+    iterator.__setstate__(left - 1)
+    return iterator
+
+
+def made_set(steps: list[tuple[str, Any]]) -> set[Any]:
+    """A set made by the same steps as the trace's, which gives it the same order."""
+    result: set[Any] = set()
+    for method, argument in steps:
+        getattr(result, method)(argument)
+    return result
 
 
 def made_function(
@@ -82,6 +112,15 @@ def made_function(
     return function
 
 
+def called(function: Callable[..., Any], arguments: Any, keywords: dict[str, Any]) -> Any:
+    """What a call gives."""
+    return function(*arguments, **keywords)
+
+
+# The size of an instance of a class that adds a dict and weak references to a plain exception, and nothing else.
+PLAIN_EXCEPTION_SIZE = type("Plain", (Exception,), {}).__basicsize__
+
+
 class Recipe:
     """Rows that build objects; registers are named until their numbers are known."""
 
@@ -91,6 +130,26 @@ class Recipe:
         self.rows: list[tuple[Any, ...]] = []
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []
+        self._open: set[int] = set()  # being built: meeting one again is a cycle
+
+    def follow(self, effects: Iterable[Effect]) -> None:
+        """The rows of the effects, in their order."""
+        for effect in effects:
+            operands = [self._operand(operand) for operand in effect.operands]
+            self.rows.append((effect.row, *operands))
+
+    def _operand(self, operand: Any) -> Any:
+        match operand:
+            case RegisterOperand(source=source):
+                return source.register
+            case ObjectOperand(value=value):
+                return self._constant(value)
+            case tuple():
+                return tuple(self._operand(one) for one in operand)
+            case None:
+                return -1
+        is_symbol = type(operand).__module__ == Constant.__module__
+        return self.register(operand) if is_symbol else operand
 
     def register(self, symbol: Symbol | None) -> Any:
         """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
@@ -98,7 +157,11 @@ class Recipe:
             return -1
         known = self._made.get(id(symbol))
         if known is None:
+            if id(symbol) in self._open:
+                raise NotRebuilt(0, "an object that holds itself")
+            self._open.add(id(symbol))
             known = self._build(symbol)
+            self._open.discard(id(symbol))
             self._made[id(symbol)] = known
             self._kept.append(symbol)
         return known
@@ -149,16 +212,22 @@ class Recipe:
                     r for k, v in entries.items() for r in (self._constant(k), self.register(v))
                 ]
                 return self._row("dict", tuple(pairs))
-            case Set(items=members):
-                return self._call(set, self._constant(tuple(members)))
+            case View(of=mapping, kind=kind):
+                return self._call(getattr(dict, kind), self.register(mapping))
+            case Set(made=steps):
+                return self._call(made_set, self._constant(steps))
+            case Instance():
+                return self._instance(symbol)
+            case Generator():
+                return self._generator(symbol)
+            case Super(start=start, self=of):
+                return self._call(super, self._constant(start), self.register(of))
             case Slice(start=start, stop=stop, step=step):
                 return self._row("slice", *self._registers((start, stop, step)))
             case Range(start=start, stop=stop, step=step):
                 return self._call(range, *self._registers((start, stop, step)))
-            case Iterator(items=items, position=position, origin=None):
-                return self._call(iterator_over, *self._registers(items[position:]))
-            case Iterator(position=position, origin=origin):
-                return self._call(iterator_at, self.register(origin), self._constant(position))
+            case Iterator():
+                return self._iterator(symbol)
             case Cell():
                 return self._cell(symbol)
             case Function():
@@ -169,8 +238,70 @@ class Recipe:
                 )
             case ArrayMethod(self=receiver, name=name):
                 return self._call(getattr, self.register(receiver), self._constant(name))
+            case Handled(born=born):
+                raise NotRebuilt(born, "an exception that is being handled")
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
+
+    def _iterator(self, iterator: Iterator) -> Any:
+        if iterator.is_exhausted:
+            return self._call(exhausted)
+        parts, position = iterator.parts, iterator.position
+        match iterator.kind:
+            case "items":
+                return self._call(iterator_over, *self._registers(parts[position:]))
+            case "sequence" | "keys" | "members" | "constant" | "rows" | "getitem":
+                made = self._call(iter, self.register(parts[0]))
+            case "values" | "pairs" as kind:
+                method = dict.values if kind == "values" else dict.items
+                made = self._call(iter, self._call(method, self.register(parts[0])))
+            case "enumerate":
+                return self._call(enumerate, self.register(parts[0]), self._constant(position))
+            case "zip":
+                return self._call(zip, *self._registers(parts))
+            case "map":
+                return self._call(map, *self._registers(parts))
+            case "reversed":
+                left = self._constant(iterator.length)
+                return self._call(backwards, self.register(parts[0]), left)
+            case kind:
+                raise NotRebuilt(0, f"an iterator ({kind})")
+        return self._call(advanced, made, self._constant(position)) if position else made
+
+    def _generator(self, generator: Generator) -> Any:
+        function, arguments, keywords = generator.call
+        if generator.state != "new":
+            raise NotRebuilt(generator.born, "a generator that has begun")
+        pairs = [r for k, v in keywords.items() for r in (self._constant(k), self.register(v))]
+        given = self._row("tuple", self._registers(arguments))
+        return self._call(called, self.register(function), given, self._row("dict", tuple(pairs)))
+
+    def _instance(self, instance: Instance) -> Any:
+        """The object first and its attributes then, because they may refer to it."""
+        if instance.raised is not None:
+            raise NotRebuilt(instance.raised, "an exception that was raised")
+        kind = instance.kind
+        content = instance.content.items if isinstance(instance.content, Tuple) else ()
+        if issubclass(kind, BaseException):
+            made = self._exception(kind, self._registers(content))
+        elif instance.content is not None:
+            held = self._row("tuple", self._registers(content))
+            made = self._call(tuple.__new__, self._constant(kind), held)
+        else:
+            made = self._call(object.__new__, self._constant(kind))
+        self._made[id(instance)] = made
+        self._kept.append(instance)
+        for name, value in instance.attributes.items():
+            if value is not None:
+                self._call(object.__setattr__, made, self._constant(name), self.register(value))
+        return made
+
+    def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
+        if not kind.__flags__ & HEAP_TYPE:
+            return self._call(kind, *arguments)
+        if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
+            raise NotRebuilt(0, f"a {kind.__name__}")
+        return self._call(BaseException.__new__, self._constant(kind), *arguments)
 
     def _cell(self, cell: Cell) -> Any:
         """The cell first and its content then, because a function in it may close over it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Source
 from ufuse.graph.size import Division, Expression, Size, Symbol
 
@@ -95,8 +96,15 @@ def _told(operand: Any) -> Any:
 
 
 def postfix(size: Size, leaves: dict[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """`size` in reverse Polish form for C; `leaves` says how each symbol is read."""
+    """`size` in reverse Polish form for C; `leaves` says how each symbol is read.
+
+    Raises:
+        GraphBreak: it holds a number that no 64 bits hold.
+
+    """
     if isinstance(size, int):
+        if not -(2**63) <= size < 2**63:
+            raise GraphBreak("operator", "arithmetic with very large numbers")
         return [("const", size)]
     program: list[tuple[Any, ...]] = []
     for position, (monomial, factor) in enumerate(size.terms):

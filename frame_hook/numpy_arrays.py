@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, operators
+from ufuse.frame_hook import arrays, iterate, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.numpy_calls import (
@@ -44,7 +44,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     parts = list(symbol.items) if isinstance(symbol, Tuple | List) else [symbol]
     shape = []
     for part in parts:
-        expression = operators.as_size(trace.look(part))
+        expression = iterate.as_size(trace.look(part))
         if expression is None:
             raise GraphBreak("numpy-call", f"a shape with {operators.described(part)}")
         if trace.decide("lt", expression, 0):
@@ -207,10 +207,10 @@ def _scalar_type(kind: type) -> Rule:
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
             return operators.pure(kind, symbol.value)
-        if isinstance(symbol, Number) and getattr(symbol.node.type, "dtype", None) == np.dtype(
-            kind
-        ):
-            return symbol
+        if isinstance(symbol, Number):
+            known = symbol.node.type  # a Python float is no np.float64
+            if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
+                return symbol
         raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
 
     return rule

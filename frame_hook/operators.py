@@ -8,17 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays
-from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook import arrays, iterate
+from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
+from ufuse.frame_hook.guards import postfix
+from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
+    Cell,
     Constant,
     Dict,
+    Function,
+    Generator,
+    Instance,
     Integer,
     Iterator,
     List,
+    Method,
     Number,
     Opaque,
     Range,
@@ -27,8 +36,9 @@ from ufuse.frame_hook.symbols import (
     Symbol,
     Tuple,
     Unread,
+    View,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.sample import warnings_raise
@@ -57,27 +67,42 @@ COMPARE = {
 }
 # fmt: on
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
-LONGEST_SEQUENCE = 10_000
 
 
 def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     """A function of known constants, run now; what it warns of or raises is left to eager."""
     try:
         with np.errstate(all="raise"), warnings_raise():
-            return Constant(function(*values))
+            result = function(*values)
+    except GraphBreak:
+        raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
+    return _made(result)
+
+
+def _made(value: Any) -> Symbol:
+    """The symbol of what a function gave: a constant, or a list that each run makes anew."""
+    if type(value) is list:
+        return List([_made(item) for item in value])
+    if type(value) is tuple and any(not isinstance(_made(item), Constant) for item in value):
+        return Tuple(tuple(_made(item) for item in value))
+    if isinstance(value, (list, dict, set, bytearray, np.ndarray)):
+        raise GraphBreak("call", f"a call that makes a {type(value).__name__}")
+    return Constant(value)
 
 
 def described(symbol: Symbol) -> str:
     """A few words for a message."""
     match symbol:
         case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
+            return f"{type(value).__name__} {shown(value)}"[:60]
         case Opaque(source=source, value=value) | Unread(source=source, value=value):
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
             return f"a {kind.ndim}-d array"
+        case Instance(kind=kind):
+            return f"a {kind.__name__}"
     return type(symbol).__name__.lower()
 
 
@@ -88,6 +113,8 @@ def binary(
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if isinstance(left, Array) or isinstance(right, Array):
         if sign == "@":
             return arrays.matmul(trace, left, right, in_place=in_place)
@@ -98,6 +125,45 @@ def binary(
     if arrays.is_number(left) and arrays.is_number(right):
         return _on_numbers(trace, name, on_sizes, left, right)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
+
+
+def kind_of(symbol: Symbol) -> type | None:
+    """The class of an instance, None of what has rules of its own."""
+    return symbol.kind if isinstance(symbol, Instance) else None
+
+
+def _on_instances(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """A binary operator by Python's rules: in place, then left, then reflected; a subclass on the right goes first."""
+    name = BINARY[sign][0].strip("_")
+    tries = [(left, f"__{name}__", right)]
+    if kind_of(left) is not kind_of(right):
+        goes_first = _right_goes_first(left, right, f"__r{name}__")
+        tries.insert(0 if goes_first else 1, (right, f"__r{name}__", left))
+    if in_place:
+        tries.insert(0, (left, f"__i{name}__", right))
+    for receiver, method_name, other in tries:
+        if not isinstance(receiver, Instance):
+            if isinstance(receiver, Array | Number) and isinstance(other, Instance):
+                raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
+            continue  # a built-in type does not know the user's class
+        method = special_method(interpreter, receiver, method_name)
+        if method is None:
+            continue
+        result = interpreter.call(method, (other,))
+        if not is_not_implemented(result):
+            return result
+    raise GraphBreak(
+        "eager-raises", f"TypeError: {sign} of {described(left)} and {described(right)}"
+    )
+
+
+def _right_goes_first(left: Symbol, right: Symbol, reflected: str) -> bool:
+    a, b = kind_of(left), kind_of(right)
+    if a is None or b is None or not issubclass(b, a):
+        return False
+    return static_lookup(b, reflected) is not static_lookup(a, reflected)
 
 
 def _on_arrays(
@@ -143,16 +209,6 @@ def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
     return pure(getattr(operator, name), a, b)
 
 
-def as_size(symbol: Symbol) -> size.Size | None:
-    """The expression of a Python int (or bool), else None."""
-    match symbol:
-        case Integer(size=value):
-            return value
-        case Constant(value=int() as value):
-            return int(value)
-    return None
-
-
 def _on_numbers(
     trace: Trace, name: str, on_sizes: Callable[..., Any] | None, left: Symbol, right: Symbol
 ) -> Symbol:
@@ -163,10 +219,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -209,6 +277,8 @@ def _on_containers(
     trace = interpreter.trace
     match left, right:
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
         case List() as target, List() | Tuple() if sign == "+":
             if in_place:
@@ -232,7 +302,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -240,13 +310,15 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
     """The result of `-x`, `+x`, `~x` or `abs(x)`."""
     trace = interpreter.trace
     symbol = trace.look(symbol)
+    if isinstance(symbol, Instance):
+        return call_special(interpreter, symbol, f"__{name}__")
     if isinstance(symbol, Array):
         return arrays.elementwise(trace, UNARY[name], (symbol,))
     if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -259,6 +331,8 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     """The result of a rich comparison."""
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return _compare_instances(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
         return arrays.elementwise(trace, COMPARE[name], (left, right))
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -269,6 +343,48 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     if arrays.is_number(left) and arrays.is_number(right):
         return scalar(trace, name, left, right)
     return _compare_others(interpreter, name, left, right)
+
+
+REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
+    tries = [(left, f"__{name}__", right), (right, f"__{REFLECTED[name]}__", left)]
+    if _is_subclass_of(right, left):
+        tries.reverse()
+    for receiver, method_name, other in tries:
+        if not isinstance(receiver, Instance):
+            if isinstance(receiver, Array | Number):
+                raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
+            continue
+        result = _rich_comparison(interpreter, receiver, method_name, other)
+        if not is_not_implemented(result):
+            return result
+    if name in ("eq", "ne"):
+        return Constant(same(interpreter, left, right) == (name == "eq"))
+    raise GraphBreak(
+        "eager-raises", f"TypeError: comparing {described(left)} and {described(right)}"
+    )
+
+
+def _is_subclass_of(right: Symbol, left: Symbol) -> bool:
+    a, b = kind_of(left), kind_of(right)
+    return a is not None and b is not None and b is not a and issubclass(b, a)
+
+
+def _rich_comparison(
+    interpreter: Interpreter, receiver: Instance, method_name: str, other: Symbol
+) -> Symbol:
+    found = static_lookup(receiver.kind, method_name)
+    if found is getattr(object, method_name):
+        if method_name == "__ne__" and static_lookup(receiver.kind, "__eq__") is not object.__eq__:
+            result = _rich_comparison(interpreter, receiver, "__eq__", other)
+            return (
+                result if is_not_implemented(result) else Constant(not truth(interpreter, result))
+            )
+        special_method(interpreter, receiver, method_name)
+        return Constant(NotImplemented)
+    return call_special(interpreter, receiver, method_name, (other,))
 
 
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
@@ -292,7 +408,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         if len(left.items) != len(right.items):
             return Constant(name == "ne")
         for a, b in zip(left.items, right.items, strict=True):
-            if not truth(interpreter, compare(interpreter, "eq", a, b)):
+            if not equal_or_same(interpreter, a, b):
                 return Constant(name == "ne")
         return Constant(name == "eq")
     none = Constant(None)
@@ -329,7 +445,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             return trace.decide("ne", value, 0)
         case Tuple(items=items) | List(items=items):
             return bool(items)
-        case Dict(items=entries):
+        case Dict(items=entries) | View(of=Dict(items=entries)):
             return bool(entries)
         case Set(items=members):
             return bool(members)
@@ -339,17 +455,40 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             raise GraphBreak("data-branch", "a computed number")
         case Array():
             raise GraphBreak("data-branch", "an array's value")
+        case Instance():
+            return _truth_of_instance(interpreter, symbol)
+        case Function() | Method() | Generator() | Iterator() | ArrayMethod():
+            return True
     raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
+
+
+def _truth_of_instance(interpreter: Interpreter, symbol: Instance) -> bool:
+    method = special_method(interpreter, symbol, "__bool__")
+    if method is not None:
+        answer = interpreter.trace.look(interpreter.call(method))
+        if not isinstance(answer, Constant) or type(answer.value) is not bool:
+            raise GraphBreak("operator", f"the truth of a {symbol.kind.__name__}")
+        return answer.value
+    if special_method(interpreter, symbol, "__len__") is not None:
+        return truth(interpreter, length(interpreter, symbol))
+    return True
+
+
+WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 
 
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
-        if type(left.value) in (int, float, complex, str, bytes, tuple):
+        if type(left.value) in (int, float, complex, str, bytes, tuple, frozenset) and type(
+            left.value
+        ) is type(right.value):
             raise GraphBreak("operator", "`is` between numbers or strings")
         return left.value is right.value
     if isinstance(left, Array) and isinstance(right, Array):
@@ -358,9 +497,46 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
-    if type(left) is not type(right) or isinstance(left, Tuple | List | Dict | Slice):
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and (left.source is None or right.source is None)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
+    if (
+        type(left) is not type(right)
+        and not isinstance(left, Opaque)
+        and not isinstance(right, Opaque)
+    ):
+        return False
+    if isinstance(left, List | Dict | Set | Instance | Tuple | Cell) and type(left) is type(right):
+        a, b = left.source, right.source
+        if a is None or b is None:
+            return False
+        text = f"{a.text} and {b.text} are the same object now"
+        trace.guards.check("DIFFERENT", *sorted((a.register, b.register)), text=text, source=a.text)
+        return False
+    if isinstance(left, Slice | Generator | Iterator | Function):
         return False
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
+
+
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
 
 
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
@@ -374,23 +550,77 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = trace.look(container), trace.look(member)
+    container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(
-                truth(interpreter, compare(interpreter, "eq", item, member))
-                for item in items
-                if not _surely_different(trace.look(item), member)
-            )
-        case Dict(items=entries):
+            return any(equal_or_same(interpreter, item, unread) for item in list(items))
+        case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return hashable(member) in entries
+        case View():
+            return contains(interpreter, iterate.iterator_over(interpreter, container), member)
         case Set(items=members):
             return hashable(member) in members
         case Constant(value=str() as text) if isinstance(member, Constant):
             return member.value in text
         case Constant(value=frozenset() as members) if isinstance(member, Constant):
             return member.value in members
+        case Constant(value=range() | bytes() as value) if isinstance(member, Constant):
+            found = pure(operator.contains, value, member.value)
+            assert isinstance(found, Constant)
+            return bool(found.value)
+        case Instance():
+            return _contains_by_method(interpreter, container, member)
+        case Iterator() | Generator():
+            while (item := iterate.next_item(interpreter, container)) is not None:
+                if equal_or_same(interpreter, item, member):
+                    return True
+            return False
     raise GraphBreak("operator", f"membership in {described(container)}")
+
+
+def _contains_by_method(interpreter: Interpreter, container: Instance, member: Symbol) -> bool:
+    if special_method(interpreter, container, "__contains__") is not None:
+        return truth(interpreter, call_special(interpreter, container, "__contains__", (member,)))
+    iterator = iterate.iterator_over(interpreter, container)
+    return contains(interpreter, iterator, member)
+
+
+def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
+    """Whether a container finds `member` in `item`: the same object, or an equal one."""
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
+    if item is member:
+        return True
+    if _surely_different(item, member):
+        return False
+    if isinstance(item, Constant) and isinstance(member, Constant) and item.value is member.value:
+        return True
+    if isinstance(item, Array) or isinstance(member, Array):
+        raise GraphBreak("data-branch", "an array's value")
+    return truth(interpreter, compare(interpreter, "eq", item, member))
+
+
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
+
+
+def known_value(interpreter: Interpreter, symbol: Symbol) -> Any:
+    """The Python value of a symbol that is known entirely, whole numbers guarded to stay what they are."""
+    symbol = interpreter.trace.look(symbol)
+    if isinstance(symbol, Integer):
+        return interpreter.trace.fixed(symbol.size)
+    if isinstance(symbol, Number) and symbol.node in interpreter.trace.number_examples:
+        return interpreter.trace.specialised(symbol).value
+    if isinstance(symbol, Tuple):
+        return tuple(known_value(interpreter, item) for item in symbol.items)
+    if isinstance(symbol, Constant) and isinstance(
+        symbol.value, (*PURE, type(...), range, frozenset)
+    ):
+        return symbol.value
+    raise GraphBreak("call", f"{described(symbol)}, which is known only at run time,")
 
 
 def _surely_different(left: Symbol, right: Symbol) -> bool:
@@ -424,52 +654,32 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return arrays.integer(trace, kind.shape[0])
         case Tuple(items=items) | List(items=items):
             return Constant(len(items))
-        case Dict(items=entries):
+        case Dict(items=entries) | View(of=Dict(items=entries)):
             return Constant(len(entries))
         case Set(items=members):
             return Constant(len(members))
-        case Constant(value=str() | bytes() | range() as value):
+        case Constant(value=str() | bytes() | range() | frozenset() | tuple() as value):
             return Constant(len(value))
+        case Range():
+            return Constant(len(iterate.items_of(interpreter, symbol)))
+        case Instance(content=Tuple(items=items), kind=kind) if (
+            static_lookup(kind, "__len__") is tuple.__len__
+        ):
+            return Constant(len(items))
+        case Instance():
+            return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
     raise GraphBreak("operator", f"len of {described(symbol)}")
 
 
-def iterated(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
-    """Every item that iterating gives, for what has a known length."""
-    trace = interpreter.trace
-    symbol = trace.look(symbol)
-    match symbol:
-        case Tuple(items=items) | List(items=items):
-            return list(items)
-        case Iterator():
-            items = symbol.items[symbol.position :]
-            symbol.position = len(symbol.items)
-            return items
-        case Dict(items=entries):
-            return [Constant(key) for key in entries]
-        case Range():
-            return _range_items(trace, symbol)
-        case Constant(value=range() | str() as value):
-            if len(value) > LONGEST_SEQUENCE:
-                raise GraphBreak("loop")
-            return [Constant(item) for item in value]
-        case Array(type=kind) if kind.shape:
-            count = trace.fixed(kind.shape[0])
-            if count > LONGEST_SEQUENCE // 10:
-                raise GraphBreak("loop")
-            return [arrays.item(trace, symbol, Constant(i)) for i in range(count)]
-    raise GraphBreak("operator", f"iterating over {described(symbol)}")
-
-
-def _range_items(trace: Trace, symbol: Range) -> list[Symbol]:
-    numbers = []
-    for part in (symbol.start, symbol.stop, symbol.step):
-        expression = as_size(part)
-        assert expression is not None
-        numbers.append(trace.fixed(expression))
-    values = range(*numbers)
-    if len(values) > LONGEST_SEQUENCE:
-        raise GraphBreak("loop")
-    return [Constant(value) for value in values]
+def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
+    """What a `__len__` of the user's gave, if it is a length."""
+    answer = interpreter.trace.look(answer)
+    expression = as_size(answer)
+    if expression is None or (isinstance(answer, Constant) and type(answer.value) is not int):
+        raise GraphBreak("operator", f"a length that is {described(answer)}")
+    if interpreter.trace.decide("lt", expression, 0):
+        raise GraphBreak("eager-raises", "ValueError: __len__() should return >= 0")
+    return answer
 
 
 def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
@@ -484,8 +694,16 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         case Dict(items=entries):
             name = hashable(key)
             if name not in entries:
-                raise GraphBreak("eager-raises", f"KeyError: {name!r}")
+                raise raise_error(KeyError, name)
             return entries[name]
+        case Instance(content=Tuple() as held, kind=kind) if (
+            static_lookup(kind, "__getitem__") is tuple.__getitem__
+        ):
+            return item(interpreter, held, key)
+        case Instance():
+            return call_special(interpreter, container, "__getitem__", (key,))
+        case Constant(value=type() as kind) if type(kind) is type:
+            return interpreter.call(interpreter.attribute(container, "__class_getitem__"), (key,))
         case Constant(value=str() | bytes() | tuple() | range() as value) if isinstance(
             key, Constant
         ):
@@ -504,7 +722,8 @@ def _sequence_item(trace: Trace, container: Symbol, items: Any, key: Symbol) -> 
         raise GraphBreak("operator", f"the index {described(key)}")
     number = trace.fixed(expression)
     if not -len(items) <= number < len(items):
-        raise GraphBreak("eager-raises", "IndexError: index out of range")
+        name = "tuple" if isinstance(container, Tuple) else "list"
+        raise raise_error(IndexError, f"{name} index out of range")
     chosen_item: Symbol = items[number]
     return chosen_item
 
@@ -520,20 +739,55 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case ArrayMethod(name="flat"):
             arrays.store_flat(trace, container, key, value)
             return
-        case List(items=items, source=None):
-            expression = as_size(key)
-            if expression is not None:
-                number = trace.fixed(expression)
-                if not -len(items) <= number < len(items):
-                    raise GraphBreak(
-                        "eager-raises", "IndexError: list assignment index out of range"
-                    )
-                items[number] = value
-                return
-        case Dict(items=entries, source=None):
+        case List():
+            _store_in_list(trace, container, key, value)
+            return
+        case Dict(items=entries):
             entries[hashable(key)] = value
+            if trace.changes.note(container):
+                trace.changes.effect("dict_set", container, key, value)
+            return
+        case Instance():
+            call_special(interpreter, container, "__setitem__", (key, value))
             return
     raise GraphBreak("effect", f"storing an item of {described(container)}")
+
+
+def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> None:
+    expression = as_size(key)
+    if expression is None:
+        raise GraphBreak("effect", f"storing into a list at {described(key)}")
+    number = trace.fixed(expression)
+    if not -len(target.items) <= number < len(target.items):
+        raise raise_error(IndexError, "list assignment index out of range")
+    target.items[number] = value
+    if trace.changes.note(target):
+        trace.changes.effect("list_set", target, number % len(target.items), value)
+
+
+def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> None:
+    """Carry out `del container[key]`."""
+    trace = interpreter.trace
+    container, key = trace.look(container), trace.look(key)
+    match container:
+        case List(items=items) if as_size(key) is not None:
+            number = trace.fixed(as_size(key) or 0)
+            if not -len(items) <= number < len(items):
+                raise raise_error(IndexError, "list assignment index out of range")
+            del items[number]
+            trace.changes.call(list.__delitem__, container, Constant(number))
+            return
+        case Dict(items=entries):
+            if hashable(key) not in entries:
+                raise raise_error(KeyError, hashable(key))
+            del entries[hashable(key)]
+            if trace.changes.note(container):
+                trace.changes.effect("dict_set", container, key, None)
+            return
+        case Instance():
+            call_special(interpreter, container, "__delitem__", (key,))
+            return
+    raise GraphBreak("effect", f"deleting an item of {described(container)}")
 
 
 def number_type(symbol: Symbol) -> str:

@@ -10,24 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, iterate, markers, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, attribute, rule_for
-from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
+    Cell,
     Constant,
     Dict,
     Function,
+    Generator,
+    Instance,
     Integer,
     Iterator,
     List,
+    Method,
     Number,
     Opaque,
     Range,
+    Set,
     Slice,
+    Super,
     Symbol,
     Tuple,
+    Unread,
+    View,
+    class_of,
 )
 from ufuse.graph.types import ArrayType, NumberType
 
@@ -55,7 +64,7 @@ def _range(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
     looked = [interpreter.trace.look(a) for a in arguments]
-    if not all(operators.as_size(a) is not None for a in looked) or not 1 <= len(looked) <= 3:
+    if not all(iterate.as_size(a) is not None for a in looked) or not 1 <= len(looked) <= 3:
         raise GraphBreak("call", "range of something other than whole numbers")
     if all(isinstance(a, Constant) for a in looked):
         return operators.pure(range, *[a.value for a in looked if isinstance(a, Constant)])
@@ -85,7 +94,7 @@ def _tuple(
         return (
             known
             if isinstance(known, Tuple)
-            else Tuple(tuple(operators.iterated(interpreter, known)))
+            else Tuple(tuple(iterate.items_of(interpreter, known)))
         )
     return Tuple(())
 
@@ -94,7 +103,7 @@ def _tuple(
 def _list(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    return List(operators.iterated(interpreter, arguments[0]) if arguments else [])
+    return List(iterate.items_of(interpreter, arguments[0]) if arguments else [])
 
 
 @rule_for(dict)
@@ -114,12 +123,11 @@ def _enumerate(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
     start = keywords.get("start", arguments[1] if len(arguments) > 1 else Constant(0))
-    first = operators.as_size(interpreter.trace.look(start))
+    first = iterate.as_size(interpreter.trace.look(start))
     if first is None:
         raise GraphBreak("call", "enumerate from something other than a whole number")
     number = interpreter.trace.fixed(first)
-    items = operators.iterated(interpreter, arguments[0])
-    return Iterator([Tuple((Constant(number + i), item)) for i, item in enumerate(items)])
+    return Iterator("enumerate", [iterate.iterator_over(interpreter, arguments[0])], number)
 
 
 @rule_for(zip)
@@ -127,15 +135,21 @@ def _zip(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
     _no_keywords(keywords, "zip")
-    columns = [operators.iterated(interpreter, argument) for argument in arguments]
-    return Iterator([Tuple(row) for row in zip(*columns, strict=False)])
+    return Iterator("zip", [iterate.iterator_over(interpreter, argument) for argument in arguments])
 
 
 @rule_for(reversed)
 def _reversed(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    return Iterator(operators.iterated(interpreter, arguments[0])[::-1])
+    symbol = interpreter.trace.look(arguments[0])
+    if isinstance(symbol, List | Tuple):
+        return Iterator("reversed", [symbol], length=len(symbol.items))
+    if isinstance(symbol, Range | Array) or (
+        isinstance(symbol, Constant) and type(symbol.value) in (range, str)
+    ):
+        return Iterator("items", iterate.items_of(interpreter, symbol)[::-1])
+    raise GraphBreak("call", f"reversed of {operators.described(symbol)}")
 
 
 @rule_for(isinstance)
@@ -159,17 +173,19 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
     symbol = interpreter.trace.look(symbol)
     kinds: dict[type, type] = {
         Array: np.ndarray, Integer: int, Tuple: tuple, List: list, Dict: dict, Slice: slice, Range: range,
-        Function: types.FunctionType,
+        Function: types.FunctionType, Set: set, Generator: types.GeneratorType, Method: types.MethodType, Super: super,
     }  # fmt: skip
     match symbol:
         case Constant(value=value) | Opaque(value=value):
             return type(value)
+        case Instance(kind=kind):
+            return kind
         case Number(node=node):
-            kind = node.type
-            if isinstance(kind, ArrayType):
-                return kind.dtype.type
-            assert isinstance(kind, NumberType)
-            return {"int": int, "float": float, "complex": complex, "bool": bool}[kind.kind]
+            known = node.type
+            if isinstance(known, ArrayType):
+                return known.dtype.type
+            assert isinstance(known, NumberType)
+            return {"int": int, "float": float, "complex": complex, "bool": bool}[known.kind]
     if type(symbol) in kinds:
         return kinds[type(symbol)]
     raise GraphBreak("call", f"the type of {operators.described(symbol)}")
@@ -189,7 +205,14 @@ def _getattr(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
     name = arrays.plain(interpreter.trace, arguments[1])
-    return attribute(interpreter, arguments[0], name)
+    if len(arguments) < 3:
+        return attribute(interpreter, arguments[0], name)
+    try:
+        return attribute(interpreter, arguments[0], name)
+    except Raised as raised:
+        if isinstance(raised.symbol, Instance) and issubclass(raised.symbol.kind, AttributeError):
+            return arguments[2]
+        raise
 
 
 @rule_for(hasattr)
@@ -200,7 +223,139 @@ def _hasattr(
     kind = python_type(interpreter, arguments[0])
     if kind is np.ndarray or issubclass(kind, (np.generic, int, float, complex, str)):
         return Constant(hasattr(kind, name))
-    raise GraphBreak("call", "hasattr of an object")
+    try:
+        attribute(interpreter, arguments[0], name)
+    except Raised as raised:
+        if isinstance(raised.symbol, Instance) and issubclass(raised.symbol.kind, AttributeError):
+            return Constant(value=False)
+        raise
+    return Constant(value=True)
+
+
+@rule_for(iter)
+def _iter(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    if len(arguments) != 1:
+        raise GraphBreak("call", "iter with a sentinel")
+    return iterate.iterator_over(interpreter, arguments[0])
+
+
+@rule_for(next)
+def _next(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    item = iterate.next_item(interpreter, interpreter.trace.look(arguments[0]))
+    if item is not None:
+        return item
+    if len(arguments) > 1:
+        return arguments[1]
+    raise Raised(Instance(StopIteration, content=Tuple(())))
+
+
+@rule_for(map)
+def _map(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    _no_keywords(keywords, "map")
+    function, *others = arguments
+    parts = [iterate.iterator_over(interpreter, other) for other in others]
+    return Iterator("map", [interpreter.trace.look(function), *parts])
+
+
+@rule_for(super)
+def _super(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    look = interpreter.trace.look
+    if not arguments:
+        arguments = _implicit_super(interpreter)
+    if len(arguments) != 2:
+        raise GraphBreak("call", "super with one argument")
+    start, receiver = look(arguments[0]), look(arguments[1])
+    behind = class_of(start)
+    if behind is None:
+        raise GraphBreak("call", "super of something that is no class")
+    kind = class_of(receiver) or python_type(interpreter, receiver)
+    if behind not in classes.mro(kind):
+        raise GraphBreak(
+            "eager-raises",
+            "TypeError: super(type, obj): obj must be an instance or subtype of type",
+        )
+    return Super(behind, kind, receiver)
+
+
+def _implicit_super(interpreter: Interpreter) -> list[Symbol]:
+    """The class whose body the method stands in, and the method's first argument."""
+    frame = interpreter.call_stack[-1]
+    names = slot_names(frame.code)
+    first = frame.locals[0] if frame.code.co_argcount else None
+    if isinstance(first, Cell):
+        first = first.content
+    cell = frame.locals[names.index("__class__")] if "__class__" in names else None
+    if isinstance(cell, Unread) and isinstance(cell.value, types.CellType):
+        cell = interpreter.trace.cell(cell.source, cell.value)
+    if first is None or not isinstance(cell, Cell) or cell.content is None:
+        raise GraphBreak("call", "super() outside a method")
+    return [cell.content, first]
+
+
+@rule_for(object.__setattr__)
+def _setattr_plainly(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    target, name, value = arguments
+    target = interpreter.trace.look(target)
+    if not isinstance(target, Instance):
+        raise GraphBreak("effect", "object.__setattr__")
+    text = operators.known_value(interpreter, name)
+    classes.store_plainly(interpreter, target, text, value)
+    return Constant(None)
+
+
+@rule_for(setattr)
+def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    target, name, value = arguments
+    text = operators.known_value(interpreter, name)
+    classes.store_attribute(interpreter, target, text, value)
+    return Constant(None)
+
+
+@rule_for(format)
+def _format(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    value, spec = (
+        interpreter.trace.look(arguments[0]),
+        arguments[1] if len(arguments) > 1 else Constant(""),
+    )
+    if isinstance(value, Instance):
+        return classes.call_special(interpreter, value, "__format__", (spec,))
+    return operators.pure(format, *[operators.known_value(interpreter, a) for a in (value, spec)])
+
+
+def _new(interpreter: Interpreter, arguments: Positional, keywords: Given, function: Any) -> Symbol:
+    kind = class_of(interpreter.trace.look(arguments[0]))
+    if kind is None:
+        raise GraphBreak("call", "__new__ of something that is no class")
+    return instances.new_instance(interpreter, function, kind, arguments[1:], keywords)
+
+
+@rule_for(object.__new__)
+def _object_new(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    return _new(interpreter, arguments[:1], {}, object.__new__)
+
+
+@rule_for(tuple.__new__)
+def _tuple_new(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    return _new(interpreter, arguments, keywords, tuple.__new__)
+
+
+@rule_for(object.__init__)
+def _object_init(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    if len(arguments) != 1 or keywords:
+        raise GraphBreak("eager-raises", "TypeError: object.__init__() takes exactly one argument")
+    return Constant(None)
+
+
+def _exception_init(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    target = interpreter.trace.look(arguments[0])
+    if not isinstance(target, Instance) or target.source is not None or keywords:
+        raise GraphBreak("call", "the __init__ of an exception")
+    target.content = Tuple(tuple(arguments[1:]))
+    return Constant(None)
+
+
+for _wrapper in instances.PLAIN_INITS[1:]:
+    BUILTINS[_wrapper] = _exception_init
 
 
 @rule_for(abs)
@@ -240,7 +395,7 @@ def _extreme(name: str) -> Rule:
     ) -> Symbol:
         _no_keywords(keywords, name)
         items = (
-            list(arguments) if len(arguments) > 1 else operators.iterated(interpreter, arguments[0])
+            list(arguments) if len(arguments) > 1 else iterate.items_of(interpreter, arguments[0])
         )
         if not items:
             raise GraphBreak("eager-raises", f"ValueError: {name}() of nothing")
@@ -263,7 +418,7 @@ def _sum(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
     total: Symbol = keywords.get("start", arguments[1] if len(arguments) > 1 else Constant(0))
-    items = operators.iterated(interpreter, arguments[0])
+    items = iterate.items_of(interpreter, arguments[0])
     floats = [i for i in items if operators.number_type(interpreter.trace.look(i)) == "float"]
     if len(floats) > 1:
         raise GraphBreak(
@@ -287,38 +442,29 @@ def _is_tracing(_: Interpreter, __: Sequence[Symbol], ___: Mapping[str, Symbol])
     return Constant(value=True)
 
 
-def _list_append(
-    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
-) -> Symbol:
-    target = arguments[0]
-    if not isinstance(target, List) or target.source is not None:
-        raise GraphBreak("effect", "append")
-    target.items.append(arguments[1])
+def _list_append(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    target, item = arguments
+    assert isinstance(target, List)
+    target.items.append(item)
+    interpreter.trace.changes.call(list.append, target, item)
     return Constant(None)
 
 
-def _list_insert(
-    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
-) -> Symbol:
-    target = arguments[0]
-    place = arrays.plain(interpreter.trace, arguments[1])
-    if not isinstance(target, List) or target.source is not None or type(place) is not int:
+def _list_insert(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    target, where, item = arguments
+    place = operators.known_value(interpreter, where)
+    if not isinstance(target, List) or type(place) is not int:
         raise GraphBreak("effect", "insert")
-    target.items.insert(place, arguments[2])
+    target.items.insert(place, item)
+    interpreter.trace.changes.call(list.insert, target, Constant(place), item)
     return Constant(None)
 
 
 def _dict_view(kind: str) -> Rule:
-    def view(
-        interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
-    ) -> Symbol:
+    def view(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
         target = arguments[0]
         assert isinstance(target, Dict)
-        if kind == "keys":
-            return Tuple(tuple(Constant(key) for key in target.items))
-        if kind == "values":
-            return Tuple(tuple(target.items.values()))
-        return Tuple(tuple(Tuple((Constant(k), v)) for k, v in target.items.items()))
+        return View(target, kind)
 
     return view
 
@@ -335,9 +481,8 @@ def _dict_get(
 METHODS["list.append"] = _list_append
 METHODS["list.insert"] = _list_insert
 METHODS["dict.get"] = _dict_get
-METHODS["dict.items"] = _dict_view("items")
-METHODS["dict.values"] = _dict_view("values")
-METHODS["dict.keys"] = _dict_view("keys")
+for _view in ("items", "values", "keys"):
+    METHODS[f"dict.{_view}"] = _dict_view(_view)
 
 
 # Python's math and operator modules ------------------------------------------------------------------------------

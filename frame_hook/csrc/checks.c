@@ -24,6 +24,15 @@ named_value(Guard *guard)
     return Py_XNewRef(value);
 }
 
+/* An attribute that an object has itself, in its dict or slot, borrowed; NULL where it has none. */
+static PyObject *
+own_value(PyObject *object, PyObject *name)
+{
+    PyObject *value;
+    (void)find_own(object, name, &value);
+    return value;
+}
+
 /* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
 static PyObject *
 load_value(const Guard *guard, PyObject *const *registers)
@@ -48,6 +57,8 @@ load_value(const Guard *guard, PyObject *const *registers)
         return PyDict_Check(source) ? dict_value(source, first) : NULL;
     case GUARD_LOAD_ATTR:
         return attribute_value(source, first);
+    case GUARD_LOAD_OWN:
+        return Py_XNewRef(own_value(source, first));
     default:
         break;
     }
@@ -76,12 +87,25 @@ dict_lacks(PyObject *dict, PyObject *key)
     return find_in_dict(dict, key, &value) == FIND_ABSENT;
 }
 
-/* Whether an object certainly has no such attribute of its own. */
+/*
+ * Whether an object certainly has no such attribute of its own; one whose slot is empty has none.
+ */
 static bool
 instance_lacks(PyObject *object, PyObject *name)
 {
     PyObject *value;
-    return find_in_instance(object, name, &value) == FIND_ABSENT;
+    return find_own(object, name, &value) == FIND_ABSENT;
+}
+
+/* Whether a type's method resolution order has that length, and at that place that type. */
+static bool
+base_is(PyTypeObject *type, const Guard *guard)
+{
+    PyObject *base = held_object(&guard->object[1]);
+    PyObject *order = type->tp_mro;
+    return base != NULL && order != NULL && PyTuple_GET_SIZE(order) == guard->number[1] &&
+           guard->number[0] >= 0 && guard->number[0] < guard->number[1] &&
+           PyTuple_GET_ITEM(order, guard->number[0]) == base;
 }
 
 /* Whether an exact float has these bits. */
@@ -125,6 +149,12 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return dict_lacks(expected, guard->object[1].object);
     case GUARD_CLASS_LACKS:
         return expected != NULL && class_value(expected, guard->object[1].object) == NULL;
+    case GUARD_CLASS_OWN_LACKS:
+        return expected != NULL && class_own_lacks(expected, guard->object[1].object);
+    case GUARD_BASE:
+        return expected != NULL && base_is((PyTypeObject *)expected, guard);
+    case GUARD_ABC_TOKEN:
+        return abc_token() == guard->number[0];
     case GUARD_RELATION:
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:

@@ -29,7 +29,6 @@ fits_operand(char letter, PyObject *object)
         return PyUnicode_CheckExact(object);
     case 'I':
         return PyLong_CheckExact(object);
-    case 'k':
     case 'v':
         return is_plain_value(object);
     case 'T':
@@ -43,7 +42,7 @@ fits_operand(char letter, PyObject *object)
     case 'F':
         return is_plain_set(object);
     default:
-        return letter == 'o';
+        return letter == 'o' || letter == 'k';
     }
 }
 

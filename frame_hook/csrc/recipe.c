@@ -324,18 +324,15 @@ build_cell(const RecipeStep *step, PyObject *const *registers)
     return content == NULL && step->source[0] >= 0 ? NULL : PyCell_New(content);
 }
 
-/* A new int, or NULL with SystemError set where the program has no value. */
+/* A new int, or NULL with an exception set. */
 static PyObject *
 build_int(const RecipeStep *step, PyObject *const *registers)
 {
     int64_t value;
-    if (!run_program(step->integer, registers, &value)) {
-        PyErr_SetString(
-            PyExc_SystemError,
-            "ufuse: an integer of a recipe has no value; its guards should have said so");
-        return NULL;
+    if (run_program(step->integer, registers, &value)) {
+        return PyLong_FromLongLong(value);
     }
-    return PyLong_FromLongLong(value);
+    return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
 }
 
 /* Replace an item of an exact list. Returns 0, or -1 with an exception set. */
@@ -358,7 +355,10 @@ set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
     return value == NULL ? PyDict_DelItem(dict, key) : PyDict_SetItem(dict, key, value);
 }
 
-/* Carry out a visible write. May run user code. Returns 0, or -1 with an exception set. */
+/*
+ * Carry out a visible write. An attribute goes into the object itself: where the class has a
+ * __setattr__, the trace has run it. May run user code. Returns 0, or -1 with an exception set.
+ */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)
 {
@@ -371,8 +371,10 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
         if (value == NULL && step->source[1] >= 0) {
             return -1;
         }
-        return step->kind == STEP_cell_set ? PyCell_Set(target, value)
-                                           : PyObject_SetAttr(target, step->object.object, value);
+        /* the tracer has followed what a class does of its own: what is left is object's */
+        return step->kind == STEP_cell_set
+                   ? PyCell_Set(target, value)
+                   : PyObject_GenericSetAttr(target, step->object.object, value);
     }
     PyObject *second = value_of(registers, step->source[1]);
     if (second == NULL) {
