@@ -94,7 +94,7 @@ entry_matches(Entry *entry, Registers *registers)
     if (registers_reserve(registers, registers->n_state + entry->n_appended + 1) < 0) {
         return -1;
     }
-    if (first_failing_guard(entry->guards, registers->values, registers->n_state) >= 0) {
+    if (!guards_hold(entry->guards, registers->values, registers->n_state)) {
         return 0;
     }
     registers->n_used = registers->n_state + guards_loads(entry->guards);
@@ -367,7 +367,7 @@ Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    RegisterUse use = {0, 0};
+    RegisterUse use = {0};
     self->valid = 1;
     self->artefact = artefact == Py_None ? NULL : Py_NewRef(artefact);
     self->n_outputs = n_outputs;
@@ -386,6 +386,7 @@ Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     self->least_state = use.least_state;
     self->n_appended = use.appended;
+    note_reads(self->guards, &use);
     note_shortcuts(self);
     return (PyObject *)self;
 }
