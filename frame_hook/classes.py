@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ufuse.frame_hook.interpret import Interpreter, raise_error
@@ -26,6 +27,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 
 HEAP_TYPE, IS_ABSTRACT = 1 << 9, 1 << 20
+MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -366,6 +368,7 @@ def store_plainly(
     if not isinstance(found, SLOT) and not has_dict(kind):
         raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
     before = own_attribute(trace, symbol, name, found) if value is None else value
+    refuse_finalizer(symbol.attributes.get(name))
     if before is None:
         raise raise_error(AttributeError, name)
     if symbol.source is None and value is None:
@@ -508,6 +511,27 @@ def refuse_making(trace: Trace, kind: type) -> None:
     found, _ = class_member(trace, kind, "__del__")
     if found is not ABSENT:
         raise GraphBreak("effect", f"making a {kind.__name__}, which has a finalizer,")
+
+
+def refuse_finalizer(symbol: Symbol | None) -> None:
+    """Break where a value of the frame that is let go runs code of the user's if it dies: eager's dies at once."""
+    if not isinstance(symbol, Unread | Opaque | Instance):
+        return
+    value = symbol.value
+    held: Iterable[Any] = (value,)
+    if type(value) in (list, tuple, set) and len(value) <= MOST_LOOKED:
+        held = (*value, value)
+    elif type(value) is dict and len(value) <= MOST_LOOKED:
+        held = (*value.values(), value)
+    for one in held:
+        kind = type(one)
+        if not kind.__flags__ & HEAP_TYPE:
+            continue
+        watched = weakref.getweakrefcount(one) and any(
+            reference.__callback__ is not None for reference in weakref.getweakrefs(one)
+        )
+        if watched or static_lookup(kind, "__del__") is not ABSENT:
+            raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
 
 
 def made_by_object(kind: type) -> bool:

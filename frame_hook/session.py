@@ -38,7 +38,7 @@ from ufuse.frame_hook.interpret import (
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
+from ufuse.frame_hook.symbols import NULL, Array, Integer, Number, Symbol, Unbound
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
@@ -403,19 +403,30 @@ class Session:
         return entry
 
     def _state_registers(self, frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
-        """The registers of the state to resume: locals that may still be read, and the stack."""
+        """The registers of the state to resume: the locals and the stack.
+
+        A local that is never read again is left out where only the trace has it and it need not be computed then:
+        nothing can tell. What others hold too would die too early.
+        """
         live = instructions.live_locals(frame.code).get(frame.position)
-        registers: list[Any] = []
-        for slot, symbol in enumerate(frame.locals):
-            wanted = (
-                live is None
-                or slot in live
-                or isinstance(symbol, Unread | Unbound)
-                or _is_cheap(symbol)
-            )
-            registers.append(recipe.register(symbol) if wanted else -1)
-        registers += [recipe.register(symbol) for symbol in frame.stack]
-        return tuple(registers)
+        idle = {
+            slot
+            for slot, symbol in enumerate(frame.locals)
+            if live is not None
+            and slot not in live
+            and isinstance(symbol, Array | Number | Integer)
+            and not _is_cheap(symbol)
+        }
+        found = {
+            slot: recipe.register(symbol)
+            for slot, symbol in enumerate(frame.locals)
+            if slot not in idle
+        }
+        stack = [recipe.register(symbol) for symbol in frame.stack]
+        for slot in idle:
+            symbol = frame.locals[slot]
+            found[slot] = recipe.register(symbol) if recipe.has(symbol) else -1
+        return (*(found[slot] for slot in range(len(frame.locals))), *stack)
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
