@@ -50,7 +50,9 @@ PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCE
 
 def mro(kind: type) -> tuple[type, ...]:
     """The classes in which attributes of `kind` are looked up, whatever a metaclass says."""
-    result: tuple[type, ...] = MRO.__get__(kind)
+    result: tuple[type, ...] | None = MRO.__get__(kind)
+    if result is None:
+        raise GraphBreak("attribute", "a class that is being made")
     return result
 
 
@@ -179,6 +181,9 @@ def _described(
         return value
     if isinstance(found, types.GetSetDescriptorType):
         return _built_in_property(interpreter, symbol, found, name)
+    if static_lookup(type(found), "__get__") is ABSENT:
+        value = own_attribute(interpreter.trace, symbol, name, found)
+        return member if value is None else value
     return bound(interpreter, found, member, symbol, symbol.kind)
 
 
@@ -348,6 +353,11 @@ def store_attribute(
     store_plainly(interpreter, symbol, name, value)
 
 
+PLAIN_SETTERS = (
+    object.__setattr__, object.__delattr__, BaseException.__setattr__, BaseException.__delattr__,
+)  # fmt: skip
+
+
 def store_plainly(
     interpreter: Interpreter, symbol: Instance, name: str, value: Symbol | None
 ) -> None:
@@ -375,8 +385,14 @@ def store_plainly(
         del symbol.attributes[name]
         return
     symbol.attributes[name] = value
-    if trace.changes.note(symbol):
+    if not trace.changes.note(symbol):
+        return
+    if static_lookup(kind, "__setattr__" if value is not None else "__delattr__") in PLAIN_SETTERS:
         trace.changes.effect("set_attr", symbol, name, value)
+    elif value is not None:
+        trace.changes.call(object.__setattr__, symbol, Constant(name), value)
+    else:
+        trace.changes.call(object.__delattr__, symbol, Constant(name))
 
 
 def _store_property(
@@ -469,6 +485,8 @@ def make_instance(
         made = new_instance(interpreter, found, kind, arguments, keywords)
     if not isinstance(made, Instance) or not issubclass(made.kind, kind):
         return made
+    if made.kind is not kind:  # of a subclass: its own __init__ is called
+        first, second = class_member(trace, made.kind, "__init__")
     if first is object.__init__ and isinstance(second, Unread):
         trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
     if isinstance(first, types.FunctionType):

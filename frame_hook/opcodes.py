@@ -301,8 +301,10 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("IMPORT_FROM")
 def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    module = interpreter.trace.look(frame.stack[-1])
-    frame.push(calls.attribute(interpreter, module, frame.code.co_names[argument(instruction)]))
+    module, name = interpreter.trace.look(frame.stack[-1]), frame.code.co_names[argument(instruction)]
+    if isinstance(module, Constant) and name not in getattr(module.value, "__dict__", ()):
+        raise GraphBreak("opcode", "IMPORT_FROM")  # it may be a module inside that package
+    frame.push(calls.attribute(interpreter, module, name))
     return None
 
 
