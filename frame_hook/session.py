@@ -201,6 +201,7 @@ class Session:
         known = self.caches.get(id(code))
         if known is None:
             known = self.caches[id(code)] = _hook.CodeCache(code, self)
+            known.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
         return known
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
@@ -440,20 +441,27 @@ class Session:
             raise self.fullgraph(found)
 
     def _give_up(self, cache: Any, position: int, why: str) -> None:
-        self.record(cache.code).given_up[position] = why
+        record = self.record(cache.code)
+        record.given_up[position] = why
         cache.give_up(position)
+        if self.every_frame and position != 0:
+            self._no_stops(cache, {position}, record)
+
+    @staticmethod
+    def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
+        """Let resume code pass over positions from now on."""
+        record.dull |= positions
+        for place, stops in record.stops.items():
+            if not stops.isdisjoint(positions):
+                cache.drop_resume(place)
 
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
         why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
         self._give_up(cache, position, why)
-        visited = {position} if self.every_frame else {position, *self._visited}
-        record.dull |= visited
-        for place, stops in record.stops.items():
-            if not stops.isdisjoint(visited):
-                cache.drop_resume(place)
         if self.every_frame:
             return
+        self._no_stops(cache, {position, *self._visited}, record)
         if len(record.dull) > MOST_DULL and not record.useful:
             record.dull.update(instructions.by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")
