@@ -166,6 +166,10 @@ class Recipe:
             self._kept.append(symbol)
         return known
 
+    def has(self, symbol: Symbol | None) -> bool:
+        """Whether something that is built holds the object of this symbol."""
+        return id(symbol) in self._made
+
     def _row(self, *row: Any) -> tuple[str, int]:
         self.rows.append(row)
         return ("row", len(self.rows) - 1)

@@ -69,6 +69,8 @@ GENERATORS = (
     | inspect.CO_ITERABLE_COROUTINE
     | inspect.CO_ASYNC_GENERATOR
 )
+# A frame that goes on is another frame object: who asks for it twice could tell.
+READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe"})
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
@@ -149,6 +151,8 @@ def why_not_code(code: CodeType) -> str | None:
         return "a generator or coroutine lives in its frame"
     if not code.co_flags & inspect.CO_OPTIMIZED:
         return "its names are in a dictionary, not in slots"
+    if READS_OWN_FRAME.intersection(code.co_names):
+        return "it asks for the frame it runs in"
     return None
 
 
