@@ -174,3 +174,12 @@ def test_lists_made_by_methods_are_new_each_time() -> None:
     compiled = ufuse.compile(words)
     for _ in range(3):
         assert compiled(np.zeros(2), "a,b")[0] == ["a", "b", "more"]
+
+
+def test_a_string_has_no_name() -> None:
+    """`hasattr` asks the value, not its class."""
+
+    def asked(x: Any, text: str) -> Any:
+        return hasattr(text, "__name__"), hasattr(text, "upper"), hasattr(x, "mro"), x + 1
+
+    assert ufuse.compile(asked)(np.zeros(2), "a")[:3] == (False, True, False)
