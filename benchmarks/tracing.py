@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.corpus.check import every_frame, should_trace
+from tests.corpus.check import should_trace
 from tests.corpus.everything import CASES
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction, _state_of as state_of
@@ -45,14 +45,13 @@ def compiled(function: Any) -> CompiledFunction:
     """The function, with a backend that takes no time."""
     assert isinstance(function, FunctionType)
     reference = protocol.backend_named("reference")
-    return CompiledFunction(function, Timed(reference.compile, should_trace=should_trace))
+    return CompiledFunction(function, Timed(reference.compile, should_trace=should_trace, every_frame=True))
 
 
 def over_the_corpus() -> tuple[int, float]:
     """Instructions traced in a first call of every function of the corpus, and the seconds that took."""
     instructions, seconds = 0, 0.0
     with (
-        every_frame(),
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
@@ -63,7 +62,7 @@ def over_the_corpus() -> tuple[int, float]:
             call = copy.deepcopy(case.call)
             with contextlib.suppress(Exception, SystemExit):  # an error is a result, too
                 function(*call.args, **call.kwargs)
-            instructions += function.session.instructions
+            instructions += function.stats.instructions
             seconds += function.session.seconds
     return instructions, seconds
 
@@ -82,7 +81,7 @@ def of_a_long_function() -> tuple[int, float]:
     """Instructions of a function of LINES lines, and the seconds that tracing it took."""
     function = compiled(long_function(LINES))
     function(*[np.ones(3)] * 7)
-    return function.session.instructions, function.session.seconds
+    return function.stats.instructions, function.session.seconds
 
 
 def show_profile() -> None:

@@ -13,6 +13,7 @@ from ufuse.frame_hook.classes import call_special, is_not_implemented, special_m
 from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -73,6 +74,8 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     try:
         with np.errstate(all="raise"), warnings_raise():
             result = function(*values)
+    except GraphBreak:
+        raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
     return _made(result)
@@ -93,7 +96,7 @@ def described(symbol: Symbol) -> str:
     """A few words for a message."""
     match symbol:
         case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
+            return f"{type(value).__name__} {shown(value)}"[:60]
         case Opaque(source=source, value=value) | Unread(source=source, value=value):
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
@@ -274,6 +277,8 @@ def _on_containers(
     trace = interpreter.trace
     match left, right:
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
         case List() as target, List() | Tuple() if sign == "+":
             if in_place:
@@ -297,7 +302,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -403,7 +408,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         if len(left.items) != len(right.items):
             return Constant(name == "ne")
         for a, b in zip(left.items, right.items, strict=True):
-            if not truth(interpreter, compare(interpreter, "eq", a, b)):
+            if not equal_or_same(interpreter, a, b):
                 return Constant(name == "ne")
         return Constant(name == "eq")
     none = Constant(None)
@@ -525,7 +530,7 @@ def _is_number(symbol: Symbol) -> bool:
 
 def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
     """Whether two values of the frame are one object; guarded to go on so."""
-    one, other = left.source, right.source
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
     same = left.value is right.value
     if one.register != other.register:
         kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
@@ -545,10 +550,10 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = trace.look(container), trace.look(member)
+    container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(equal_or_same(interpreter, item, member) for item in list(items))
+            return any(equal_or_same(interpreter, item, unread) for item in list(items))
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return hashable(member) in entries
         case View():
@@ -582,7 +587,9 @@ def _contains_by_method(interpreter: Interpreter, container: Instance, member: S
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    item = interpreter.trace.look(item)
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
     if _surely_different(item, member):
@@ -592,6 +599,12 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
     if isinstance(item, Array) or isinstance(member, Array):
         raise GraphBreak("data-branch", "an array's value")
     return truth(interpreter, compare(interpreter, "eq", item, member))
+
+
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
 def known_value(interpreter: Interpreter, symbol: Symbol) -> Any:

@@ -9,9 +9,8 @@ import pytest
 
 import ufuse
 from tests.corpus.case import Case
-from tests.corpus.check import LENGTHS, Tally, broken_everywhere, every_frame, in_pieces
+from tests.corpus.check import LENGTHS, Tally, broken_everywhere, in_pieces
 from tests.corpus.everything import CASES
-from ufuse.frame_hook import _hook
 
 SLICES = 12  # of which each run takes one: every twelfth function, always the same
 SLICE = CASES[5::SLICES]
@@ -48,11 +47,11 @@ def test_every_instruction_is_a_trace_of_its_own() -> None:
     assert compiled(np.ones(2)).tolist() == [4.0, 4.0]
     positions = [kept.position for kept in compiled.specialisations]
     assert positions == sorted(set(positions))
-    assert len(positions) == compiled.session.instructions
+    assert len(positions) == compiled.stats.instructions
 
 
 def test_every_frame_is_taken_where_that_is_asked_for() -> None:
-    """A callee without arrays is traced only where the hook takes every frame."""
+    """A callee without arrays is traced where traces are cut short, and not otherwise."""
 
     def callee(n: int) -> int:
         return n + 1
@@ -61,21 +60,10 @@ def test_every_frame_is_taken_where_that_is_asked_for() -> None:
         return x + sorted([callee(2), 1], key=callee)[0]
 
     for taken in (False, True):
-        compiled = in_pieces(caller, 1, 0, "numpy")
-        if taken:
-            with every_frame():
-                compiled(np.ones(2))
-        else:
-            compiled(np.ones(2))
+        compiled = in_pieces(caller, 1, 0, "numpy") if taken else ufuse.compile(caller)
+        compiled(np.ones(2))
         traced = {kept.code.co_name for kept in compiled.specialisations}
         assert ("callee" in traced) == taken
-
-
-def test_frames_that_bring_no_array_pass_again() -> None:
-    """Taking every frame ends with its block, also after an error."""
-    with pytest.raises(KeyError), every_frame():
-        raise KeyError
-    _hook.set_every_frame(False)
 
 
 def test_a_trace_inside_a_handler_leaves_the_handled_exception_alone() -> None:

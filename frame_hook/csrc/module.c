@@ -25,18 +25,6 @@ set_eager(PyObject *Py_UNUSED(module), PyObject *flag)
     Py_RETURN_NONE;
 }
 
-/* set_every_frame(flag) */
-static PyObject *
-set_every_frame(PyObject *Py_UNUSED(module), PyObject *flag)
-{
-    int truth = PyObject_IsTrue(flag);
-    if (truth < 0) {
-        return NULL;
-    }
-    ufuse_every_frame = truth;
-    Py_RETURN_NONE;
-}
-
 /* enter_eager() */
 static PyObject *
 enter_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -65,20 +53,20 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef module_methods[] = {
-    {"restore", restore_frame, METH_NOARGS,
+    {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
     {"suspend", suspend_frame, METH_O,
      "Move the state out of the resume frame that calls. For resume code only."},
     {"set_eager", set_eager, METH_O,
      "Have every dispatcher of the process call its function plainly, or no longer."},
-    {"set_every_frame", set_every_frame, METH_O,
-     "Have sessions asked about every frame, or only about those that bring arrays."},
     {"enter_eager", enter_eager, METH_NOARGS,
      "Have this thread call plainly until leave_eager(); may be nested."},
     {"leave_eager", leave_eager, METH_NOARGS,
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
      "Give a subclass of Dispatcher its base's fast call; returns it."},
     {0},

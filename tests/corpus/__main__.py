@@ -14,7 +14,9 @@ from tests.corpus.everything import CASES
 def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.corpus", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only functions with this in their names")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="only functions with this in their names"
+    )
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)), help="of traces")
     parser.add_argument("--seed", type=int, default=0, help="of the drawn lengths")
     parser.add_argument("--backend", default="numpy")
@@ -26,7 +28,9 @@ def main() -> int:
     """Run what was asked for; give 1 where anything differs."""
     chosen = options()
     lengths = [int(text) if text.isdecimal() else text for text in chosen.lengths.split(",")]
-    cases = [case for case in CASES if not chosen.names or any(n in case.name for n in chosen.names)]
+    cases = [
+        case for case in CASES if not chosen.names or any(n in case.name for n in chosen.names)
+    ]
     tally = Tally()
     started = time.perf_counter()
     for number, case in enumerate(cases, start=1):

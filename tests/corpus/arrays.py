@@ -1,7 +1,7 @@
 """Small numeric programs as users write them: loops, indices, masks, helpers, in-place work."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201, ANN202, PLR2004, FURB118, C416, PERF402, B007, SIM118, PLR1714, RET505
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 
@@ -182,7 +182,9 @@ def matmul_by_loops(a, b):
 @CORPUS.case(numbers(10), 4)
 def histogram(x, bins):
     edges = np.linspace(x.min(), x.max(), bins + 1)
-    counts = [int(((x >= lo) & (x < hi)).sum()) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    counts = [
+        int(((x >= lo) & (x < hi)).sum()) for lo, hi in zip(edges[:-1], edges[1:], strict=True)
+    ]
     counts[-1] += int((x == edges[-1]).sum())
     return counts, edges
 
@@ -310,7 +312,9 @@ def list_of_arrays(parts):
     return np.stack(parts), np.concatenate(parts[1:])
 
 
-@CORPUS.case({"w": numbers(3), "b": numbers(3, seed=1)}, {"w": numbers(3, seed=2), "b": numbers(3, seed=3)})
+@CORPUS.case(
+    {"w": numbers(3), "b": numbers(3, seed=1)}, {"w": numbers(3, seed=2), "b": numbers(3, seed=3)}
+)
 def gradient_step(weights, gradients):
     for name in weights:
         weights[name] -= 0.1 * gradients[name]

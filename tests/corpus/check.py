@@ -18,7 +18,6 @@ from tests.corpus.case import Case
 from tests.support.compare import MODES, Difference, check_same
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction
-from ufuse.frame_hook import _hook
 from ufuse.frame_hook.build import is_idle
 from ufuse.frame_hook.session import Longest, Session
 
@@ -63,14 +62,16 @@ class Tally:
         self.suspensions += sum(cache.suspensions for cache in caches.values())
         self.entries += len(session.specialisations)
         self.computing += sum(not is_idle(kept.graph) for kept in session.specialisations)
-        self.instructions += session.instructions
+        self.instructions += session.stats.instructions
         self.trace_seconds += session.stats.trace_seconds
 
 
 def should_trace(code: CodeType) -> bool:
     """Every function but ufuse's own and the judge's."""
     file = Path(code.co_filename)
-    return not (code.co_filename.startswith(OWN) or (file.stem in JUDGES and file.parent.name == "support"))
+    return not (
+        code.co_filename.startswith(OWN) or (file.stem in JUDGES and file.parent.name == "support")
+    )
 
 
 def longest(length: int | str, seed: int) -> Longest:
@@ -80,16 +81,6 @@ def longest(length: int | str, seed: int) -> Longest:
     return lambda code, position: random.Random(  # noqa: S311  not for secrets
         f"{seed} {code.co_qualname} {code.co_firstlineno} {position}"
     ).choice(CHOICES)
-
-
-@contextmanager
-def every_frame() -> Iterator[None]:
-    """The hook takes every frame, for a while."""
-    _hook.set_every_frame(True)
-    try:
-        yield
-    finally:
-        _hook.set_every_frame(False)
 
 
 @contextmanager
@@ -130,7 +121,7 @@ def broken_everywhere(
     compiled = in_pieces(case.function, length, seed, backend)
     forget, compiled.reset = compiled.reset, None  # counted below
     found = ""
-    with every_frame(), failures_heard() as said:
+    with failures_heard() as said:
         try:
             check_same(
                 case.function,

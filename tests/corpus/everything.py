@@ -18,4 +18,10 @@ def of_programs() -> list[Case]:
     return found.cases
 
 
-CASES: list[Case] = [*arrays.CORPUS.cases, *objects.CORPUS.cases, *numpy_code.CORPUS.cases, *library.CORPUS.cases, *of_programs()]
+CASES: list[Case] = [
+    *arrays.CORPUS.cases,
+    *objects.CORPUS.cases,
+    *numpy_code.CORPUS.cases,
+    *library.CORPUS.cases,
+    *of_programs(),
+]

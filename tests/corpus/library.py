@@ -1,11 +1,12 @@
 """The standard library's own Python code, called in many ways."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs, ignore-errors
-# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, ANN204, D101, D102, D105, D107, DTZ001, DTZ005, PLR2004, S307
-# ruff: noqa: FURB118, RUF012, S324, PLC0415, S105, FURB157, INP001, PTH118, PTH119, PTH120, PTH122, PTH100, TD, G
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, ANN204, D101
+# ruff: noqa: PLC0415, TD, G
 
 from __future__ import annotations
 
+import _pydecimal
 import argparse
 import ast
 import base64
@@ -47,7 +48,6 @@ import logging
 import math
 import ntpath
 import numbers
-import operator
 import posixpath
 import pprint
 import quopri
@@ -65,21 +65,23 @@ import urllib.parse
 import uuid
 import zipfile
 
-import _pydecimal
-
 from tests.corpus.case import Corpus
 from tests.support.unaccelerated import unaccelerated
 
 CORPUS = Corpus()
 add = CORPUS.add
-TEXT = "It was the best of times,  it was the worst of times; it was\tthe age of wisdom.\n\nAnd so on."
+TEXT = (
+    "It was the best of times,  it was the worst of times; it was\tthe age of wisdom.\n\nAnd so on."
+)
 DATA = [3.5, 1.25, 4.0, 1.25, 9.75, 2.5]
 
 heapq_py = unaccelerated("heapq", "_heapq")
 bisect_py = unaccelerated("bisect", "_bisect")
 operator_py = unaccelerated("operator", "_operator")
 functools_py = unaccelerated("functools", "_functools")
-datetime_py = unaccelerated("_pydatetime" if sys.version_info >= (3, 12) else "datetime", "_datetime")
+datetime_py = unaccelerated(
+    "_pydatetime" if sys.version_info >= (3, 12) else "datetime", "_datetime"
+)
 json_scanner_py = json.scanner.py_make_scanner
 
 # statistics, fractions, numbers ----------------------------------------------------------------------------------
@@ -101,14 +103,44 @@ add(statistics.covariance, DATA, DATA)
 def normal_distribution(p):
     one = statistics.NormalDist(1, 2)
     two = one + statistics.NormalDist(0.5, 1) * 2
-    return two.mean, two.stdev, one.inv_cdf(p), one.cdf(0.5), one.pdf(1), one.overlap(two), one == two, repr(one)
+    return (
+        two.mean,
+        two.stdev,
+        one.inv_cdf(p),
+        one.cdf(0.5),
+        one.pdf(1),
+        one.overlap(two),
+        one == two,
+        repr(one),
+    )
 
 
 @CORPUS.case(3, 8)
 def fraction_arithmetic(a, b):
     x, y = fractions.Fraction(a, b), fractions.Fraction("0.125")
-    values = x + y, x - 1, x * y, x / y, x // y, x % y, -x, abs(-x), x**2, x > y, x == 0.375, round(x), math.floor(x)
-    return [str(v) for v in values], hash(x) == hash(0.375), x.limit_denominator(2), f"{x}", float(y), divmod(x, y)
+    values = (
+        x + y,
+        x - 1,
+        x * y,
+        x / y,
+        x // y,
+        x % y,
+        -x,
+        abs(-x),
+        x**2,
+        x > y,
+        x == 0.375,
+        round(x),
+        math.floor(x),
+    )
+    return (
+        [str(v) for v in values],
+        hash(x) == hash(0.375),
+        x.limit_denominator(2),
+        f"{x}",
+        float(y),
+        divmod(x, y),
+    )
 
 
 @CORPUS.case("1/0")
@@ -124,8 +156,26 @@ def decimal_arithmetic(a, b):
     x, y = _pydecimal.Decimal(a), _pydecimal.Decimal(b)
     with _pydecimal.localcontext() as context:
         context.prec = 8
-        values = x + y, x - y, x * y, x / y, x // y, x % y, -x, x.quantize(_pydecimal.Decimal("0.1")), x.sqrt(), x**2
-    return [str(v) for v in values], x < y, x.as_tuple().digits, y.to_eng_string(), f"{x:.3f}", int(y)
+        values = (
+            x + y,
+            x - y,
+            x * y,
+            x / y,
+            x // y,
+            x % y,
+            -x,
+            x.quantize(_pydecimal.Decimal("0.1")),
+            x.sqrt(),
+            x**2,
+        )
+    return (
+        [str(v) for v in values],
+        x < y,
+        x.as_tuple().digits,
+        y.to_eng_string(),
+        f"{x:.3f}",
+        int(y),
+    )
 
 
 @CORPUS.case("1", "0")
@@ -136,7 +186,12 @@ def decimal_errors(a, b):
 
 @CORPUS.case(2.5)
 def number_kinds(x):
-    return isinstance(x, numbers.Real), isinstance(x, numbers.Integral), numbers.Complex.__bool__, issubclass(bool, numbers.Number)
+    return (
+        isinstance(x, numbers.Real),
+        isinstance(x, numbers.Integral),
+        numbers.Complex.__bool__,
+        issubclass(bool, numbers.Number),
+    )
 
 
 # Text ------------------------------------------------------------------------------------------------------------
@@ -152,7 +207,11 @@ add(string.capwords, "the  quick brown fox", None)
 @CORPUS.case({"name": "x", "n": 3})
 def templates(values):
     one = string.Template("$name has ${n} of $$ and $missing")
-    return one.safe_substitute(values), one.safe_substitute(values, n=4), string.Template("$name").substitute(values)
+    return (
+        one.safe_substitute(values),
+        one.safe_substitute(values, n=4),
+        string.Template("$name").substitute(values),
+    )
 
 
 @CORPUS.case({"name": "x"})
@@ -183,14 +242,24 @@ def shlex_tokens(text):
 
 
 add(reprlib.repr, [list(range(20)), "x" * 100, {"a": {1, 2, 3}}])
-add(pprint.pformat, {"key": [1, 2, 3], "other": {"nested": ("x" * 30, "y" * 30)}, "z": {3, 1, 2}}, width=40)
+add(
+    pprint.pformat,
+    {"key": [1, 2, 3], "other": {"nested": ("x" * 30, "y" * 30)}, "z": {3, 1, 2}},
+    width=40,
+)
 add(pprint.pformat, [b"bytes" * 20, "long words " * 10], indent=2, width=30)
 add(pprint.isreadable, [1, "a", {}])
 add(difflib.get_close_matches, "appel", ["ape", "apple", "peach", "puppy"])
 add(quopri.encodestring, b"caf\xc3\xa9 = ok \n")
 add(quopri.decodestring, b"caf=C3=A9 =3D ok=\n")
 add(email.quoprimime.body_encode, "caf\u00e9=\nab ")
-for _function in (base64.b16encode, base64.b32encode, base64.b64encode, base64.b85encode, base64.a85encode):
+for _function in (
+    base64.b16encode,
+    base64.b32encode,
+    base64.b64encode,
+    base64.b85encode,
+    base64.a85encode,
+):
     add(_function, b"some bytes\x00\xff")
 add(base64.b32decode, b"MFRGG===")
 add(base64.b85decode, b"VPaz")
@@ -230,16 +299,16 @@ def decoded(text):
     return PlainDecoder().decode(text)
 
 
-add(encoded, {"a": [1, 2.5, None, True], "b": {"c": "\u00e9\n\"q\""}, 3: []})
+add(encoded, {"a": [1, 2.5, None, True], "b": {"c": '\u00e9\n"q"'}, 3: []})
 add(encoded, [1, {"b": 2, "a": 1}], indent=2, sort_keys=True)
 add(encoded, {"bad": object})
 add(decoded, '{"a": [1, 2.5e3, null, true], "b": {"c": "\\u00e9\\n"}, "d": ""}')
-add(decoded, '[1, 2')
+add(decoded, "[1, 2")
 add(decoded, '{"a" 1}')
 add(decoded, '"\\ud83d\\ude00 \\q"')
 add(json.dumps, {"b": 1, "a": [None]}, indent=1, sort_keys=True)
 add(json.loads, '{"a": NaN, "b": -1}', parse_float=str)
-add(json.loads, b'\xef\xbb\xbf{}')
+add(json.loads, b"\xef\xbb\xbf{}")
 
 # Containers and functions ----------------------------------------------------------------------------------------
 
@@ -248,13 +317,26 @@ add(json.loads, b'\xef\xbb\xbf{}')
 def heaps(values):
     heapq_py.heapify(values)
     heapq_py.heappush(values, 4)
-    smallest = heapq_py.heappop(values), heapq_py.heapreplace(values, 7), heapq_py.heappushpop(values, 0)
-    return smallest, values, heapq_py.nlargest(2, values), heapq_py.nsmallest(2, values, key=lambda v: -v)
+    smallest = (
+        heapq_py.heappop(values),
+        heapq_py.heapreplace(values, 7),
+        heapq_py.heappushpop(values, 0),
+    )
+    return (
+        smallest,
+        values,
+        heapq_py.nlargest(2, values),
+        heapq_py.nsmallest(2, values, key=lambda v: -v),
+    )
 
 
 @CORPUS.case([1, 4, 7], [2, 4, 9])
 def merged_heaps(a, b):
-    return list(heapq_py.merge(a, b)), list(heapq_py.merge(a, b, key=lambda v: v // 2)), list(heapq.merge(a, b, reverse=True))
+    return (
+        list(heapq_py.merge(a, b)),
+        list(heapq_py.merge(a, b, key=lambda v: v // 2)),
+        list(heapq.merge(a, b, reverse=True)),
+    )
 
 
 @CORPUS.case([1, 2, 2, 3, 8], 2)
@@ -281,7 +363,9 @@ def python_operators(pair, table):
 
 @CORPUS.case([1, 2, 3])
 def python_reduce(values):
-    return functools_py.reduce(lambda a, b: a * b, values), functools_py.reduce(lambda a, b: a - b, values, 10)
+    return functools_py.reduce(lambda a, b: a * b, values), functools_py.reduce(
+        lambda a, b: a - b, values, 10
+    )
 
 
 @CORPUS.case([])
@@ -319,7 +403,11 @@ def single_dispatch(values):
     def _(value):
         return "str"
 
-    return [kind(value) for value in values], kind.dispatch(bool) is kind.dispatch(int), len(kind.registry)
+    return (
+        [kind(value) for value in values],
+        kind.dispatch(bool) is kind.dispatch(int),
+        len(kind.registry),
+    )
 
 
 @CORPUS.case(3, 4)
@@ -335,7 +423,12 @@ def total_order(a, b):
         def __lt__(self, other):
             return self.n < other.n
 
-    return Size(a) <= Size(b), Size(a) > Size(b), Size(a) >= Size(a), sorted([Size(b), Size(a)])[0].n
+    return (
+        Size(a) <= Size(b),
+        Size(a) > Size(b),
+        Size(a) >= Size(a),
+        sorted([Size(b), Size(a)])[0].n,
+    )
 
 
 @CORPUS.case("x")
@@ -359,7 +452,17 @@ def counters(text):
     one = collections.Counter(text)
     two = collections.Counter(a=1, b=5)
     one.subtract("aab")
-    return one.most_common(2), one + two, one - two, one & two, one | two, sorted(one.elements()), -two, one.total(), one["zz"]
+    return (
+        one.most_common(2),
+        one + two,
+        one - two,
+        one & two,
+        one | two,
+        sorted(one.elements()),
+        -two,
+        one.total(),
+        one["zz"],
+    )
 
 
 @CORPUS.case({"a": 1}, {"a": 2, "b": 3})
@@ -368,7 +471,16 @@ def chain_maps(one, other):
     child = chained.new_child({"c": 4})
     child["d"] = 5
     del child["c"]
-    return dict(child), list(chained), chained["b"], child.parents["a"], len(child), "z" in child, child.get("z", 0), repr(chained)
+    return (
+        dict(child),
+        list(chained),
+        chained["b"],
+        child.parents["a"],
+        len(child),
+        "z" in child,
+        child.get("z", 0),
+        repr(chained),
+    )
 
 
 @CORPUS.case({"a": 1})
@@ -391,14 +503,33 @@ def user_containers(values):
     ours.append(9)
     ours.sort()
     text = collections.UserString("abc")
-    return dict(table), table["zz"], "A" in table, ours.data, ours[1:].data, (ours + [1]).data, text.upper().data, text + "d", len(text)
+    return (
+        dict(table),
+        table["zz"],
+        "A" in table,
+        ours.data,
+        ours[1:].data,
+        (ours + [1]).data,
+        text.upper().data,
+        text + "d",
+        len(text),
+    )
 
 
 @CORPUS.case("x y z")
 def named_tuples(names):
     Point = collections.namedtuple("Point", names, defaults=(7,))
     p = Point(1, 2)
-    return tuple(p), p.z, p._asdict(), tuple(p._replace(x=5)), Point._fields, Point._make([1, 2, 3]).y, repr(p), Point._field_defaults
+    return (
+        tuple(p),
+        p.z,
+        p._asdict(),
+        tuple(p._replace(x=5)),
+        Point._fields,
+        Point._make([1, 2, 3]).y,
+        repr(p),
+        Point._field_defaults,
+    )
 
 
 @CORPUS.case("x class x")
@@ -411,7 +542,12 @@ def ordered(items):
     table = collections.OrderedDict(items)
     table.move_to_end("b", last=False)
     popped = table.popitem(last=False)
-    return list(table.items()), popped, table == collections.OrderedDict(a=1), reversed(table).__next__()
+    return (
+        list(table.items()),
+        popped,
+        table == collections.OrderedDict(a=1),
+        reversed(table).__next__(),
+    )
 
 
 @CORPUS.case([1, [2, {"k": (3, [4])}]])
@@ -582,7 +718,14 @@ def simple_types(n):
     space = types.SimpleNamespace(a=n, b=[n])
     made = types.new_class("Made", (), {}, lambda ns: ns.update(x=n))
     proxy = types.MappingProxyType({"k": n})
-    return space, made.x, proxy["k"], types.resolve_bases((int,)), typing.get_type_hints(simple_types), types.GenericAlias(list, int)
+    return (
+        space,
+        made.x,
+        proxy["k"],
+        types.resolve_bases((int,)),
+        typing.get_type_hints(simple_types),
+        types.GenericAlias(list, int),
+    )
 
 
 # Dates -----------------------------------------------------------------------------------------------------------
@@ -633,10 +776,15 @@ def syntax_trees(source):
     names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)})
 
     class Renamed(ast.NodeTransformer):
-        def visit_Name(self, node):  # noqa: N802
+        def visit_Name(self, node):
             return ast.copy_location(ast.Name(node.id + "_", node.ctx), node)
 
-    return names, ast.dump(tree)[:80], ast.unparse(ast.fix_missing_locations(Renamed().visit(tree))), ast.get_docstring(tree.body[0])
+    return (
+        names,
+        ast.dump(tree)[:80],
+        ast.unparse(ast.fix_missing_locations(Renamed().visit(tree))),
+        ast.get_docstring(tree.body[0]),
+    )
 
 
 add(ast.literal_eval, "{'a': [1, -2.5, (None, True)], 'b': {3}, 'c': 1+2j}")
@@ -692,8 +840,17 @@ def log_records(message, n):
     record = logging.LogRecord("name", logging.INFO, "/f.py", n, "%s is %d", ("a", n), None)
     record.created, record.msecs = 0.0, 0.0
     made = logging.Formatter("{levelname:>8}|{name}|{message}|{lineno}", style="{").format(record)
-    filtered = logging.Filter("na").filter(record), logging.getLevelName(30), logging.getLevelName("DEBUG")
-    return made, filtered, logging.Formatter("%(levelname)s %(message)s").format(record), record.getMessage()
+    filtered = (
+        logging.Filter("na").filter(record),
+        logging.getLevelName(30),
+        logging.getLevelName("DEBUG"),
+    )
+    return (
+        made,
+        filtered,
+        logging.Formatter("%(levelname)s %(message)s").format(record),
+        record.getMessage(),
+    )
 
 
 @CORPUS.case("[a]\nx = 1\ny = %(x)s2\n[b]\nz: yes\n")
@@ -704,7 +861,13 @@ def configurations(text):
     out = io.StringIO()
     parser.set("a", "new", "5")
     parser.write(out)
-    return parser.sections(), parser.getint("a", "x"), parser["a"]["y"], parser.getboolean("b", "z", fallback=False), out.getvalue()
+    return (
+        parser.sections(),
+        parser.getint("a", "x"),
+        parser["a"]["y"],
+        parser.getboolean("b", "z", fallback=False),
+        out.getvalue(),
+    )
 
 
 @CORPUS.case("a,b\n1,'x, y'\n")
@@ -750,7 +913,16 @@ add(colorsys.yiq_to_rgb, 0.1, 0.2, 0.3)
 def uuids(text):
     one = uuid.UUID(text)
     two = uuid.UUID(fields=one.fields)
-    return str(one), two == one, one.version, one.variant, one.hex, one.urn, int(uuid.UUID(int=5)), one > two
+    return (
+        str(one),
+        two == one,
+        one.version,
+        one.variant,
+        one.hex,
+        one.urn,
+        int(uuid.UUID(int=5)),
+        one > two,
+    )
 
 
 @CORPUS.case("192.168.0.0/22", "192.168.1.7")
@@ -771,7 +943,7 @@ def zip_names(name):
     return info.filename, info.is_dir(), len(info.FileHeader()), list(complete), repr(info)[:30]
 
 
-@CORPUS.case("Someone <a@b.org>, \"X, Y\" <x@y.z>")
+@CORPUS.case('Someone <a@b.org>, "X, Y" <x@y.z>')
 def email_addresses(text):
     return email.utils.getaddresses([text]), email.utils.parseaddr(text), email.utils.formataddr(("N", "n@m")), email.utils.parsedate_tz(
         "Mon, 20 Nov 1995 19:12:08 -0500"), email.utils.quote('a"b'), email.utils.unquote('"a"')  # fmt: skip
@@ -783,7 +955,12 @@ def email_messages(subject):
     message["Subject"] = subject
     message["To"] = "A B <a@b.c>, d@e.f"
     message.set_content("text \u00e9\n")
-    return message["To"].addresses[0].username, message.as_string(), message.get_content_type(), list(message.keys())
+    return (
+        message["To"].addresses[0].username,
+        message.as_string(),
+        message.get_content_type(),
+        list(message.keys()),
+    )
 
 
 @CORPUS.case("n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2")

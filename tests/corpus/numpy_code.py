@@ -146,4 +146,9 @@ def vectorised(x):
     def relu(v, slope=0.1):
         return v if v > 0 else v * slope
 
-    return relu(x), relu(x, slope=0.5), np.fromfunction(lambda i, j: i + j, (2, 2)), np.frompyfunc(lambda a, b: a, 2, 1)(x, 0)
+    return (
+        relu(x),
+        relu(x, slope=0.5),
+        np.fromfunction(lambda i, j: i + j, (2, 2)),
+        np.frompyfunc(lambda a, b: a, 2, 1)(x, 0),
+    )

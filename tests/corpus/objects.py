@@ -1,8 +1,8 @@
 """Arrays inside Python: classes, closures, exceptions, `with`, generators, and effects on what outlives the call."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, ANN204, D101, D102, D105, D107, PLR2004, PLW0603, FURB118
-# ruff: noqa: TRY301, TRY002, TRY003, EM101, EM102, BLE001, B904, SIM105, PLW2901, FURB110, C416, RET503
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, ANN204, D101, D102, PLW0603
+# ruff: noqa: TRY301
 
 from __future__ import annotations
 
@@ -253,7 +253,13 @@ def data_classes(state, steps):
 def named_tuples(a, b):
     pair = Pair(np.minimum(a, b), np.maximum(a, b))
     low, high = pair
-    return pair.width(), pair._replace(low=low * 2), Point(a, y=b).x is a, pair._fields, pair[1] is high
+    return (
+        pair.width(),
+        pair._replace(low=low * 2),
+        Point(a, y=b).x is a,
+        pair._fields,
+        pair[1] is high,
+    )
 
 
 @CORPUS.case(numbers(3), Mode.FAST)
@@ -505,7 +511,14 @@ def dictionaries(table):
     table.setdefault("d", []).append(table["c"].sum())
     merged = table | {"e": 1}
     first, *_ = table.items()
-    return sorted(table), merged["e"], first, {v: k for k, v in {"x": 1}.items()}, "a" in table, dict(table, z=0)
+    return (
+        sorted(table),
+        merged["e"],
+        first,
+        {v: k for k, v in {"x": 1}.items()},
+        "a" in table,
+        dict(table, z=0),
+    )
 
 
 @CORPUS.case([numbers(2), numbers(2, seed=1)])
@@ -550,7 +563,7 @@ def attributes(x):
     box.x = x
     box.x = box.x * box.scale
     box.scale = 3.0
-    setattr(box, "y", getattr(box, "missing", x))
+    box.y = getattr(box, "missing", x)
     del box.x
     return hasattr(box, "x"), box.y * box.scale, Box.scale, vars(box)["scale"]
 
@@ -609,7 +622,15 @@ def cached(x):
 def identities(x):
     same = x
     view = x[:]
-    return same is x, view is x, view.base is x, x[...] is x, np.asarray(x) is x, [x][0] is x, (x,) == (same,)
+    return (
+        same is x,
+        view is x,
+        view.base is x,
+        x[...] is x,
+        np.asarray(x) is x,
+        [x][0] is x,
+        (x,) == (same,),
+    )
 
 
 @CORPUS.case({"kind": "scale", "by": 2.0}, numbers(3))
