@@ -171,3 +171,18 @@ def test_a_string_has_no_name() -> None:
         return hasattr(text, "__name__"), hasattr(text, "upper"), hasattr(x, "mro"), x + 1
 
     assert ufuse.compile(asked)(np.zeros(2), "a")[:3] == (False, True, False)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_end_of_a_handler_in_pieces(length: int | str) -> None:
+    """An entry does not end where what was handled before lies deeper in the stack than where it began."""
+
+    def handles(x: Any) -> Any:
+        try:
+            return {}[x]
+        except KeyError as error:
+            return type(error).__name__, error.args
+
+    compiled = in_pieces(handles, length, 0, "reference")
+    for _ in range(3):
+        assert compiled(1) == ("KeyError", (1,))
