@@ -554,8 +554,13 @@ class _Visited:
 
 
 def _goes_on(code: CodeType, start: int, position: int) -> bool:
-    """Whether an entry that begins at `start` may end at `position`: what is being handled stays where it is."""
+    """Whether an entry that begins at `start` may end at `position`.
+
+    What is being handled stays where it is on the stack; and no recipe makes half a function.
+    """
     if resume.why_not_resume(code, position) is not None:
+        return False
+    if instructions.by_position(code)[position].opname == "SET_FUNCTION_ATTRIBUTE":
         return False
     before, after = (resume.marked_slots(code, place)[0] for place in (start, position))
     return before < 0 or before == after
