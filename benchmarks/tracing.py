@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks.tracing`: how fast the tracer reads bytecode, over the corpus and a long function."""
+"""`python -m benchmarks.tracing`: how fast the tracer reads bytecode, over the corpus and a long function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ import numpy as np
 from tests.corpus.check import should_trace
 from tests.corpus.everything import CASES
 from ufuse.backends import protocol
-from ufuse.compiled import CompiledFunction, _state_of as state_of
+from ufuse.compiled import CompiledFunction
+from ufuse.compiled import _state_of as state_of
 from ufuse.frame_hook.session import Session
 
 LINES = 1000
@@ -45,7 +46,9 @@ def compiled(function: Any) -> CompiledFunction:
     """The function, with a backend that takes no time."""
     assert isinstance(function, FunctionType)
     reference = protocol.backend_named("reference")
-    return CompiledFunction(function, Timed(reference.compile, should_trace=should_trace, every_frame=True))
+    return CompiledFunction(
+        function, Timed(reference.compile, should_trace=should_trace, every_frame=True)
+    )
 
 
 def over_the_corpus() -> tuple[int, float]:
@@ -69,7 +72,9 @@ def over_the_corpus() -> tuple[int, float]:
 
 def long_function(lines: int) -> Any:
     """A function of so many lines of array arithmetic."""
-    body = [f"    x{i % 7} = x{(i + 1) % 7} * {i % 5 + 1}.5 + x{(i + 3) % 7}\n" for i in range(lines)]
+    body = [
+        f"    x{i % 7} = x{(i + 1) % 7} * {i % 5 + 1}.5 + x{(i + 3) % 7}\n" for i in range(lines)
+    ]
     names = ", ".join(f"x{i}" for i in range(7))
     namespace: dict[str, Any] = {}
     source = f"def long({names}):\n{''.join(body)}    return x0\n"
@@ -92,6 +97,7 @@ def show_profile() -> None:
         call = copy.deepcopy(case.call)
         bound = inspect.signature(case.function).bind(*call.args, **call.kwargs)
         bound.apply_defaults()
+        assert isinstance(case.function, FunctionType)
         state = state_of(case.function, bound)
         with profile:
             function.session.capture(function.cache, 0, case.function, state)
