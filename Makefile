@@ -39,8 +39,8 @@ leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
 	$(RUN) -m pytest -m leaks $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_COUNT, FUZZ_SEED
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
-		--count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
+	for kind in numpy python; do $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
+		--kind $$kind --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --processes 2 || exit; done
 
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi

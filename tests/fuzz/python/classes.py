@@ -35,7 +35,9 @@ def feature_table(text: str) -> list[Feature]:
             else:
                 members.append(line)
         name = re.search(r"def (\w+)", part)
-        found.append(Feature("\n".join(members), tuple(gives), tuple(does), name[1] if name else ""))
+        found.append(
+            Feature("\n".join(members), tuple(gives), tuple(does), name[1] if name else "")
+        )
     return found
 
 
@@ -449,7 +451,9 @@ def random_class(grammar: Grammar, parents: list[Made]) -> Made:
     lines = [f"class {name}({parent.name if parent else ''}):"]
     slots = rng.random() < 0.15
     if slots:
-        lines.append("    __slots__ = " + ("('extra',)" if parent else "('v', 'w', 'items', 'at', 'log')"))
+        lines.append(
+            "    __slots__ = " + ("('extra',)" if parent else "('v', 'w', 'items', 'at', 'log')")
+        )
     lines.append("    total = 0")
     parts = [] if parent and rng.random() < 0.5 else [INIT_OF_CHILD if parent else INIT]
     parts += [feature.members for feature in (*features, *extended)]
@@ -480,7 +484,11 @@ def placed(use: str, name: str) -> str:
     lines = []
     for line in use.replace("#", name).split("\n"):
         directive = re.match(r"@ (\d|old|own|del|needs|\$)", line)
-        lines.append(line if directive else line.replace("@@", "\0").replace("@", f"<{name}>").replace("\0", "@"))
+        lines.append(
+            line
+            if directive
+            else line.replace("@@", "\0").replace("@", f"<{name}>").replace("\0", "@")
+        )
     return "\n".join(lines)
 
 

@@ -220,7 +220,9 @@ def filled(text: str, scope: Scope, depth: int, names: dict[str, str] | None = N
 
 
 ALONE = {"", ",", ")", "]", ":", "}"}  # what may stand behind an expression without brackets
-OPENING = re.compile(r"([(\[{,:]|[^=!<>]=|\b(return|yield|in|if|while|assert|raise|match)) *$|^ *$")  # and before it
+OPENING = re.compile(
+    r"([(\[{,:]|[^=!<>]=|\b(return|yield|in|if|while|assert|raise|match)) *$|^ *$"
+)  # and before it
 
 
 def filled_line(line: str, scope: Scope, depth: int, named: dict[str, str]) -> str:

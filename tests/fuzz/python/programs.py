@@ -402,5 +402,3 @@ def one_set(
             text = rng.choice(("a", "a[::-1]", "a[:]"))
         given.append(Given(name, text))
     return tuple(given)
-
-

@@ -60,8 +60,12 @@ def with_bodies(tree: ast.Module) -> Iterator[ast.Module]:
     """The tree with a compound statement replaced by what is inside it."""
     for number, (node, name) in enumerate(bodies(tree)):
         for place, statement in enumerate(getattr(node, name)):
-            inside = [part for part in ("body", "orelse", "finalbody") if getattr(statement, part, None)]
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler, ast.match_case)):
+            inside = [
+                part for part in ("body", "orelse", "finalbody") if getattr(statement, part, None)
+            ]
+            if isinstance(
+                statement, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler, ast.match_case)
+            ):
                 continue
             for part in inside:
                 if not isinstance(getattr(statement, part), list):
