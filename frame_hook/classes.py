@@ -451,6 +451,8 @@ def make_instance(
 ) -> Symbol:
     """`type.__call__(kind, …)`: `__new__`, then `__init__` where that gave an instance of the class."""
     trace = interpreter.trace
+    if class_member(trace, kind, "__del__")[0] is not ABSENT:
+        raise GraphBreak("call", f"{kind.__qualname__}, whose instances run code when they die,")
     found, function = class_member(trace, kind, "__new__")
     first, second = class_member(trace, kind, "__init__")
     if isinstance(found, staticmethod):

@@ -135,7 +135,7 @@ def _on_instances(
         method = special_method(interpreter, receiver, method_name)
         if method is None:
             continue
-        result = interpreter.call(method, (other,))
+        result = interpreter.trace.look(interpreter.call(method, (other,)))
         if not is_not_implemented(result):
             return result
     raise GraphBreak(
@@ -354,7 +354,7 @@ def _rich_comparison(
             )
         special_method(interpreter, receiver, method_name)
         return Constant(NotImplemented)
-    return call_special(interpreter, receiver, method_name, (other,))
+    return interpreter.trace.look(call_special(interpreter, receiver, method_name, (other,)))
 
 
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:

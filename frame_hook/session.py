@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -238,6 +239,7 @@ class Session:
         record: CodeRecord,
     ) -> Any:
         started = time.perf_counter()
+        handled = sys.exception()
         stop_at: int | None = None
         found: Break | None = None
         for _ in range(MOST_TRIES):
@@ -250,7 +252,7 @@ class Session:
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
-                _forget_frames(graph_break)
+                _forget_frames(graph_break, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except NotRebuilt as needed:
                 count = (
@@ -260,7 +262,7 @@ class Session:
                 )
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = _located(interpreter, GraphBreak("opcode", needed.what))
-                _forget_frames(needed)
+                _forget_frames(needed, handled)
                 stop_at = visited.last_resumable(cache.code, count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
@@ -508,9 +510,12 @@ def _is_cheap(symbol: Any) -> bool:
     return getattr(symbol, "source", None) is not None
 
 
-def _forget_frames(error: BaseException | None) -> None:
-    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle."""
-    while error is not None:
+def _forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
+
+    What the program itself was handling when the trace began is its own.
+    """
+    while error is not None and error is not handled:
         error.__traceback__ = None
         error = error.__context__
 
