@@ -42,8 +42,8 @@ leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
 	$(RUN) -m pytest -m leaks $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_COUNT, FUZZ_SEED
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
-		--count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
+	for kind in numpy python; do $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
+		--kind $$kind --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --processes 2 || exit; done
 
 break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1, 2, 3, 5 or drawn numbers of instructions
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.corpus", run_name="__main__")' $(CORPUS)

@@ -173,9 +173,12 @@ def store_fast_store_fast(_: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("DELETE_FAST")
 def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if _local(interpreter, frame, argument(instruction)) is None:
+    symbol = _local(interpreter, frame, argument(instruction))
+    if symbol is None:
         raise _unbound(frame, argument(instruction))
     classes.refuse_finalizer(frame.locals[argument(instruction)])
+    if isinstance(symbol, Unread):
+        interpreter.trace.found_bound(symbol)
     frame.locals[argument(instruction)] = None
     return None
 
