@@ -7,6 +7,7 @@ runs while tracing: properties, descriptors and `__getattr__` written in Python 
 from __future__ import annotations
 
 import builtins
+import functools
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,6 +44,7 @@ PLAIN_EXCEPTIONS = (
     NameError,
     StopIteration,
 )
+KEY_MAKER: type = type(functools.cmp_to_key(lambda *_: 0))  # of the key function, and of the keys it makes
 PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCEPTIONS))  # noqa: B009  a wrapper, for mypy
 
 

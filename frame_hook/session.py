@@ -15,6 +15,7 @@ import numpy as np
 from ufuse.frame_hook import (
     _hook,
     calls,
+    generators,
     instructions,
     numpy_arrays,
     numpy_calls,
@@ -23,6 +24,11 @@ from ufuse.frame_hook import (
     opcodes_control,
     opcodes_values,
     python_calls,
+    python_containers,
+    python_functions,
+    python_iterators,
+    python_numbers,
+    python_text,
     resume,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
@@ -63,7 +69,11 @@ assert {opcodes.load_const, opcodes_calls.call, opcodes_control.jump, opcodes_va
 }
 assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
-assert "list.append" in python_calls.METHODS
+assert isinstance in python_calls.BUILTINS
+assert {"list.append", "generator.send", "str.join"} <= {
+    *python_containers.METHODS, *python_iterators.METHODS, *python_text.METHODS,
+}  # fmt: skip
+assert python_numbers.BUILTINS[len] and python_functions.INSTANCES
 
 
 class Compile(Protocol):
@@ -247,6 +257,7 @@ class Session:
             visited = _Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
+                generators.refuse_guarded(interpreter)
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
