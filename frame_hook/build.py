@@ -177,6 +177,8 @@ class Recipe:
                 return self.constant(value)
             case Integer(size=value):
                 return self.row("int", tuple(postfix(value, self.trace.leaves)))
+            case Tuple() if id(symbol) in self.trace.code_tuples:
+                return self.constant(self.trace.code_tuples[id(symbol)])
             case Tuple(items=items):
                 return self.row("tuple", self.registers(items))
             case List(items=items):

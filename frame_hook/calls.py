@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -87,6 +88,11 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
         case List() | Dict() | Tuple() | Set() | Generator() | Iterator() | View() | Range() | Slice():
             return _container_attribute(symbol, name)
+        case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
+            slot = functools.partial.__dict__[name]
+            part = classes.own_attribute(trace, symbol, name, slot)
+            assert part is not None
+            return part
         case Instance():
             return classes.attribute(interpreter, symbol, name)
         case Super():

@@ -6,6 +6,8 @@ endless `itertools.count` are met item by item, in order.
 
 from __future__ import annotations
 
+import builtins
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -144,6 +146,29 @@ def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
         assert expression is not None
         numbers.append(interpreter.trace.fixed(expression))
     return range(*numbers)
+
+
+def type_of(iterator: Iterator) -> type | None:
+    """The class of the real iterator; None where that is not told."""
+    over = iterator.parts[0] if iterator.parts else None
+    empty = {List: [], Tuple: (), Set: set()}.get(type(over))
+    match iterator.kind, over:
+        case "sequence" | "members", _ if empty is not None:
+            return type(iter(empty))
+        case "constant", Constant(value=value):
+            return type(iter(value))
+        case "reversed", List():
+            return type(reversed([]))
+        case "reversed", _:
+            return reversed
+        case "keys" | "values" | "pairs" as kind, _:
+            return {"keys": type(iter({})), "values": type(iter({}.values())), "pairs": type(iter({}.items()))}[kind]
+        case "zip" | "zip strictly", _:
+            return zip
+        case "enumerate" | "map" | "filter" as kind, _:
+            found: type = getattr(builtins, kind)
+            return found
+    return getattr(itertools, iterator.kind, None)
 
 
 # Going on --------------------------------------------------------------------------------------------------------
@@ -322,5 +347,5 @@ def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 __all__ = [
     "NEXT", "as_size", "fixed_range", "is_a", "items_of", "iterator_over", "new_iterator", "next_item", "next_of",
-    "rest_of",
+    "rest_of", "type_of",
 ]  # fmt: skip

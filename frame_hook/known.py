@@ -171,6 +171,12 @@ def constants_in(symbol: Symbol) -> Any:
     return UNKNOWN
 
 
+def in_any_order(members: Set) -> bool:
+    """Whether comparing the members of a set gives the same whatever their order: no two of them are equal."""
+    kinds = {type(member) for member in members.items}
+    return kinds <= {int, bool} or kinds == {str} or kinds == {bytes}
+
+
 def text_value(interpreter: Interpreter, symbol: Symbol) -> Any:
     """A known value that becomes text; a whole number that changes from call to call is left to plain Python."""
     symbol = interpreter.trace.look(symbol)

@@ -16,7 +16,7 @@ from ufuse.frame_hook.interpret import (
     Yielded,
     handles,
 )
-from ufuse.frame_hook.opcodes import argument, constant
+from ufuse.frame_hook.opcodes import argument
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     NULL,
@@ -97,8 +97,10 @@ def return_value(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
 
 
 @handles("RETURN_CONST")
-def return_const(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    return Returned(constant(frame.code.co_consts[argument(instruction)]))
+def return_const(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+    value = frame.code.co_consts[argument(instruction)]
+    is_tuple = type(value) is tuple
+    return Returned(interpreter.trace.tuple_of_code(value) if is_tuple else Constant(value))
 
 
 # Exceptions ------------------------------------------------------------------------------------------------------

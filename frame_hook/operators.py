@@ -163,6 +163,8 @@ def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
 
 
 def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
+    if name == "or_" and all(type(v) is type or v is None for v in (left.value, right.value)):
+        return pure(operator.or_, left.value, right.value)
     if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
         raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
     a: Any = left.value
@@ -581,7 +583,7 @@ def _contains_by_method(interpreter: Interpreter, container: Instance, member: S
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    item = interpreter.trace.look(item)
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
     if _surely_different(item, member):

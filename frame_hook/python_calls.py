@@ -22,6 +22,7 @@ from ufuse.frame_hook.symbols import (
     Generator,
     Instance,
     Integer,
+    Iterator,
     List,
     Method,
     Number,
@@ -133,6 +134,8 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
                 return known.dtype.type
             assert isinstance(known, NumberType)
             return {"int": int, "float": float, "complex": complex, "bool": bool}[known.kind]
+    if isinstance(symbol, Iterator) and (known := iterate.type_of(symbol)) is not None:
+        return known
     if type(symbol) in kinds:
         return kinds[type(symbol)]
     raise GraphBreak("call", f"the type of {operators.described(symbol)}")

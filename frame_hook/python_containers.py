@@ -8,7 +8,7 @@ from typing import Any
 from ufuse.frame_hook import containers, iterate, operators
 from ufuse.frame_hook.calls import METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
-from ufuse.frame_hook.known import KNOWN, UNKNOWN, constants_in, key_of, known_value, ordered_members, pure
+from ufuse.frame_hook.known import KNOWN, UNKNOWN, constants_in, in_any_order, key_of, known_value, ordered_members, pure
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Constant,
@@ -292,15 +292,9 @@ def _sorted(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     if len(arguments) != 1:
         raise GraphBreak("eager-raises", "TypeError: sorted expected 1 argument")
     given = interpreter.trace.look(arguments[0])
-    if isinstance(given, Set) and not keywords and _in_any_order(given):
+    if isinstance(given, Set) and not keywords and in_any_order(given):
         return List([Constant(value) for value in sorted(given.items)])
     return List(sorted_items(interpreter, iterate.items_of(interpreter, given), keywords))
-
-
-def _in_any_order(members: Set) -> bool:
-    """Whether sorting gives the same whatever order a set has: numbers or texts, no two of which are equal."""
-    kinds = {type(member) for member in members.items}
-    return kinds <= {int, bool} or kinds == {str} or kinds == {bytes}
 
 
 def _sort(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:

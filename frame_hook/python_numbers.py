@@ -12,7 +12,7 @@ from ufuse.frame_hook import arrays, classes, iterate, operators
 from ufuse.frame_hook.calls import BUILTINS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, raise_error
-from ufuse.frame_hook.known import key_of, known_value, pure
+from ufuse.frame_hook.known import in_any_order, key_of, known_value, pure
 from ufuse.frame_hook.python_iterators import bound, is_none
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -21,6 +21,7 @@ from ufuse.frame_hook.symbols import (
     Integer,
     Number,
     Range,
+    Set,
     Slice,
     Symbol,
     Tuple,
@@ -184,7 +185,9 @@ def _extreme(name: str) -> Rule:
         key, default = bound((), keywords, "key", "default")
         if not arguments or (default is not None and len(arguments) > 1):
             raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
-        over = Tuple(tuple(arguments)) if len(arguments) > 1 else arguments[0]
+        over = Tuple(tuple(arguments)) if len(arguments) > 1 else interpreter.trace.look(arguments[0])
+        if isinstance(over, Set) and over.items and is_none(interpreter, key) and in_any_order(over):
+            return pure(max if name == "max" else min, over.items)
         function = None if is_none(interpreter, key) else key
         best = best_key = None
         for item in _each(interpreter, over):

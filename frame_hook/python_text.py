@@ -11,9 +11,7 @@ from ufuse.frame_hook.calls import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.known import pure, text_value
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import Constant, Instance, Symbol
-
-PLAIN_FORMATS = (object.__format__, object.__str__)
+from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple
 
 
 def text_of(interpreter: Interpreter, symbol: Symbol, function: Callable[[Any], str]) -> Symbol:
@@ -25,12 +23,31 @@ def text_of(interpreter: Interpreter, symbol: Symbol, function: Callable[[Any], 
     found = classes.static_lookup(symbol.kind, name)
     if found is object.__str__ and classes.uses_plain(interpreter.trace, symbol.kind, name, found):
         found, name = classes.static_lookup(symbol.kind, "__repr__"), "__repr__"
+    if found in EXCEPTION_TEXTS and classes.uses_plain(interpreter.trace, symbol.kind, name, found):
+        return _text_of_exception(interpreter, symbol, found)
     if not isinstance(found, types.FunctionType):
         raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
     text = interpreter.trace.look(classes.call_special(interpreter, symbol, name))
     if not isinstance(text, Constant) or type(text.value) is not str:
         raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
     return pure(ascii, text.value) if function is ascii else text
+
+
+def _text_of_exception(interpreter: Interpreter, symbol: Instance, found: Any) -> Symbol:
+    """What BaseException's and KeyError's own methods say of the arguments."""
+    if not isinstance(symbol.content, Tuple) or symbol.source is not None:
+        raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
+    given = text_value(interpreter, symbol.content)
+    if found is BaseException.__repr__:
+        return Constant(f"{symbol.kind.__name__}({', '.join(map(repr, given))})")
+    if len(given) == 1 and found is KeyError.__str__:
+        return pure(repr, given[0])
+    return pure(str, given[0] if len(given) == 1 else given or "")
+
+
+EXCEPTION_TEXTS = (
+    BaseException.__str__, BaseException.__repr__, KeyError.__str__, AttributeError.__str__, NameError.__str__,
+)  # fmt: skip
 
 
 @rule_for(str)

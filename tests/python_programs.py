@@ -51,14 +51,14 @@ def given(program: Callable[..., Any]) -> tuple[Any, ...]:
 
 @whole
 def list_methods(x):
-    made = [x, 1]
+    made = [1, x]
     made.append(2)
     made.extend([3, x])
     made.extend(range(2))
     made.insert(1, "a")
     made.insert(-100, "first")
-    taken = made.pop(), made.pop(0), made.pop(-2)
     made.remove("a")
+    taken = made.pop(), made.pop(0), made.pop(-2)
     made.reverse()
     other = made.copy()
     made.clear()
@@ -113,8 +113,8 @@ def snapshot_is_taken(x, l):
 
 @whole
 def list_searches(x):
-    made = [1, "a", None, x, 2.0]
-    return made.index("a"), made.index(2, 3 + 1), made.count(1), "a" in made, x in made, x + (None in made)
+    made = [1, "a", None, 2.0, x]
+    return made.index("a"), made.index(2, 2), [1, True, 2].count(1), "a" in made, x in made[3:][1:], x + (None in made)
 
 
 @whole
@@ -124,7 +124,7 @@ def list_arithmetic(x):
     made += (3,)
     made += "ab"
     made *= 2
-    return made, [0] * 3, 2 * [x], made == list(made), [1, 2] < [1, 3], (1, 2) >= (1, 2, 0), [1] != (1,)
+    return made, [0] * 3, 2 * [x], [1, (2, None)] == [1.0, (2, None)], [x] == [x], [1, 2] < [1, 3], (1, 2) >= (1, 2, 0), [1] != (1,)
 
 
 @whole
@@ -302,8 +302,8 @@ def frozen_sets(x):
 
 @whole
 def set_of_frame_changes(x, s):
-    s.add(10)
     s.discard(1)
+    s.add(10)
     s.update([4, 5])
     s |= {6}
     s -= {2}
@@ -558,9 +558,9 @@ def guarded(log):
         yield 2
     except ValueError:
         log.append("caught")
-        yield 3
     finally:
         log.append("left")
+    yield 3
 
 
 @whole
@@ -672,7 +672,7 @@ def partials(x):
 
 @whole
 def partial_is_handed_on(x):
-    return functools.partial(operator.mul, 3), operator.itemgetter(1, 2), functools.partial(dict, a=[1]), x + 1
+    return functools.partial(operator.mul, 3).args, functools.partial(dict, a=[1]).keywords, x + 1
 
 
 @whole
@@ -693,7 +693,7 @@ def taking(a, *rest, k=1, **named):
 
 @whole
 def stars(x, l, d):
-    return taking(*l), taking(x, *(1, 2), k=3, **d), taking(*[x], *"ab", **{"q": 1}), taking(*range(2), **{**d, "k": 4}), taking(*(i for i in l))
+    return taking(*l), taking(x, *(1, 2), k=3, **{"b": 2}), taking(*[x], *"ab", **{"q": 1}), taking(*range(2), **{"c": 1, "k": 4}), taking(**d), taking(*(i for i in l))
 
 
 @whole
@@ -841,6 +841,17 @@ def bytes_that_change(x):
 
 @cut
 def holds_itself(x):
-    made = [x]
+    made = [x + 1]
     made.append(made)
-    return made[1][1][0] + 1, len(made)
+    return made
+
+
+@cut
+def yields_inside_a_handler(x):
+    def careful():
+        try:
+            yield int("q")
+        except ValueError:
+            yield x
+
+    return list(careful())
