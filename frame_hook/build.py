@@ -12,8 +12,9 @@ from typing import Any
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.build_iterators import iterator_row, made_set
 from ufuse.frame_hook.changes import Effect, ObjectOperand, RegisterOperand
-from ufuse.frame_hook.classes import HEAP_TYPE, KEY_MAKER, PLAIN_EXCEPTIONS
+from ufuse.frame_hook.classes import HEAP_TYPE, KEY_MAKER
 from ufuse.frame_hook.guards import Guard, postfix
+from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.interpret import NotRebuilt
 from ufuse.frame_hook.reasons import Break
 from ufuse.frame_hook.symbols import (
@@ -211,9 +212,7 @@ class Recipe:
             case Function():
                 return self._function(symbol)
             case Method(self=receiver, function=function):
-                return self.call(
-                    types.MethodType, self.register(function), self.register(receiver)
-                )
+                return self.call(types.MethodType, self.register(function), self.register(receiver))
             case ArrayMethod(self=receiver, name=name):
                 return self.call(getattr, self.register(receiver), self.constant(name))
             case Handled(born=born):

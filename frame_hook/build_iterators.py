@@ -89,7 +89,7 @@ def iterator_row(recipe: Builder, iterator: Iterator) -> Any:
 def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
     over = iterator.parts[0]
     if iterator.is_exhausted:
-        empty = {List: [], Tuple: (), Dict: {}, Set: set()}.get(type(over))
+        empty: Any = {List: [], Tuple: (), Dict: {}, Set: set()}.get(type(over))
         if isinstance(over, Constant):
             empty = type(over.value)(0) if isinstance(over.value, range) else type(over.value)()
         if empty is None or (isinstance(over, Constant) and type(over.value) is str):

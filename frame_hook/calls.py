@@ -6,12 +6,12 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
+from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -51,6 +51,9 @@ UNSEEN: dict[tuple[Any, str], Any] = {
     (list, "append"): list.append,
     (set, "add"): set.add,
 }  # what may be done to a container of the frame without looking at what it holds
+OF_SYMBOLS: dict[type, type] = {
+    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
+}  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -86,7 +89,17 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return _constant_attribute(interpreter, symbol, value, name)
         case Range() | Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
-        case List() | Dict() | Tuple() | Set() | Generator() | Iterator() | View() | Range() | Slice():
+        case (
+            List()
+            | Dict()
+            | Tuple()
+            | Set()
+            | Generator()
+            | Iterator()
+            | View()
+            | Range()
+            | Slice()
+        ):
             return _container_attribute(symbol, name)
         case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
             slot = functools.partial.__dict__[name]
@@ -102,15 +115,12 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
-CONTAINERS: dict[type, type] = {
-    List: list, Dict: dict, Tuple: tuple, Set: set, Range: range, Slice: slice, Generator: GeneratorType,
-}  # fmt: skip
 VIEWS = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
 
 
 def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     """A method of a built-in container or iterator, bound."""
-    kind = VIEWS[symbol.kind] if isinstance(symbol, View) else CONTAINERS.get(type(symbol))
+    kind = VIEWS[symbol.kind] if isinstance(symbol, View) else OF_SYMBOLS.get(type(symbol))
     if kind is not None and not hasattr(kind, name):
         raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
     if name == "__class__" and kind is not None:
@@ -195,6 +205,9 @@ def _call_constant(
 ) -> Symbol:
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
+        refusal = why_not_arguments(value, len(arguments), keywords)
+        if refusal is not None:
+            raise GraphBreak("call", refusal)
         return rule(interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
@@ -208,7 +221,7 @@ def _call_constant(
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
-        return classes.instantiate(interpreter, value, arguments, keywords)
+        return instances.instantiate(interpreter, value, arguments, keywords)
     if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
         method = _unbound(value, arguments, interpreter)
         if method is not None:
@@ -295,8 +308,10 @@ def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> Arr
     if not arguments:
         return None
     receiver = interpreter.trace.look(arguments[0])
-    kind = CONTAINERS.get(type(receiver))
-    if isinstance(receiver, Constant) and isinstance(receiver.value, (*operators.PURE, frozenset, range)):
+    kind = OF_SYMBOLS.get(type(receiver))
+    if isinstance(receiver, Constant) and isinstance(
+        receiver.value, (*operators.PURE, frozenset, range)
+    ):
         kind = type(receiver.value)
     return ArrayMethod(receiver, value.__name__) if kind is value.__objclass__ else None
 
@@ -421,7 +436,7 @@ def _inline(
         loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
-    return _inline_made(interpreter, made, arguments, keywords)
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
 
 
 def _default(
@@ -438,7 +453,9 @@ def _inline_made(
     function: Function,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
+    symbol: Symbol | None = None,
 ) -> Symbol:
+    """Trace the body of a function; `symbol` is what was called, where that is not the function made here."""
     code = function.code
     if code.co_flags & COROUTINE_FLAGS:
         raise GraphBreak("call", f"the coroutine {code.co_qualname}")
@@ -449,7 +466,7 @@ def _inline_made(
         slots[first_free + i] = cell
     frame = Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
     if code.co_flags & inspect.CO_GENERATOR:
-        made = (function, tuple(arguments), dict(keywords))
+        made = (symbol or function, tuple(arguments), dict(keywords))
         return Generator(frame, made, interpreter.root_count)
     return interpreter.run_inlined(frame)
 

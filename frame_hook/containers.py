@@ -1,6 +1,7 @@
 """Changes of lists, dicts and sets: on the symbol now, and recorded for what the frame brought.
 
-What is recorded holds snapshots: a list given to `extend` may change later, and the change is done when the graph has run.
+What is recorded holds snapshots: a list given to `extend` may change later, and the change is done when the graph has
+run.
 """
 
 from __future__ import annotations

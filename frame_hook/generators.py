@@ -10,7 +10,9 @@ from ufuse.frame_hook.interpret import Interpreter, NotRebuilt, Raised, Returned
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Constant, Generator, Instance, Symbol, Tuple
 
-STOP_ITERATION_ERROR = 3  # CALL_INTRINSIC_1: what Python puts around the body of every generator since 3.12
+STOP_ITERATION_ERROR = (
+    3  # CALL_INTRINSIC_1: what Python puts around the body of every generator since 3.12
+)
 
 
 def send(interpreter: Interpreter, generator: Generator, value: Symbol) -> Symbol | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import arrays, generators
-from ufuse.frame_hook.classes import call_special, special_method
+from ufuse.frame_hook.classes import call_special, special_method, static_lookup
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import ordered_members
 from ufuse.frame_hook.reasons import GraphBreak
@@ -94,7 +94,9 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return _over_dict(interpreter, mapping, VIEW_KINDS[kind])
         case Set():
             members = ordered_members(symbol)
-            return new_iterator(interpreter, "members", [symbol], length=len(members), state=members)
+            return new_iterator(
+                interpreter, "members", [symbol], length=len(members), state=members
+            )
         case Range():
             symbol = Constant(fixed_range(interpreter, symbol))
             return new_iterator(interpreter, "constant", [symbol], length=len(symbol.value))
@@ -103,7 +105,9 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
         case Constant(value=frozenset() as value, source=source):
             if source is None or len(value) <= 1:
                 length = len(value)
-                return new_iterator(interpreter, "constant", [symbol], length=length, state=tuple(value))
+                return new_iterator(
+                    interpreter, "constant", [symbol], length=length, state=tuple(value)
+                )
         case Array(type=kind) if kind.shape:
             return new_iterator(interpreter, "rows", [symbol])
         case Array():
@@ -130,7 +134,8 @@ def described_kind(symbol: Symbol) -> str:
 def _iterator_of_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
     method = special_method(interpreter, symbol, "__iter__")
     if method is not None:
-        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple):
+        own = static_lookup(symbol.kind, "__iter__") is not tuple.__iter__
+        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple) and not own:
             return new_iterator(interpreter, "sequence", [symbol.content])
         return interpreter.call(method)
     if special_method(interpreter, symbol, "__getitem__") is not None:
@@ -151,7 +156,7 @@ def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
 def type_of(iterator: Iterator) -> type | None:
     """The class of the real iterator; None where that is not told."""
     over = iterator.parts[0] if iterator.parts else None
-    empty = {List: [], Tuple: (), Set: set()}.get(type(over))
+    empty: Any = {List: [], Tuple: (), Set: set()}.get(type(over))
     match iterator.kind, over:
         case "sequence" | "members", _ if empty is not None:
             return type(iter(empty))
@@ -162,7 +167,11 @@ def type_of(iterator: Iterator) -> type | None:
         case "reversed", _:
             return reversed
         case "keys" | "values" | "pairs" as kind, _:
-            return {"keys": type(iter({})), "values": type(iter({}.values())), "pairs": type(iter({}.items()))}[kind]
+            return {
+                "keys": type(iter({})),
+                "values": type(iter({}.values())),
+                "pairs": type(iter({}.items())),
+            }[kind]
         case "zip" | "zip strictly", _:
             return zip
         case "enumerate" | "map" | "filter" as kind, _:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.classes import PLAIN_EXCEPTIONS
+from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -40,7 +41,7 @@ def described(symbol: Symbol) -> str:
     """A few words for a message."""
     match symbol:
         case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
+            return f"{type(value).__name__} {shown(value)}"[:60]
         case Opaque(source=source, value=value) | Unread(source=source, value=value):
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
@@ -174,7 +175,12 @@ def constants_in(symbol: Symbol) -> Any:
 def in_any_order(members: Set) -> bool:
     """Whether comparing the members of a set gives the same whatever their order: no two of them are equal."""
     kinds = {type(member) for member in members.items}
-    return kinds <= {int, bool} or kinds == {str} or kinds == {bytes}
+    return kinds <= {int, bool} or kinds in ({str}, {bytes})
+
+
+def is_none(symbol: Symbol) -> bool:
+    """Whether it is None, and known to be."""
+    return isinstance(symbol, Constant) and symbol.value is None
 
 
 def text_value(interpreter: Interpreter, symbol: Symbol) -> Any:
@@ -209,5 +215,7 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
         case Tuple(items=items):
             return tuple(key_of(interpreter, item) for item in items)
         case List() | Dict() | Set() | Slice():
-            raise GraphBreak("eager-raises", f"TypeError: a {type(symbol).__name__.lower()} as a key")
+            raise GraphBreak(
+                "eager-raises", f"TypeError: a {type(symbol).__name__.lower()} as a key"
+            )
     return hashable(symbol)

@@ -19,7 +19,6 @@ from ufuse.frame_hook.symbols import (
     Null,
     Slice,
     Symbol,
-    Tuple,
     Unbound,
     Unread,
 )

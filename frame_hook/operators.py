@@ -11,6 +11,7 @@ import numpy as np
 
 from ufuse.frame_hook import arrays, containers, iterate
 from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
+from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
 from ufuse.frame_hook.known import (
@@ -47,7 +48,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
@@ -190,10 +191,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -242,6 +255,8 @@ def _on_containers(
             containers.extend(interpreter, target, right)
             return target
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
         case List(items=first), List(items=second) if sign == "+":
             return List([*first, *second])
@@ -274,7 +289,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -290,7 +305,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -368,7 +383,9 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
         and isinstance(right, (type, np.dtype, str))
     ):
         return pure(getattr(operator, name), left, right)
-    by_identity = all(_is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right))
+    by_identity = all(
+        _is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right)
+    )
     if name in ("eq", "ne") and by_identity:
         return Constant((left is right) == (name == "eq"))
     raise GraphBreak("operator", f"comparing {type(left).__name__} and {type(right).__name__}")
@@ -384,11 +401,13 @@ def _is_compared_by_identity(value: Any) -> bool:
 def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
     is_equality = name in ("eq", "ne")
     match left, right:
-        case (Tuple(), Tuple()) | (List(), List()):
-            return _compare_sequences(interpreter, name, left.items, right.items)
+        case (Tuple(items=first), Tuple(items=second)):
+            return _compare_sequences(interpreter, name, first, second)
+        case (List(items=some), List(items=others)):
+            return _compare_sequences(interpreter, name, some, others)
         case Dict(items=a), Dict(items=b) if is_equality:
             return Constant(_dicts_are_equal(interpreter, a, b) == (name == "eq"))
-        case (Range() | Constant(value=range())), (Range() | Constant(value=range())):
+        case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
             values = [known_value(interpreter, side) for side in (left, right)]
             return pure(getattr(operator, name), *values)
     if containers.is_set(left) and containers.is_set(right):
@@ -416,7 +435,11 @@ def _built_in_kind(symbol: Symbol) -> str:
     if isinstance(symbol, Constant | Number | Integer):
         kind = number_type(symbol)
         return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
-    return type(symbol).__name__ if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice) else ""
+    return (
+        type(symbol).__name__
+        if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice)
+        else ""
+    )
 
 
 COMPARED = {
@@ -424,9 +447,7 @@ COMPARED = {
 }  # fmt: skip
 
 
-def _compare_sequences(
-    interpreter: Interpreter, name: str, left: Any, right: Any
-) -> Symbol:
+def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: Any) -> Symbol:
     """As tuples and lists do: by the first items that differ, else by length."""
     if name in ("eq", "ne") and len(left) != len(right):
         return Constant(name == "ne")
@@ -503,6 +524,8 @@ WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
@@ -518,6 +541,12 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and (left.source is None or right.source is None)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
     if (
         type(left) is not type(right)
         and not isinstance(left, Opaque)
@@ -536,6 +565,24 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
 
 
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
+
+
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
     a, b = left.buffer.source, right.buffer.source
     if a is not None and b is not None:
@@ -547,10 +594,10 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = trace.look(container), trace.look(member)
+    container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(equal_or_same(interpreter, item, member) for item in items)
+            return any(equal_or_same(interpreter, item, unread) for item in items)
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return key_of(interpreter, member) in entries
         case View():
@@ -583,6 +630,8 @@ def _contains_by_method(interpreter: Interpreter, container: Instance, member: S
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
     item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
@@ -593,6 +642,12 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
     if isinstance(item, Array) or isinstance(member, Array):
         raise GraphBreak("data-branch", "an array's value")
     return truth(interpreter, compare(interpreter, "eq", item, member))
+
+
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
 def _surely_different(left: Symbol, right: Symbol) -> bool:
@@ -667,9 +722,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     raise GraphBreak("operator", f"an item of {described(container)}")
 
 
-def _sequence_item(
-    interpreter: Interpreter, container: Symbol, items: Any, key: Symbol
-) -> Symbol:
+def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key: Symbol) -> Symbol:
     trace = interpreter.trace
     if isinstance(key, Slice):
         where = known_value(interpreter, key)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import classes, iterate, markers, operators
+from ufuse.frame_hook import classes, instances, iterate, markers, operators
 from ufuse.frame_hook.calls import BUILTINS, Given, Positional, attribute, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
@@ -89,15 +89,15 @@ def _is_one_of(
     raise GraphBreak("call", f"isinstance with {family.__name__}")
 
 
-def _is_below(
-    interpreter: Interpreter, kind: type, family: type, instance: Symbol | None
-) -> bool:
+def _is_below(interpreter: Interpreter, kind: type, family: type, instance: Symbol | None) -> bool:
     if family in classes.mro(kind):
         return True
     if instance is not None and isinstance(instance, Instance):
         found, _ = classes.class_member(interpreter.trace, kind, "__class__")
         if found is not object.__dict__["__class__"]:
-            raise GraphBreak("call", f"isinstance of a {kind.__name__}, whose __class__ is its own,")
+            raise GraphBreak(
+                "call", f"isinstance of a {kind.__name__}, whose __class__ is its own,"
+            )
     return False
 
 
@@ -125,7 +125,11 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
         case Instance(kind=kind):
             return kind
         case View(kind=kind):
-            return {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}[kind]
+            return {
+                "keys": type({}.keys()),
+                "values": type({}.values()),
+                "items": type({}.items()),
+            }[kind]
         case ArrayMethod(self=List() | Dict() | Set() | Tuple()):
             return types.BuiltinFunctionType
         case Number(node=node):
@@ -134,8 +138,8 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
                 return known.dtype.type
             assert isinstance(known, NumberType)
             return {"int": int, "float": float, "complex": complex, "bool": bool}[known.kind]
-    if isinstance(symbol, Iterator) and (known := iterate.type_of(symbol)) is not None:
-        return known
+    if isinstance(symbol, Iterator) and (told := iterate.type_of(symbol)) is not None:
+        return told
     if type(symbol) in kinds:
         return kinds[type(symbol)]
     raise GraphBreak("call", f"the type of {operators.described(symbol)}")
@@ -160,7 +164,8 @@ def _callable(interpreter: Interpreter, arguments: Positional, keywords: Given) 
         return Constant(value=True)
     if isinstance(symbol, Constant | Opaque):
         return Constant(callable(symbol.value))
-    return Constant(hasattr(python_type(interpreter, symbol), "__call__"))
+    found = classes.static_lookup(python_type(interpreter, symbol), "__call__")
+    return Constant(found is not classes.ABSENT)
 
 
 def _name(interpreter: Interpreter, symbol: Symbol) -> str:
@@ -267,7 +272,7 @@ def _new(interpreter: Interpreter, arguments: Positional, keywords: Given, funct
     kind = class_of(interpreter.trace.look(arguments[0]))
     if kind is None:
         raise GraphBreak("call", "__new__ of something that is no class")
-    return classes.new_instance(interpreter, function, kind, arguments[1:], keywords)
+    return instances.new_instance(interpreter, function, kind, arguments[1:], keywords)
 
 
 @rule_for(object.__new__)
@@ -295,7 +300,7 @@ def _exception_init(interpreter: Interpreter, arguments: Positional, keywords: G
     return Constant(None)
 
 
-for _wrapper in classes.PLAIN_INITS[1:]:
+for _wrapper in instances.PLAIN_INITS[1:]:
     BUILTINS[_wrapper] = _exception_init
 
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
 
 from ufuse.frame_hook import containers, iterate, operators
 from ufuse.frame_hook.calls import METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
-from ufuse.frame_hook.known import KNOWN, UNKNOWN, constants_in, in_any_order, key_of, known_value, ordered_members, pure
+from ufuse.frame_hook.known import (
+    KNOWN,
+    UNKNOWN,
+    constants_in,
+    in_any_order,
+    key_of,
+    known_value,
+    ordered_members,
+    pure,
+)
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
+    Array,
     Constant,
     Dict,
     Instance,
@@ -27,7 +37,7 @@ from ufuse.frame_hook.symbols import (
 NONE = Constant(None)
 
 
-def method(*names: str, least: int = 0, most: int | None = None) -> Any:
+def method(*names: str, least: int = 0, most: int | None = None) -> Callable[[Rule], Rule]:
     """Register the rule of methods that take positional arguments only; `least` to `most` of them behind self."""
 
     def register(rule: Rule) -> Rule:
@@ -72,7 +82,7 @@ def _set(symbol: Symbol) -> Set:
 
 
 @rule_for(tuple)
-def make_tuple(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _make_tuple(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _at_most_one(arguments, keywords, "tuple")
     if not arguments:
         return Tuple(())
@@ -83,19 +93,19 @@ def make_tuple(interpreter: Interpreter, arguments: Positional, keywords: Given)
 
 
 @rule_for(list)
-def make_list(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _make_list(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _at_most_one(arguments, keywords, "list")
     return List(iterate.items_of(interpreter, arguments[0]) if arguments else [])
 
 
 @rule_for(set)
-def make_set(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _make_set(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _at_most_one(arguments, keywords, "set")
     return containers.set_of(interpreter, arguments[0] if arguments else None)
 
 
 @rule_for(frozenset)
-def make_frozenset(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _make_frozenset(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _at_most_one(arguments, keywords, "frozenset")
     if not arguments:
         return Constant(frozenset())
@@ -111,7 +121,7 @@ def _at_most_one(arguments: Positional, keywords: Given, name: str) -> None:
 
 
 @rule_for(dict)
-def make_dict(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _make_dict(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     made = Dict({})
     _update(interpreter, made, arguments, keywords, "dict")
     return made
@@ -224,8 +234,9 @@ def _copy(_: Interpreter, arguments: Positional, __: Given) -> Symbol:
 def _index(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
     sequence, wanted, *bounds = arguments
     assert isinstance(sequence, List | Tuple)
-    start, stop = [*(whole(interpreter, b) for b in bounds), *(0, None)[len(bounds) :]]
-    place = _place(interpreter, sequence, wanted, start or 0, stop)
+    start = whole(interpreter, bounds[0]) if bounds else 0
+    stop = whole(interpreter, bounds[1]) if len(bounds) > 1 else None
+    place = _place(interpreter, sequence, wanted, start, stop)
     if place is not None:
         return Constant(place)
     if isinstance(sequence, Tuple):
@@ -413,7 +424,11 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
             keys = tuple(mapping.items)[::-1]
             return new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
         case Range() | Constant(value=range()):
-            real = symbol.value if isinstance(symbol, Constant) else iterate.fixed_range(interpreter, symbol)
+            real = (
+                symbol.value
+                if isinstance(symbol, Constant)
+                else iterate.fixed_range(interpreter, symbol)
+            )
             return new("constant", [Constant(real[::-1])], length=len(real))
         case Constant(value=str() | bytes() | tuple() as value):
             backwards = Constant(tuple(value)[::-1])
@@ -431,7 +446,7 @@ def _reversed_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
 
 
 def _reversed_rows(interpreter: Interpreter, symbol: Symbol) -> Symbol:
-    if not isinstance(symbol, operators.Array) or not symbol.type.shape:
+    if not isinstance(symbol, Array) or not symbol.type.shape:
         raise GraphBreak("call", f"reversed of {operators.described(symbol)}")
     count = interpreter.trace.fixed(symbol.type.shape[0])
     if count > iterate.LONGEST_SEQUENCE // 10:

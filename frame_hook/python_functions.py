@@ -63,7 +63,7 @@ def _unary(name: str) -> Rule:
     return rule
 
 
-for _sign, (_name, _, _) in operators.BINARY.items():
+for _sign, (_name, *_rest) in operators.BINARY.items():
     rule_for(getattr(operator, _name))(_binary(_sign, in_place=False))
     rule_for(getattr(operator, f"i{_name.strip('_')}"))(_binary(_sign, in_place=True))
 for _name in operators.COMPARE:
@@ -158,11 +158,15 @@ def _given(interpreter: Interpreter, made: Symbol) -> tuple[tuple[Symbol, ...], 
     return arguments.items, keywords.items
 
 
-def _guarded(interpreter: Interpreter, made: Instance) -> tuple[tuple[Symbol, ...], dict[str, Symbol]]:
+def _guarded(
+    interpreter: Interpreter, made: Instance
+) -> tuple[tuple[Symbol, ...], dict[str, Symbol]]:
     """Getters and callers cannot change: that it is the same one says all; what they hold must outlive nothing."""
     assert made.source is not None
     _, given = made.value.__reduce__()
-    if made.kind is operator.methodcaller and isinstance(made.value.__reduce__()[0], functools.partial):
+    if made.kind is operator.methodcaller and isinstance(
+        made.value.__reduce__()[0], functools.partial
+    ):
         raise GraphBreak("call", "a methodcaller with keywords")
     if not all(isinstance(one, str | int) for one in given):
         raise GraphBreak("call", f"a {made.kind.__name__} of unusual things")
@@ -210,7 +214,9 @@ def _get_attributes(interpreter: Interpreter, arguments: Positional, keywords: G
 def _call_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     caller, *subject = arguments
     (name, *given), named = _given(interpreter, caller)
-    method = attribute(interpreter, one_of(subject, keywords, "methodcaller"), known_value(interpreter, name))
+    method = attribute(
+        interpreter, one_of(subject, keywords, "methodcaller"), known_value(interpreter, name)
+    )
     return interpreter.call(method, given, named)
 
 
@@ -258,7 +264,9 @@ def _partial(interpreter: Interpreter, arguments: Positional, keywords: Given) -
         function, given, named = inner, [*before.items, *given], {**named_before.items, **named}
     parts = function, Tuple(tuple(given)), Dict(named)
     content = Tuple((Tuple((function, *given)), parts[2]))
-    return Instance(functools.partial, attributes=dict(zip(PARTS, parts, strict=True)), content=content)
+    return Instance(
+        functools.partial, attributes=dict(zip(PARTS, parts, strict=True)), content=content
+    )
 
 
 PARTS = ("func", "args", "keywords")
@@ -271,7 +279,9 @@ def _call_partial(interpreter: Interpreter, arguments: Positional, keywords: Giv
     if not isinstance(before, Tuple) or not isinstance(named, Dict):
         raise GraphBreak("call", "a partial of unusual parts")
     placeholder = getattr(functools, "Placeholder", UNKNOWN)
-    if any(constants_in(look(one)) is placeholder for one in before.items if placeholder is not UNKNOWN):
+    if any(
+        constants_in(look(one)) is placeholder for one in before.items if placeholder is not UNKNOWN
+    ):
         raise GraphBreak("call", "a partial with placeholders")
     return interpreter.call(function, (*before.items, *given), {**named.items, **keywords})
 
@@ -339,7 +349,9 @@ def _copy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
 
 def _kept(symbol: Symbol) -> Symbol:
     """A value that cannot change, so that its copy is itself."""
-    if isinstance(symbol, Constant) and not isinstance(symbol.value, (*operators.PURE, frozenset, range, type)):
+    if isinstance(symbol, Constant) and not isinstance(
+        symbol.value, (*operators.PURE, frozenset, range, type)
+    ):
         raise GraphBreak("call", f"copy of {operators.described(symbol)}")
     return symbol
 

@@ -13,7 +13,15 @@ from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.iterate import iterator_over, new_iterator, next_item, next_of
 from ufuse.frame_hook.known import known_value
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import Constant, Generator, Instance, Iterator, Symbol, Tuple, class_of
+from ufuse.frame_hook.symbols import (
+    Constant,
+    Generator,
+    Instance,
+    Iterator,
+    Symbol,
+    Tuple,
+    class_of,
+)
 
 NONE = Constant(None)
 
@@ -52,7 +60,9 @@ def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:
 def _iter(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _only_positional(keywords, "iter")
     if len(arguments) == 2:
-        return new_iterator(interpreter, "call", [interpreter.trace.look(arguments[0]), arguments[1]])
+        return new_iterator(
+            interpreter, "call", [interpreter.trace.look(arguments[0]), arguments[1]]
+        )
     if len(arguments) != 1:
         raise GraphBreak("eager-raises", "TypeError: iter expected 1 or 2 arguments")
     return iterator_over(interpreter, arguments[0])
@@ -336,9 +346,9 @@ def _next_around(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
         iterator.length = 0
     if not iterator.state:
         return None
-    item = iterator.state[iterator.length % len(iterator.state)]
+    again: Symbol = iterator.state[iterator.length % len(iterator.state)]
     iterator.length += 1
-    return item
+    return again
 
 
 @rule_for(itertools.islice)
@@ -348,7 +358,10 @@ def _islice(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     over, *bounds = arguments
     values = [known_value(interpreter, one) for one in bounds]
     start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, None)[:3]
-    if any(v is not None and (not isinstance(v, int) or v < 0) for v in (start, stop, step)) or step == 0:
+    if (
+        any(v is not None and (not isinstance(v, int) or v < 0) for v in (start, stop, step))
+        or step == 0
+    ):
         raise GraphBreak("eager-raises", "ValueError: the bounds of islice")
     state = [int(start or 0), stop, int(step or 1)]
     return new_iterator(interpreter, "islice", [iterator_over(interpreter, over)], state=state)
@@ -662,7 +675,11 @@ def _tee(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
         raise GraphBreak("eager-raises", "TypeError: tee() takes no keyword arguments")
     number = 2 if count is None else known_value(interpreter, count)
     part = iterator_over(interpreter, over)
-    if not isinstance(number, int) or number < 0 or (isinstance(part, Iterator) and part.kind == "tee"):
+    if (
+        not isinstance(number, int)
+        or number < 0
+        or (isinstance(part, Iterator) and part.kind == "tee")
+    ):
         raise GraphBreak("call", "itertools.tee of that")
     read: list[Symbol] = []
     made = [new_iterator(interpreter, "tee", [part], state=read) for _ in range(number)]

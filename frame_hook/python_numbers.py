@@ -94,7 +94,10 @@ def _conversion(kind: type) -> Rule:
             return symbol
         if isinstance(symbol, Number | Integer):
             return operators.scalar(interpreter.trace, kind.__name__, symbol)
-        if isinstance(symbol, Instance) and classes.static_lookup(symbol.kind, special) is not classes.ABSENT:
+        if (
+            isinstance(symbol, Instance)
+            and classes.static_lookup(symbol.kind, special) is not classes.ABSENT
+        ):
             result = interpreter.trace.look(classes.call_special(interpreter, symbol, special))
             if operators.number_type(result) == kind.__name__:
                 return result
@@ -185,8 +188,15 @@ def _extreme(name: str) -> Rule:
         key, default = bound((), keywords, "key", "default")
         if not arguments or (default is not None and len(arguments) > 1):
             raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
-        over = Tuple(tuple(arguments)) if len(arguments) > 1 else interpreter.trace.look(arguments[0])
-        if isinstance(over, Set) and over.items and is_none(interpreter, key) and in_any_order(over):
+        over = (
+            Tuple(tuple(arguments)) if len(arguments) > 1 else interpreter.trace.look(arguments[0])
+        )
+        if (
+            isinstance(over, Set)
+            and over.items
+            and is_none(interpreter, key)
+            and in_any_order(over)
+        ):
             return pure(max if name == "max" else min, over.items)
         function = None if is_none(interpreter, key) else key
         best = best_key = None

@@ -81,7 +81,9 @@ def _format(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     value = look(arguments[0])
     spec = look(arguments[1]) if len(arguments) > 1 else Constant("")
     if not isinstance(value, Instance):
-        return pure(format, text_value(interpreter, value), operators.known_value(interpreter, spec))
+        return pure(
+            format, text_value(interpreter, value), operators.known_value(interpreter, spec)
+        )
     found = classes.static_lookup(value.kind, "__format__")
     if found is object.__format__ and isinstance(spec, Constant) and spec.value == "":
         if classes.uses_plain(interpreter.trace, value.kind, "__format__", found):

@@ -114,7 +114,14 @@ def snapshot_is_taken(x, l):
 @whole
 def list_searches(x):
     made = [1, "a", None, 2.0, x]
-    return made.index("a"), made.index(2, 2), [1, True, 2].count(1), "a" in made, x in made[3:][1:], x + (None in made)
+    return (
+        made.index("a"),
+        made.index(2, 2),
+        [1, True, 2].count(1),
+        "a" in made,
+        x in made[3:][1:],
+        x + (None in made),
+    )
 
 
 @whole
@@ -124,7 +131,16 @@ def list_arithmetic(x):
     made += (3,)
     made += "ab"
     made *= 2
-    return made, [0] * 3, 2 * [x], [1, (2, None)] == [1.0, (2, None)], [x] == [x], [1, 2] < [1, 3], (1, 2) >= (1, 2, 0), [1] != (1,)
+    return (
+        made,
+        [0] * 3,
+        2 * [x],
+        [1, (2, None)] == [1.0, (2, None)],
+        [x] == [x],
+        [1, 2] < [1, 3],
+        (1, 2) >= (1, 2, 0),
+        [1] != (1,),
+    )
 
 
 @whole
@@ -143,7 +159,16 @@ def sorting(x):
     pairs = sorted([(2, "b"), (1, "z"), (2, "a")])
     rows = sorted([(x, 2), (x + 1, 1)], key=lambda row: row[1])
     by_item = sorted([(1, "b"), (2, "a")], key=operator.itemgetter(1), reverse=True)
-    return made, other, pairs, rows, by_item, sorted({5, 3, 4}), sorted("hello"), sorted({"b": 1, "a": 2})
+    return (
+        made,
+        other,
+        pairs,
+        rows,
+        by_item,
+        sorted({5, 3, 4}),
+        sorted("hello"),
+        sorted({"b": 1, "a": 2}),
+    )
 
 
 @whole
@@ -188,7 +213,13 @@ def sorting_frame_set(x, s):
 def dict_methods(x):
     made = {"a": 1}
     made["x"] = x
-    got = made.get("a"), made.get("q"), made.get("q", 3), made.setdefault("a", 9), made.setdefault("n", [])
+    got = (
+        made.get("a"),
+        made.get("q"),
+        made.get("q", 3),
+        made.setdefault("a", 9),
+        made.setdefault("n", []),
+    )
     made["n"].append(4)
     popped = made.pop("a"), made.pop("zz", None), made.popitem()
     made.update({"k": 1}, j=2)
@@ -201,7 +232,13 @@ def dict_methods(x):
 
 @whole
 def dict_makers(x):
-    return dict(a=1, b=x), dict([("a", 1)], c=2), dict({"a": x}, a=3), dict(zip("ab", (1, 2))), {**{"q": 1}, "r": x}
+    return (
+        dict(a=1, b=x),
+        dict([("a", 1)], c=2),
+        dict({"a": x}, a=3),
+        dict(zip("ab", (1, 2))),
+        {**{"q": 1}, "r": x},
+    )
 
 
 @whole
@@ -219,7 +256,14 @@ def dict_views(x):
     keys, values, items = made.keys(), made.values(), made.items()
     made["c"] = x
     listed = list(keys), list(values), [k for k, _ in items], len(items), "c" in keys, 2 in values
-    return listed, keys & {"a", "q"}, keys | ["z"], keys - {"a"}, {"b"} ^ keys, keys == {"a", "b", "c"}
+    return (
+        listed,
+        keys & {"a", "q"},
+        keys | ["z"],
+        keys - {"a"},
+        {"b"} ^ keys,
+        keys == {"a", "b", "c"},
+    )
 
 
 @whole
@@ -282,8 +326,20 @@ def set_methods(x):
 def set_operators(x):
     one, other = set("abcdef"), set("defghi")
     results = one | other, one & other, one - other, one ^ other
-    named = one.union("xyz", [1]), one.intersection("ab"), one.difference("a"), one.symmetric_difference("az")
-    return [list(r) for r in results], [list(n) for n in named], results, one <= other, one.issubset("abcdefg"), x
+    named = (
+        one.union("xyz", [1]),
+        one.intersection("ab"),
+        one.difference("a"),
+        one.symmetric_difference("az"),
+    )
+    return (
+        [list(r) for r in results],
+        [list(n) for n in named],
+        results,
+        one <= other,
+        one.issubset("abcdefg"),
+        x,
+    )
 
 
 @whole
@@ -297,7 +353,16 @@ def set_is_taken_apart(x):
 @whole
 def frozen_sets(x):
     one = frozenset([3, 1, 2])
-    return one, one | {9}, {9} | one, list(one), 3 in one, one.union([5]), {one: 1}[one], x * len(one)
+    return (
+        one,
+        one | {9},
+        {9} | one,
+        list(one),
+        3 in one,
+        one.union([5]),
+        {one: 1}[one],
+        x * len(one),
+    )
 
 
 @whole
@@ -315,26 +380,67 @@ def set_of_frame_changes(x, s):
 
 @whole
 def tuples(x, t):
-    return t + (x,), t[1:], t.index("c"), t.count(1), len(t), t * 2, tuple("ab"), tuple([x]), tuple(t) is t, t[-1] == "c"
+    return (
+        t + (x,),
+        t[1:],
+        t.index("c"),
+        t.count(1),
+        len(t),
+        t * 2,
+        tuple("ab"),
+        tuple([x]),
+        tuple(t) is t,
+        t[-1] == "c",
+    )
 
 
 @whole
 def ranges(x):
     made = range(2, 20, 3)
-    parts = made.start, made.stop, made.step, len(made), 5 in made, 6 in made, made[1], made[-1], made[1:3]
-    return parts, made == range(2, 18, 3), made.index(5), made.count(5), list(made), list(reversed(made)), sum(made) * x
+    parts = (
+        made.start,
+        made.stop,
+        made.step,
+        len(made),
+        5 in made,
+        6 in made,
+        made[1],
+        made[-1],
+        made[1:3],
+    )
+    return (
+        parts,
+        made == range(2, 18, 3),
+        made.index(5),
+        made.count(5),
+        list(made),
+        list(reversed(made)),
+        sum(made) * x,
+    )
 
 
 @whole
 def ranges_over_lengths(x):
     made = range(len(x))
-    return [x[i] * 2 for i in made], list(range(x.shape[0], 0, -1)), len(made), (len(x) - 1) in made, made[-1]
+    return (
+        [x[i] * 2 for i in made],
+        list(range(x.shape[0], 0, -1)),
+        len(made),
+        (len(x) - 1) in made,
+        made[-1],
+    )
 
 
 @whole
 def slices(x):
     made = slice(None, None, 2)
-    return made.indices(7), slice(1, 3) == slice(1, 3) if False else made.step, x[made], [1, 2, 3][made], "abcd"[made]
+    return (
+        made.indices(7),
+        slice(1, 3) == slice(1, 3) if False else made.step,
+        x[made],
+        [1, 2, 3][made],
+        "abcd"[made],
+    )
 
 
 # Text ------------------------------------------------------------------------------------------------------------
@@ -376,7 +482,17 @@ def numbers(x):
 @whole
 def numbers_of_arrays(x, f):
     n = len(x)
-    return divmod(n, 2), round(n), max(n, 2), min(n, 100), abs(n - 10), n in (1, 3), int(n), float(n), x * divmod(f, 1.0)[0]
+    return (
+        divmod(n, 2),
+        round(n),
+        max(n, 2),
+        min(n, 100),
+        abs(n - 10),
+        n in (1, 3),
+        int(n),
+        float(n),
+        x * divmod(f, 1.0)[0],
+    )
 
 
 @whole
@@ -389,7 +505,13 @@ def sums(x):
 
 @whole
 def sums_of_constants(x):
-    return sum([0.1] * 10), sum([0.1, 1, 0.2, 5]), sum([0.1, 0.2, 0.3], 0.4), sum([1e16, 1.0, -1e16]), x + 1
+    return (
+        sum([0.1] * 10),
+        sum([0.1, 1, 0.2, 5]),
+        sum([0.1, 0.2, 0.3], 0.4),
+        sum([1e16, 1.0, -1e16]),
+        x + 1,
+    )
 
 
 @whole
@@ -474,7 +596,19 @@ def handed_on_half_consumed(x):
     next(backwards)
     over = iter({"a": 1, "b": x})
     next(over)
-    return made, pairs, sliced, next(counted), backwards, iter(range(3)), zip([1], made), map(str, [1, 2]), over, iter("ab"), iter((1, 2))
+    return (
+        made,
+        pairs,
+        sliced,
+        next(counted),
+        backwards,
+        iter(range(3)),
+        zip([1], made),
+        map(str, [1, 2]),
+        over,
+        iter("ab"),
+        iter((1, 2)),
+    )
 
 
 @whole
@@ -627,7 +761,14 @@ def generator_is_dropped_harmlessly(x):
 @whole
 def generators_everywhere(x):
     made = (x * i for i in range(3))
-    return sum(made), list(made), tuple(i for i in "ab"), {i for i in range(3)}, {k: v for k, v in zip("ab", (1, x))}, max(i for i in (1, 5, 2))
+    return (
+        sum(made),
+        list(made),
+        tuple(i for i in "ab"),
+        {i for i in range(3)},
+        {k: v for k, v in zip("ab", (1, x))},
+        max(i for i in (1, 5, 2)),
+    )
 
 
 # Types and attributes --------------------------------------------------------------------------------------------
@@ -667,7 +808,15 @@ def partials(x):
     shifted = functools.partial(np.add, x)
     named = functools.partial(dict, a=1)
     nested = functools.partial(functools.partial(pow, 2), 3)
-    return scaled(x), shifted(1), named(b=2), nested(), scaled.args, functools.reduce(operator.add, [x, 1, 2]), functools.reduce(max, [3, 5], 0)
+    return (
+        scaled(x),
+        shifted(1),
+        named(b=2),
+        nested(),
+        scaled.args,
+        functools.reduce(operator.add, [x, 1, 2]),
+        functools.reduce(max, [3, 5], 0),
+    )
 
 
 @whole
@@ -680,7 +829,15 @@ def copies(x):
     made = {"a": [1, x], "b": (1, 2)}
     shallow, deep = copy.copy(made), copy.deepcopy(made)
     deep["a"].append(3)
-    return shallow, deep, made, shallow["a"] is made["a"], deep["b"] is made["b"], copy.copy([1]), copy.copy(x)
+    return (
+        shallow,
+        deep,
+        made,
+        shallow["a"] is made["a"],
+        deep["b"] is made["b"],
+        copy.copy([1]),
+        copy.copy(x),
+    )
 
 
 # Calls, unpacking, comprehensions --------------------------------------------------------------------------------
@@ -693,7 +850,14 @@ def taking(a, *rest, k=1, **named):
 
 @whole
 def stars(x, l, d):
-    return taking(*l), taking(x, *(1, 2), k=3, **{"b": 2}), taking(*[x], *"ab", **{"q": 1}), taking(*range(2), **{"c": 1, "k": 4}), taking(**d), taking(*(i for i in l))
+    return (
+        taking(*l),
+        taking(x, *(1, 2), k=3, **{"b": 2}),
+        taking(*[x], *"ab", **{"q": 1}),
+        taking(*range(2), **{"c": 1, "k": 4}),
+        taking(**d),
+        taking(*(i for i in l)),
+    )
 
 
 @whole
@@ -702,9 +866,9 @@ def unpacking(x, t):
     first, *middle, last = [x, 1, 2, 3]
     (p, q), r = [1, 2], x
     u, v = "ab"
-    *every, = range(3)
+    (*every,) = range(3)
     one, two = {"k": 1, "j": 2}
-    w, = {5}
+    (w,) = {5}
     return a, b, c, first, middle, last, p, q, r, u, v, every, one, two, w
 
 
@@ -725,7 +889,15 @@ def comprehensions(x):
     flat = [v for row in nested for v in row if v]
     functions = [lambda i=i: i * k for i in range(3)]
     late = [lambda: i for i in range(3)]
-    return nested, flat, [f() for f in functions], [f() for f in late], {i: x * i for i in range(2)}, [y := 1, y + 1], {a + b for a, b in zip("ab", "cd")}
+    return (
+        nested,
+        flat,
+        [f() for f in functions],
+        [f() for f in late],
+        {i: x * i for i in range(2)},
+        [y := 1, y + 1],
+        {a + b for a, b in zip("ab", "cd")},
+    )
 
 
 # Errors ----------------------------------------------------------------------------------------------------------
@@ -772,12 +944,13 @@ def errors_of_unpacking(x):
 
 @whole
 def errors_of_functions(x):
+    text: Any = "a"
     return (
         text_of(lambda: int("q")), text_of(lambda: float("q")), text_of(lambda: max([])), text_of(lambda: min(())), text_of(lambda: next(iter([]))),
         text_of(lambda: list(zip([1], [], strict=True))), text_of(lambda: list(zip([], [], [1], strict=True))), text_of(lambda: list(zip([1, 2], [1, 2], [1], strict=True))),
         text_of(lambda: 1 // 0), text_of(lambda: 1 % 0), text_of(lambda: 1.0 / 0), text_of(lambda: divmod(1, 0)), text_of(lambda: math.sqrt(-1)), text_of(lambda: chr(-1)),
         text_of(lambda: sorted([1, "a"])), text_of(lambda: sum(["a"], "")), text_of(lambda: functools.reduce(max, [])), text_of(lambda: range(1, 2, 0)),
-        text_of(lambda: "a".join([1])), text_of(lambda: "%d" % "a"), text_of(lambda: "abc".index("z")), text_of(lambda: ord("ab")), x + 1,
+        text_of(lambda: "a".join([1])), text_of(lambda: "%d" % text), text_of(lambda: "abc".index("z")), text_of(lambda: ord("ab")), x + 1,
     )  # fmt: skip
 
 
