@@ -40,6 +40,9 @@ MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
+KEY_MAKER: type = type(
+    functools.cmp_to_key(lambda *_: 0)
+)  # of the key function, and of the keys it makes
 
 
 def mro(kind: type) -> tuple[type, ...]:

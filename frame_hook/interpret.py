@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook import instructions
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import NULL, Constant, Instance, List, Symbol, Tuple
+from ufuse.frame_hook.symbols import NULL, Constant, Generator, Instance, List, Symbol, Tuple
 from ufuse.frame_hook.symbols import Iterator as IteratorSymbol
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Location
@@ -101,11 +101,9 @@ def _turns_left(frame: Frame) -> int:
     if not isinstance(iterator, IteratorSymbol):
         return 0
     match iterator.kind, iterator.parts:
-        case "items", parts:
-            return len(parts) - iterator.position
         case "sequence", [List(items=items) | Tuple(items=items)]:
             return len(items) - iterator.position
-    return 0
+    return max(0, iterator.length - iterator.position)
 
 
 class LoopTooLong(Exception):  # noqa: N818  a decision, not an error
@@ -163,6 +161,7 @@ class Interpreter:
         self._call = call
         self._attribute = attribute
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
+        self.generators: list[Generator] = []  # that have begun
         self.stop_at = stop_at
         self.kept_loops = kept_loops
         self.may_end = may_end

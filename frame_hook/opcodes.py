@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from types import ModuleType
+from types import GeneratorType, ModuleType
 from typing import Any
 
 from ufuse.frame_hook import calls, classes, operators
@@ -19,7 +19,6 @@ from ufuse.frame_hook.symbols import (
     Null,
     Slice,
     Symbol,
-    Tuple,
     Unbound,
     Unread,
 )
@@ -46,8 +45,15 @@ def nothing(_: Interpreter, __: Frame, ___: Instruction) -> Outcome:
 
 @handles("POP_TOP", "POP_ITER")
 def pop_top(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    frame.pop()
+    refuse_dropping(frame.pop())
     return None
+
+
+def refuse_dropping(symbol: Symbol | None) -> None:
+    """Break where a generator of the frame is let go of: that may run its `finally`, now and not behind the graph."""
+    value = getattr(symbol, "value", None)
+    if isinstance(value, GeneratorType) and getattr(symbol, "source", None) is not None:
+        raise GraphBreak("effect", "letting go of a generator")
 
 
 @handles("END_FOR")
@@ -75,20 +81,19 @@ def swap(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
 
 
 @handles("LOAD_CONST", "LOAD_SMALL_INT")
-def load_const(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+def load_const(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     number = argument(instruction)
     if instruction.opname == "LOAD_SMALL_INT":
         frame.push(Constant(number))
+        return None
+    value = frame.code.co_consts[number]
+    if type(value) is slice:
+        frame.push(Slice(*(Constant(part) for part in (value.start, value.stop, value.step))))
+    elif type(value) is tuple:
+        frame.push(interpreter.trace.tuple_of_code(value))
     else:
-        frame.push(constant(frame.code.co_consts[number]))
+        frame.push(Constant(value))
     return None
-
-
-def constant(value: Any) -> Symbol:
-    """A constant of the code; tuples are taken apart so that items can be looked at."""
-    if type(value) is tuple:
-        return Tuple(tuple(constant(item) for item in value))
-    return Constant(value)
 
 
 # Locals and cells ------------------------------------------------------------------------------------------------
@@ -150,6 +155,7 @@ def load_fast_and_clear(
 @handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
 def store_fast(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     classes.refuse_finalizer(frame.locals[argument(instruction)])
+    refuse_dropping(frame.locals[argument(instruction)])
     symbol = frame.pop()
     frame.locals[argument(instruction)] = None if isinstance(symbol, Null) else symbol
     return None
@@ -176,7 +182,8 @@ def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction
     symbol = _local(interpreter, frame, argument(instruction))
     if symbol is None:
         raise _unbound(frame, argument(instruction))
-    classes.refuse_finalizer(frame.locals[argument(instruction)])
+    classes.refuse_finalizer(symbol)
+    refuse_dropping(symbol)
     if isinstance(symbol, Unread):
         interpreter.trace.found_bound(symbol)
     frame.locals[argument(instruction)] = None

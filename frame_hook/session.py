@@ -16,6 +16,7 @@ import numpy as np
 from ufuse.frame_hook import (
     _hook,
     calls,
+    generators,
     instructions,
     numpy_arrays,
     numpy_calls,
@@ -24,6 +25,11 @@ from ufuse.frame_hook import (
     opcodes_control,
     opcodes_values,
     python_calls,
+    python_containers,
+    python_functions,
+    python_iterators,
+    python_numbers,
+    python_text,
     resume,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
@@ -66,7 +72,12 @@ assert {opcodes.load_const, opcodes_calls.call, opcodes_control.jump, opcodes_va
 }
 assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
-assert "list.append" in python_calls.METHODS
+assert {
+    isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
+    python_text.joined, python_calls.python_type,
+} > {isinstance}  # fmt: skip
+assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
+assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()
 
 
 class Compile(Protocol):
@@ -277,6 +288,7 @@ class Session:
             visited = _Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
+                generators.refuse_guarded(interpreter)
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)

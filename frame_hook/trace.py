@@ -141,10 +141,23 @@ class Trace:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Any] = []  # example values whose id is a key
+        self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
+        self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
         self.state: list[Symbol] = [
             Unbound(Source(i, name)) if value is null else Unread(Source(i, name), value)
             for i, (name, value) in enumerate(zip(slot_names, state, strict=True))
         ]
+
+    def tuple_of_code(self, value: tuple[Any, ...]) -> Tuple:
+        """A tuple that stands in code: taken apart so that items can be looked at, and one object whoever loads it."""
+        known = self._tuples.get(id(value))
+        if known is None:
+            items = (
+                self.tuple_of_code(one) if type(one) is tuple else Constant(one) for one in value
+            )
+            known = self._tuples[id(value)] = Tuple(tuple(items))
+            self.code_tuples[id(known)] = value
+        return known
 
     # Reading the frame -----------------------------------------------------------------------------------------
 
