@@ -137,6 +137,10 @@ class Recipe:
             self._kept.append(symbol)
         return known
 
+    def has(self, symbol: Symbol | None) -> bool:
+        """Whether something that is built holds the object of this symbol."""
+        return id(symbol) in self._made
+
     def _output(self, node: Node) -> tuple[str, int]:
         if node in self.outputs and node.op.kind is Kind.VIEW:
             node = self.trace.node(

@@ -137,6 +137,12 @@ def slot_names(code: CodeType) -> tuple[str, ...]:
     return names + tuple(c for c in code.co_cellvars if c not in names) + code.co_freevars
 
 
+@instructions.per_code
+def _locations(_: CodeType) -> dict[tuple[int, str], Location]:
+    """The places of a code object's instructions, by position and module, as they are needed."""
+    return {}
+
+
 class Interpreter:
     """Runs the root frame until it returns or breaks; inlines what it calls.
 
@@ -250,6 +256,8 @@ class Interpreter:
         if entry is None:
             return False
         symbol = raised.symbol
+        if getattr(symbol, "source", None) is not None:
+            raise GraphBreak("eager-raises", "an exception that was made before gets a traceback")
         if isinstance(symbol, Instance) and symbol.raised is None:
             symbol.raised = self.root_count
         del frame.stack[entry.depth :]
@@ -306,17 +314,24 @@ class Interpreter:
             raise GraphBreak("loop")
 
     def _locate(self, frame: Frame, instruction: Instruction) -> None:
-        line, end_line, column, end_column = instruction.location
         module = frame.globals.get("__name__")
-        self.trace.location = Location(
-            frame.code.co_filename,
-            frame.code.co_name,
-            line or frame.code.co_firstlineno,
-            module if isinstance(module, str) else "",
-            end_line or 0,
-            column or 0,
-            end_column or 0,
-        )
+        if type(module) is not str:
+            module = ""
+        known = _locations(frame.code)
+        key = (instruction.position, module)
+        location = known.get(key)
+        if location is None:
+            line, end_line, column, end_column = instruction.location
+            location = known[key] = Location(
+                frame.code.co_filename,
+                frame.code.co_name,
+                line or frame.code.co_firstlineno,
+                module,
+                end_line or 0,
+                column or 0,
+                end_column or 0,
+            )
+        self.trace.location = location
 
     def frames(self) -> Iterator[Frame]:
         """The frames being traced, the root first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from types import GeneratorType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from ufuse.frame_hook import calls, classes, operators
@@ -45,15 +45,8 @@ def nothing(_: Interpreter, __: Frame, ___: Instruction) -> Outcome:
 
 @handles("POP_TOP", "POP_ITER")
 def pop_top(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    refuse_dropping(frame.pop())
+    classes.refuse_finalizer(frame.pop())
     return None
-
-
-def refuse_dropping(symbol: Symbol | None) -> None:
-    """Break where a generator of the frame is let go of: that may run its `finally`, now and not behind the graph."""
-    value = getattr(symbol, "value", None)
-    if isinstance(value, GeneratorType) and getattr(symbol, "source", None) is not None:
-        raise GraphBreak("effect", "letting go of a generator")
 
 
 @handles("END_FOR")
@@ -154,7 +147,7 @@ def load_fast_and_clear(
 
 @handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
 def store_fast(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    refuse_dropping(frame.locals[argument(instruction)])
+    classes.refuse_finalizer(frame.locals[argument(instruction)])
     symbol = frame.pop()
     frame.locals[argument(instruction)] = None if isinstance(symbol, Null) else symbol
     return None
@@ -180,7 +173,7 @@ def store_fast_store_fast(_: Interpreter, frame: Frame, instruction: Instruction
 def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     if _local(interpreter, frame, argument(instruction)) is None:
         raise _unbound(frame, argument(instruction))
-    refuse_dropping(frame.locals[argument(instruction)])
+    classes.refuse_finalizer(frame.locals[argument(instruction)])
     frame.locals[argument(instruction)] = None
     return None
 
@@ -306,8 +299,13 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("IMPORT_FROM")
 def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    module = interpreter.trace.look(frame.stack[-1])
-    frame.push(calls.attribute(interpreter, module, frame.code.co_names[argument(instruction)]))
+    module, name = (
+        interpreter.trace.look(frame.stack[-1]),
+        frame.code.co_names[argument(instruction)],
+    )
+    if isinstance(module, Constant) and name not in getattr(module.value, "__dict__", ()):
+        raise GraphBreak("opcode", "IMPORT_FROM")  # it may be a module inside that package
+    frame.push(calls.attribute(interpreter, module, name))
     return None
 
 
@@ -315,7 +313,10 @@ def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction
 def load_super_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     number = argument(instruction)
     function, start, receiver = frame.pop_many(3)
-    given = interpreter.call(function, (start, receiver))
+    function = interpreter.trace.look(function)
+    is_super = isinstance(function, Constant) and function.value is super
+    # a `super` of the user's own is called as it stands in the program
+    given = interpreter.call(function, (start, receiver) if is_super or number & 2 else ())
     frame.push(calls.attribute(interpreter, given, frame.code.co_names[number >> 2]))
     if number & 1:
         _make_method_pair(frame)

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, containers, iterate
-from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
+from ufuse.frame_hook.classes import (
+    call_special,
+    is_not_implemented,
+    refuse_finalizer,
+    special_method,
+    static_lookup,
+)
 from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
@@ -120,7 +126,7 @@ def _on_instances(
         method = special_method(interpreter, receiver, method_name)
         if method is None:
             continue
-        result = interpreter.call(method, (other,))
+        result = interpreter.trace.look(interpreter.call(method, (other,)))
         if not is_not_implemented(result):
             return result
     raise GraphBreak(
@@ -371,7 +377,8 @@ def _rich_comparison(
             )
         special_method(interpreter, receiver, method_name)
         return Constant(NotImplemented)
-    return call_special(interpreter, receiver, method_name, (other,))
+    result = call_special(interpreter, receiver, method_name, (other,))
+    return interpreter.trace.look(result)
 
 
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
@@ -774,6 +781,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
+    refuse_finalizer(target.items[number])
     target.items[number] = value
     if trace.changes.note(target):
         trace.changes.effect("list_set", target, number % len(target.items), value)
@@ -788,6 +796,7 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             number = trace.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
+            refuse_finalizer(items[number])
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return

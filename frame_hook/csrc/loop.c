@@ -16,7 +16,6 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
           PyObject **result, FrameState **next)
 {
     Entry *entry = NULL;
-    cache->frames += position == 0;
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {
         found = ask_capture(cache, position, function, registers, &entry);
@@ -239,7 +238,7 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
         ufuse_thread.passing = resumption.code;
-        int lent = lend_recursion(thread);
+        int lent = lend_call(thread);
         PyObject *placeholder = Py_None;
         PyObject *value = PyObject_Vectorcall(resume, &placeholder,
                                               (size_t)((PyCodeObject *)code)->co_argcount, NULL);
