@@ -485,6 +485,8 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
         held = (*value.values(), value)
     for one in held:
         kind = type(one)
+        if kind is types.GeneratorType:  # it may wait inside a `try` or `with`
+            raise GraphBreak("effect", "letting go of a generator")
         if not kind.__flags__ & HEAP_TYPE:
             continue
         watched = weakref.getweakrefcount(one) and any(

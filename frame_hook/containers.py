@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ufuse.frame_hook import iterate
+from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.known import hashable, key_of, known_value
@@ -41,7 +42,9 @@ def extend(interpreter: Interpreter, target: List, more: Symbol) -> None:
     if items is not None:
         _extend_by(interpreter.trace, target, items)
         return
+    iterate.refuse_length_hint(interpreter, more)
     iterator = iterate.iterator_over(interpreter, more)
+    iterate.refuse_length_hint(interpreter, iterator)
     while (item := iterate.next_item(interpreter, iterator)) is not None:
         _extend_by(interpreter.trace, target, [item])
         if len(target.items) > LONGEST_SEQUENCE:
@@ -57,7 +60,7 @@ def _extend_by(trace: Trace, target: List, items: list[Symbol]) -> None:
 
 
 def replace_items(trace: Trace, target: List, items: list[Symbol]) -> None:
-    """`target[:] = items`."""
+    """`target[:] = items`, of the same items in another order."""
     target.items[:] = items
     everything = Constant(slice(None))
     trace.changes.call(list.__setitem__, target, everything, Tuple(tuple(items)))
@@ -79,6 +82,8 @@ def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbo
     if where.step not in (None, 1) and len(items) != len(chosen):
         text = f"attempt to assign sequence of size {len(items)} to extended slice of size {len(chosen)}"
         raise raise_error(ValueError, text)
+    for dropped in target.items[where]:
+        refuse_finalizer(dropped)
     target.items[where] = items
     interpreter.trace.changes.call(list.__setitem__, target, Constant(where), Tuple(tuple(items)))
 
@@ -86,6 +91,8 @@ def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbo
 def delete_slice(interpreter: Interpreter, target: List, key: Slice) -> None:
     """`del target[start:stop:step]`."""
     where = known_value(interpreter, key)
+    for dropped in target.items[where]:
+        refuse_finalizer(dropped)
     del target.items[where]
     interpreter.trace.changes.call(list.__delitem__, target, Constant(where))
 
@@ -97,13 +104,16 @@ def store_entry(interpreter: Interpreter, target: Dict, key: Symbol, value: Symb
     """`target[key] = value`."""
     trace = interpreter.trace
     key = trace.look(key)
-    target.items[key_of(interpreter, key)] = value
+    name = key_of(interpreter, key)
+    refuse_finalizer(target.items.get(name))
+    target.items[name] = value
     if trace.changes.note(target):
         trace.changes.effect("dict_set", target, key, value)
 
 
 def delete_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
     """Take an entry out that is there."""
+    refuse_finalizer(target.items[key])
     value = target.items.pop(key)
     if trace.changes.note(target):
         trace.changes.effect("dict_set", target, Constant(key), None)

@@ -218,11 +218,17 @@ def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Tuple | List):
         return list(symbol.items)
-    if isinstance(symbol, Instance):
-        for hint in ("__len__", "__length_hint__"):
-            if special_method(interpreter, symbol, hint) is not None:
-                raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
+    refuse_length_hint(interpreter, symbol)
     return rest_of(interpreter, iterator_over(interpreter, symbol))
+
+
+def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
+    """Break where a list that is filled from an object asks that for its length first."""
+    if not isinstance(symbol, Instance):
+        return
+    for hint in ("__len__", "__length_hint__"):
+        if special_method(interpreter, symbol, hint) is not None:
+            raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
 
 
 def rest_of(interpreter: Interpreter, iterator: Symbol) -> list[Symbol]:
@@ -360,5 +366,5 @@ def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 __all__ = [
     "NEXT", "as_size", "fixed_range", "is_a", "items_of", "iterator_over", "new_iterator", "next_item", "next_of",
-    "rest_of", "type_of",
+    "refuse_length_hint", "rest_of", "type_of",
 ]  # fmt: skip

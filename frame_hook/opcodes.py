@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from types import GeneratorType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from ufuse.frame_hook import calls, classes, operators
@@ -45,15 +45,8 @@ def nothing(_: Interpreter, __: Frame, ___: Instruction) -> Outcome:
 
 @handles("POP_TOP", "POP_ITER")
 def pop_top(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    refuse_dropping(frame.pop())
+    classes.refuse_finalizer(frame.pop())
     return None
-
-
-def refuse_dropping(symbol: Symbol | None) -> None:
-    """Break where a generator of the frame is let go of: that may run its `finally`, now and not behind the graph."""
-    value = getattr(symbol, "value", None)
-    if isinstance(value, GeneratorType) and getattr(symbol, "source", None) is not None:
-        raise GraphBreak("effect", "letting go of a generator")
 
 
 @handles("END_FOR")
@@ -155,7 +148,6 @@ def load_fast_and_clear(
 @handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
 def store_fast(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     classes.refuse_finalizer(frame.locals[argument(instruction)])
-    refuse_dropping(frame.locals[argument(instruction)])
     symbol = frame.pop()
     frame.locals[argument(instruction)] = None if isinstance(symbol, Null) else symbol
     return None
@@ -183,7 +175,6 @@ def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction
     if symbol is None:
         raise _unbound(frame, argument(instruction))
     classes.refuse_finalizer(symbol)
-    refuse_dropping(symbol)
     if isinstance(symbol, Unread):
         interpreter.trace.found_bound(symbol)
     frame.locals[argument(instruction)] = None

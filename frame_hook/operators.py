@@ -765,8 +765,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case List():
             _store_in_list(trace, container, key, value)
             return
-        case Dict(items=entries):
-            refuse_finalizer(entries.get(key_of(interpreter, key)))
+        case Dict():
             containers.store_entry(interpreter, container, key, value)
             return
         case Instance():
@@ -810,22 +809,12 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
                 raise raise_error(KeyError, name)
             if _is_iterated(interpreter, container):
                 raise GraphBreak("eager-raises", "RuntimeError: keys changed during iteration")
-            refuse_finalizer(entries[name])
             containers.delete_entry(trace, container, name)
             return
         case Instance():
             call_special(interpreter, container, "__delitem__", (key,))
             return
     raise GraphBreak("effect", f"deleting an item of {described(container)}")
-
-
-def _is_iterated(interpreter: Interpreter, container: Symbol) -> bool:
-    """Whether some frame of the trace is going through a container."""
-    return any(
-        isinstance(symbol, Iterator) and container in symbol.parts
-        for frame in interpreter.frames()
-        for symbol in (*frame.stack, *frame.locals)
-    )
 
 
 def number_type(symbol: Symbol) -> str:

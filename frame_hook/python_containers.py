@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ufuse.frame_hook import containers, iterate, operators
 from ufuse.frame_hook.calls import METHODS, Given, Positional, Rule, rule_for
+from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import (
     KNOWN,
@@ -192,6 +193,7 @@ def _remove(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol
     place = _place(interpreter, target, arguments[1], 0, None)
     if place is None:
         raise raise_error(ValueError, "list.remove(x): x not in list")
+    refuse_finalizer(target.items[place])
     del target.items[place]
     interpreter.trace.changes.call(list.__delitem__, target, Constant(place))
     return NONE
@@ -213,6 +215,8 @@ def _place(
 
 @method("list.clear")
 def _clear(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
+    for dropped in _list(arguments[0]).items:
+        refuse_finalizer(dropped)
     _list(arguments[0]).items.clear()
     interpreter.trace.changes.call(list.clear, arguments[0])
     return NONE
@@ -371,6 +375,8 @@ def _popitem(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbo
 
 @method("dict.clear")
 def _dict_clear(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
+    for dropped in _dict(arguments[0]).items.values():
+        refuse_finalizer(dropped)
     _dict(arguments[0]).items.clear()
     interpreter.trace.changes.call(dict.clear, arguments[0])
     return NONE
