@@ -5,8 +5,10 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook import calls, classes, operators
 from ufuse.frame_hook.instructions import VERSION, Instruction
@@ -24,6 +26,8 @@ from ufuse.frame_hook.symbols import (
     Unread,
 )
 
+# Nothing that matters happens when one of these dies.
+QUIET = (int, float, complex, str, bytes, np.ndarray, np.generic, NoneType)
 COMPARISONS = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 
 
@@ -172,8 +176,12 @@ def store_fast_store_fast(_: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("DELETE_FAST")
 def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if _local(interpreter, frame, argument(instruction)) is None:
+    symbol = _local(interpreter, frame, argument(instruction))
+    if symbol is None:
         raise _unbound(frame, argument(instruction))
+    if isinstance(symbol, Unread) and not isinstance(symbol.value, QUIET):
+        # what may notice its end has to come before the effects that follow; entries keep it alive
+        raise GraphBreak("effect", f"the end of {frame.slot_name(argument(instruction))}")
     frame.locals[argument(instruction)] = None
     return None
 
