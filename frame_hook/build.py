@@ -166,6 +166,10 @@ class Recipe:
             self._kept.append(symbol)
         return known
 
+    def has(self, symbol: Symbol | None) -> bool:
+        """Whether something that is built holds the object of this symbol."""
+        return id(symbol) in self._made
+
     def _row(self, *row: Any) -> tuple[str, int]:
         self.rows.append(row)
         return ("row", len(self.rows) - 1)
@@ -202,7 +206,7 @@ class Recipe:
             case Constant(value=value):
                 return self._constant(value)
             case Integer(size=value):
-                return self._row("int", tuple(postfix(value, self.trace.leaves)))
+                return self._integer(value)
             case Tuple(items=items):
                 return self._row("tuple", self._registers(items))
             case List(items=items):
@@ -243,6 +247,16 @@ class Recipe:
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 
+    def _integer(self, value: size.Size) -> Any:
+        """A whole number, which is guarded to fit into 64 bits."""
+        program = tuple(postfix(value, self.trace.leaves))
+        if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
+            raise NotRebuilt(0, "a number beyond 64 bits")
+        always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
+        text = f"{value} no longer fits into 64 bits"
+        self.trace.guards.check("RELATION", (*program, *always), text=text, source=str(value))
+        return self._row("int", program)
+
     def _iterator(self, iterator: Iterator) -> Any:
         if iterator.is_exhausted:
             return self._call(exhausted)
@@ -251,8 +265,10 @@ class Recipe:
             case "items":
                 return self._call(iterator_over, *self._registers(parts[position:]))
             case "sequence" | "keys" | "members" | "constant" | "rows" | "getitem":
+                self._refuse_resized(iterator)
                 made = self._call(iter, self.register(parts[0]))
             case "values" | "pairs" as kind:
+                self._refuse_resized(iterator)
                 method = dict.values if kind == "values" else dict.items
                 made = self._call(iter, self._call(method, self.register(parts[0])))
             case "enumerate":
@@ -267,6 +283,12 @@ class Recipe:
             case kind:
                 raise NotRebuilt(0, f"an iterator ({kind})")
         return self._call(advanced, made, self._constant(position)) if position else made
+
+    def _refuse_resized(self, iterator: Iterator) -> None:
+        """An iterator made anew does not know that its container had another size before."""
+        match iterator.parts[0]:
+            case Dict(items=held) | Set(items=held) if len(held) != iterator.length:
+                raise NotRebuilt(0, "an iterator over what has changed its size")
 
     def _generator(self, generator: Generator) -> Any:
         function, arguments, keywords = generator.call

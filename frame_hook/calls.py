@@ -109,6 +109,8 @@ _KINDS: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set}
 def _constant_attribute(
     interpreter: Interpreter, symbol: Constant, value: Any, name: str
 ) -> Symbol:
+    if isinstance(value, type) and not issubclass(value, np.generic):
+        return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:

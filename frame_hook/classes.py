@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections import _tuplegetter  # type: ignore[attr-defined]
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
@@ -33,6 +34,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 
 IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
+MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -42,7 +44,9 @@ TUPLE_FIELD = _tuplegetter
 
 def mro(kind: type) -> tuple[type, ...]:
     """The classes in which attributes of `kind` are looked up, whatever a metaclass says."""
-    result: tuple[type, ...] = MRO.__get__(kind)
+    result: tuple[type, ...] | None = MRO.__get__(kind)
+    if result is None:
+        raise GraphBreak("attribute", "a class that is being made")
     return result
 
 
@@ -211,6 +215,9 @@ def _described(
             return symbol.content.items[found.__reduce__()[1][0]]
     if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
+    if static_lookup(type(found), "__get__") is ABSENT:
+        value = own_attribute(interpreter.trace, symbol, name, found)
+        return member if value is None else value
     return bound(interpreter, found, member, symbol, symbol.kind)
 
 
@@ -313,7 +320,7 @@ def _property_value(
 ) -> Symbol:
     function = inner_function(interpreter.trace, found, member, "fget")
     if found.fget is None:
-        raise _property_error(symbol, lambda one: found.__get__(one))
+        raise _property_error(symbol, found.__get__)
     return interpreter.call(function, (symbol,))
 
 
@@ -455,11 +462,33 @@ def store_plainly(
     if not is_slot(found) and not has_dict(kind):
         raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
     before = own_attribute(trace, symbol, name, found) if value is None else value
+    refuse_finalizer(symbol.attributes.get(name))
     if before is None:
         raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
     plainly = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
                          types.FunctionType)  # fmt: skip
     set_own_attribute(trace, symbol, name, value, plainly=plainly)
+
+
+def refuse_finalizer(symbol: Symbol | None) -> None:
+    """Break where a value of the frame that is let go runs code of the user's if it dies: eager's dies at once."""
+    if not isinstance(symbol, Unread | Opaque | Instance):
+        return
+    value = symbol.value
+    held: Iterable[Any] = (value,)
+    if type(value) in (list, tuple, set) and len(value) <= MOST_LOOKED:
+        held = (*value, value)
+    elif type(value) is dict and len(value) <= MOST_LOOKED:
+        held = (*value.values(), value)
+    for one in held:
+        kind = type(one)
+        if not kind.__flags__ & HEAP_TYPE:
+            continue
+        watched = weakref.getweakrefcount(one) and any(
+            reference.__callback__ is not None for reference in weakref.getweakrefs(one)
+        )
+        if watched or static_lookup(kind, "__del__") is not ABSENT:
+            raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
 
 
 def set_own_attribute(
@@ -473,6 +502,10 @@ def set_own_attribute(
     trace.changes.set_attribute(symbol, name, value, plainly=plainly)
 
 
+def _write_none(found: property, one: object) -> None:
+    found.__set__(one, None)
+
+
 def _store_property(
     interpreter: Interpreter,
     symbol: Instance,
@@ -483,7 +516,7 @@ def _store_property(
     which = "fset" if value is not None else "fdel"
     function = inner_function(interpreter.trace, found, member, which)
     if getattr(found, which) is None:
-        write = (lambda one: found.__delete__(one)) if value is None else (lambda one: found.__set__(one, None))  # fmt: skip
+        write = found.__delete__ if value is None else functools.partial(_write_none, found)
         raise _property_error(symbol, write)
     interpreter.call(function, (symbol,) if value is None else (symbol, value))
 

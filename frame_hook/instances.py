@@ -75,6 +75,8 @@ def make_instance(
         made = new_instance(interpreter, found, kind, arguments, keywords)
     if not isinstance(made, Instance) or not issubclass(made.kind, kind):
         return made
+    if made.kind is not kind:  # of a subclass: its own __init__ is called
+        first, second = class_member(trace, made.kind, "__init__")
     if first is object.__init__ and isinstance(second, Unread):
         trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
     if isinstance(first, types.FunctionType):

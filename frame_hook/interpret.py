@@ -252,6 +252,8 @@ class Interpreter:
         if entry is None:
             return False
         symbol = raised.symbol
+        if getattr(symbol, "source", None) is not None:
+            raise GraphBreak("eager-raises", "an exception that was made before gets a traceback")
         if isinstance(symbol, Instance) and symbol.raised is None:
             symbol.raised = self.root_count
         del frame.stack[entry.depth :]

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, iterate
-from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
+from ufuse.frame_hook.classes import (
+    call_special,
+    is_not_implemented,
+    refuse_finalizer,
+    special_method,
+    static_lookup,
+)
 from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
@@ -151,7 +157,7 @@ def _on_instances(
         method = special_method(interpreter, receiver, method_name)
         if method is None:
             continue
-        result = interpreter.call(method, (other,))
+        result = interpreter.trace.look(interpreter.call(method, (other,)))
         if not is_not_implemented(result):
             return result
     raise GraphBreak(
@@ -384,7 +390,8 @@ def _rich_comparison(
             )
         special_method(interpreter, receiver, method_name)
         return Constant(NotImplemented)
-    return call_special(interpreter, receiver, method_name, (other,))
+    result = call_special(interpreter, receiver, method_name, (other,))
+    return interpreter.trace.look(result)
 
 
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
@@ -743,6 +750,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
             _store_in_list(trace, container, key, value)
             return
         case Dict(items=entries):
+            refuse_finalizer(entries.get(hashable(key)))
             entries[hashable(key)] = value
             if trace.changes.note(container):
                 trace.changes.effect("dict_set", container, key, value)
@@ -760,6 +768,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
+    refuse_finalizer(target.items[number])
     target.items[number] = value
     if trace.changes.note(target):
         trace.changes.effect("list_set", target, number % len(target.items), value)
@@ -774,12 +783,16 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             number = trace.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
+            refuse_finalizer(items[number])
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return
         case Dict(items=entries):
             if hashable(key) not in entries:
                 raise raise_error(KeyError, hashable(key))
+            if _is_iterated(interpreter, container):
+                raise GraphBreak("eager-raises", "RuntimeError: keys changed during iteration")
+            refuse_finalizer(entries[hashable(key)])
             del entries[hashable(key)]
             if trace.changes.note(container):
                 trace.changes.effect("dict_set", container, key, None)
@@ -788,6 +801,15 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             call_special(interpreter, container, "__delitem__", (key,))
             return
     raise GraphBreak("effect", f"deleting an item of {described(container)}")
+
+
+def _is_iterated(interpreter: Interpreter, container: Symbol) -> bool:
+    """Whether some frame of the trace is going through a container."""
+    return any(
+        isinstance(symbol, Iterator) and container in symbol.parts
+        for frame in interpreter.frames()
+        for symbol in (*frame.stack, *frame.locals)
+    )
 
 
 def number_type(symbol: Symbol) -> str:

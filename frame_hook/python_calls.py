@@ -222,8 +222,7 @@ def _hasattr(
     name = arrays.plain(interpreter.trace, arguments[1])
     kind = python_type(interpreter, arguments[0])
     if kind is np.ndarray or issubclass(kind, (np.generic, int, float, complex, str)):
-        # of the class alone, not of what makes it: `str` has a __name__, a string has none
-        return Constant(any(name in vars(one) for one in kind.__mro__))
+        return Constant(classes.static_lookup(kind, name) is not classes.ABSENT)
     try:
         attribute(interpreter, arguments[0], name)
     except Raised as raised:

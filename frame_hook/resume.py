@@ -50,6 +50,7 @@ from ufuse.frame_hook.instructions import (
     instructions,
     per_code,
     protections,
+    slot_count,
     successors,
 )
 from ufuse.frame_hook.tables import exception_table, line_table
@@ -68,6 +69,8 @@ GENERATORS = (
     | inspect.CO_ITERABLE_COROUTINE
     | inspect.CO_ASYNC_GENERATOR
 )
+# A frame that goes on is another frame object: who asks for it twice could tell.
+READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe"})
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
@@ -148,6 +151,8 @@ def why_not_code(code: CodeType) -> str | None:
         return "a generator or coroutine lives in its frame"
     if not code.co_flags & inspect.CO_OPTIMIZED:
         return "its names are in a dictionary, not in slots"
+    if READS_OWN_FRAME.intersection(code.co_names):
+        return "it asks for the frame it runs in"
     return None
 
 
@@ -180,7 +185,21 @@ def stop_refusals(code: CodeType) -> dict[int, str]:
         if instruction.opname == "FOR_ITER" and instruction.target is not None:
             skipped = range(instruction.target, instruction.target + EXHAUSTED_SKIPS)
             found |= dict.fromkeys(skipped, "an exhausted loop steps over it")
+    found |= dict.fromkeys(lineless(code), "an error there would have no line")
     return found | dict.fromkeys(setup_positions(listing), "the frame is being set up there")
+
+
+def lineless(code: CodeType) -> Iterator[int]:
+    """Positions where handlers clean up in instructions of the compiler's own.
+
+    Nothing of the user's is to be done there; but an interrupt that comes while frames are traced
+    would be raised.
+    """
+    listing, stacks = by_position(code), flow(code).stacks
+    for position, stack in stacks.items():
+        held = stack.handlers or stack.marks or quiet_row(code, position)
+        if held and listing[landing(code, position)].location[0] is None:
+            yield position
 
 
 def setup_positions(listing: Iterable[Instruction]) -> list[int]:
@@ -474,6 +493,12 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
 
 
 # ---- handlers ------------------------------------------------------------------------------------
+
+
+def handled_slot(code: CodeType, position: int) -> int:
+    """The place in a suspended state where the exception is that is handled at a position, or -1."""
+    previous, _ = marked_slots(code, position)
+    return previous if previous < 0 else slot_count(code) + previous
 
 
 def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:

@@ -39,7 +39,7 @@ from ufuse.frame_hook.interpret import (
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
+from ufuse.frame_hook.symbols import NULL, Array, Integer, Number, Symbol, Unbound
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
@@ -220,6 +220,7 @@ class Session:
         known = self.caches.get(id(code))
         if known is None:
             known = self.caches[id(code)] = _hook.CodeCache(code, self)
+            known.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
         return known
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
@@ -364,9 +365,11 @@ class Session:
         recipe.follow(trace.changes.effects)
         if returned is not None:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
+            handled: tuple[int, ...] = ()
         else:
             registers = self._state_registers(frame, recipe)
             ending = ("resume", frame.position, registers)
+            handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
@@ -380,7 +383,7 @@ class Session:
             artefact = self.compile_graph(graph)
             record.useful = True
             self.stats.compile_seconds += time.perf_counter() - compiling
-        ending = (*ending[:-1], recipe.numbered(ending[-1]))
+        ending = (*ending[:-1], recipe.numbered(ending[-1]), *handled)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         return self._registered(
             entry, cache, position, trace, graph, found if returned is None else None, traced
@@ -418,19 +421,30 @@ class Session:
         return entry
 
     def _state_registers(self, frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
-        """The registers of the state to resume: locals that may still be read, and the stack."""
+        """The registers of the state to resume: the locals and the stack.
+
+        A local that is never read again is left out where only the trace has it and it need not be computed then:
+        nothing can tell. What others hold too would die too early.
+        """
         live = instructions.live_locals(frame.code).get(frame.position)
-        registers: list[Any] = []
-        for slot, symbol in enumerate(frame.locals):
-            wanted = (
-                live is None
-                or slot in live
-                or isinstance(symbol, Unread | Unbound)
-                or _is_cheap(symbol)
-            )
-            registers.append(recipe.register(symbol) if wanted else -1)
-        registers += [recipe.register(symbol) for symbol in frame.stack]
-        return tuple(registers)
+        idle = {
+            slot
+            for slot, symbol in enumerate(frame.locals)
+            if live is not None
+            and slot not in live
+            and isinstance(symbol, Array | Number | Integer)
+            and not _is_cheap(symbol)
+        }
+        found = {
+            slot: recipe.register(symbol)
+            for slot, symbol in enumerate(frame.locals)
+            if slot not in idle
+        }
+        stack = [recipe.register(symbol) for symbol in frame.stack]
+        for slot in idle:
+            symbol = frame.locals[slot]
+            found[slot] = recipe.register(symbol) if recipe.has(symbol) else -1
+        return (*(found[slot] for slot in range(len(frame.locals))), *stack)
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
@@ -444,8 +458,19 @@ class Session:
             raise self.fullgraph(found)
 
     def _give_up(self, cache: Any, position: int, why: str) -> None:
-        self.record(cache.code).given_up[position] = why
+        record = self.record(cache.code)
+        record.given_up[position] = why
         cache.give_up(position)
+        if self.every_frame and position != 0:
+            self._no_stops(cache, {position}, record)
+
+    @staticmethod
+    def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
+        """Let resume code pass over positions from now on."""
+        record.dull |= positions
+        for place, stops in record.stops.items():
+            if not stops.isdisjoint(positions):
+                cache.drop_resume(place)
 
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
@@ -456,13 +481,9 @@ class Session:
             return
         why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
         self._give_up(cache, position, why)
-        visited = {position} if self.every_frame else {position, *self._visited}
-        record.dull |= visited
-        for place, stops in record.stops.items():
-            if not stops.isdisjoint(visited):
-                cache.drop_resume(place)
         if self.every_frame:
             return
+        self._no_stops(cache, {position, *self._visited}, record)
         if len(record.dull) > MOST_DULL and not record.useful:
             record.dull.update(instructions.by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")

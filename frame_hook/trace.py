@@ -85,7 +85,7 @@ def is_plain(value: Any) -> bool:
 
 def _size(value: Any) -> int:
     """The number of items of a container, whatever its class says."""
-    base = next(one for one in CONTAINERS if isinstance(value, one))
+    base = next(one for one in CONTAINERS if issubclass(type(value), one))
     return base.__len__(value)
 
 
@@ -201,9 +201,13 @@ class Trace:
             return Constant(value, source)
         if kind is np.ndarray:
             return self._read_array(source, value)
-        if isinstance(value, np.generic):
+        # of the type, as isinstance() may ask the value for its class, and that may run code of the user's
+        if issubclass(kind, np.generic):
             return self._read_scalar(source, value)
-        if isinstance(value, IDENTIFIED) and not _is_made_anew(value):
+        if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            return Opaque(source, value)
+        if issubclass(kind, IDENTIFIED) and not _is_made_anew(value):
             self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
             return Constant(value, source)
         return self._read_container(source, value)
@@ -232,7 +236,7 @@ class Trace:
         return known
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
-        if isinstance(value, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+        if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
             return Opaque(source, value)
         if kind is tuple or kind is list:
             items = self._items(source, value)
@@ -249,13 +253,13 @@ class Trace:
             return Set(set(value), source) if kind is set else Constant(members, source)
         if issubclass(kind, tuple):
             return Instance(kind, source, value, content=Tuple(tuple(self._items(source, value))))
-        if isinstance(value, LEFT_ALONE):
+        if issubclass(kind, LEFT_ALONE):
             return Opaque(source, value)
         return Instance(kind, source, value)
 
     def _items(self, source: Source, value: Any) -> list[Symbol]:
         """What a tuple or list, or an instance of a subclass of these, holds."""
-        flat = tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)
+        flat = tuple.__iter__(value) if issubclass(type(value), tuple) else list.__iter__(value)
         items = list(flat)
         self.check("LENGTH", source, len(items), f"{source.text} no longer has {len(items)} items")
         return [

@@ -425,6 +425,8 @@ static PyMethodDef CodeCache_methods[] = {
 static PyMemberDef CodeCache_members[] = {
     {"code", T_OBJECT, offsetof(CodeCache, code), READONLY, "The code object."},
     {"session", T_OBJECT, offsetof(CodeCache, session), READONLY, "Who is asked for entries."},
+    {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
+     "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
     {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},
     {"whole", T_LONGLONG, offsetof(CodeCache, whole), READONLY,
      "Frames that one entry brought to their end."},

@@ -13,6 +13,7 @@ static _PyFrameEvalFunction next_evaluate; /* who runs the frames we let pass */
 static _PyFrameEvalFunction
     covered_by; /* who was installed over us when we wanted to leave, or NULL */
 
+enum { MOST_STOPPED = 50000 }; /* frames of one code that are stopped later: it takes its time */
 enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };
 static long long n_passed[N_PASSED]; /* counted only for sessions that want every frame */
 
@@ -104,6 +105,16 @@ resume_hook(void)
     }
 }
 
+/*
+ * `lend_recursion` for a Python function that is about to be called from C: the hook does it for
+ * its frame, where it is installed.
+ */
+int
+lend_call(PyThreadState *thread)
+{
+    return hook_is_installed() ? 0 : lend_recursion(thread);
+}
+
 /* Whether the hook evaluates frames now. */
 bool
 hook_is_installed(void)
@@ -183,6 +194,17 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     return cache != NULL;
 }
 
+/* A new state of position 0 from the registers, or NULL with MemoryError set. */
+static FrameState *
+state_of(Registers *registers)
+{
+    FrameState *state = FrameState_New(0, registers->n_state);
+    for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
+        state->slots[i] = Py_XNewRef(registers->values[i]);
+    }
+    return state;
+}
+
 /*
  * Run a fresh frame through the loop. Takes over the frame; `cache` is borrowed, and kept alive by
  * the caller. Returns the frame's result, or NULL with an exception set.
@@ -196,6 +218,7 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     FrameState *next = NULL;
     RunOutcome outcome = RUN_RAISED;
     Registers registers;
+    cache->frames++;
     if (registers_begin(&registers, code->co_nlocalsplus) == 0) {
         read_frame_arguments(frame, registers.values, argument_slots(code));
         PyObject *closure = ((PyFunctionObject *)function)->func_closure;
@@ -204,6 +227,10 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
                 PyTuple_GET_ITEM(closure, i);
         }
         outcome = take_step(cache, 0, function, &registers, &result, &next);
+        if (outcome == RUN_DECLINED && cache->stops_later && cache->frames < MOST_STOPPED) {
+            next = state_of(&registers);
+            outcome = next == NULL ? RUN_RAISED : RUN_RESUMES;
+        }
     }
     registers_end(&registers);
     if (outcome == RUN_DECLINED) {

@@ -31,6 +31,7 @@ typedef struct {
 Region region_enter(CodeCache *cache);
 void region_leave(Region outer);
 PyObject *passed_frames(PyObject *module, PyObject *ignored);
+int lend_call(PyThreadState *thread);
 bool pause_hook(void);
 void resume_hook(void);
 bool hook_is_installed(void);

@@ -16,7 +16,6 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
           PyObject **result, FrameState **next)
 {
     Entry *entry = NULL;
-    cache->frames += position == 0;
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {
         found = ask_capture(cache, position, function, registers, &entry);
@@ -46,7 +45,7 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
 
 /*
  * One step from a state, which is only read. As `take_step`; what runs sees the exception that the
- * frame is handling. An entry ends under the handlers it began under.
+ * frame is handling.
  */
 static RunOutcome
 step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
@@ -63,8 +62,8 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);
-        if (outcome == RUN_RESUMES && state->handled < (*next)->size) {
-            (*next)->handled = state->handled;
+        if (outcome == RUN_RESUMES && (*next)->handled == AS_IT_BEGAN) {
+            (*next)->handled = state->handled < (*next)->size ? state->handled : -1;
         }
     }
     registers_end(&registers);
@@ -239,7 +238,7 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
         ufuse_thread.passing = resumption.code;
-        int lent = lend_recursion(thread);
+        int lent = lend_call(thread);
         PyObject *placeholder = Py_None;
         PyObject *value = PyObject_Vectorcall(resume, &placeholder,
                                               (size_t)((PyCodeObject *)code)->co_argcount, NULL);

@@ -12,6 +12,7 @@
 #include "plain.h"
 #include "session.h"
 #include "storage.h"
+#include "watch.h"
 
 /* set_eager(flag) */
 static PyObject *
@@ -85,6 +86,7 @@ execute_module(PyObject *module)
         CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
+    watch_ready();
     if (PyModule_AddType(module, &Entry_Type) < 0 ||
         PyModule_AddType(module, &CodeCache_Type) < 0 ||
         PyModule_AddType(module, &Dispatcher_Type) < 0 ||
