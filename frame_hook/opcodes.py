@@ -50,6 +50,7 @@ def nothing(_: Interpreter, __: Frame, ___: Instruction) -> Outcome:
 
 @handles("POP_TOP", "POP_ITER")
 def pop_top(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
+    classes.refuse_finalizer(frame.stack[-1])
     frame.pop()
     return None
 
