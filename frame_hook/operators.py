@@ -807,8 +807,6 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             name = key_of(interpreter, key)
             if name not in entries:
                 raise raise_error(KeyError, name)
-            if _is_iterated(interpreter, container):
-                raise GraphBreak("eager-raises", "RuntimeError: keys changed during iteration")
             containers.delete_entry(trace, container, name)
             return
         case Instance():
