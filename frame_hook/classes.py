@@ -451,8 +451,6 @@ def make_instance(
 ) -> Symbol:
     """`type.__call__(kind, …)`: `__new__`, then `__init__` where that gave an instance of the class."""
     trace = interpreter.trace
-    if class_member(trace, kind, "__del__")[0] is not ABSENT:
-        raise GraphBreak("call", f"{kind.__qualname__}, whose instances run code when they die,")
     found, function = class_member(trace, kind, "__new__")
     first, second = class_member(trace, kind, "__init__")
     if isinstance(found, staticmethod):
@@ -508,6 +506,12 @@ def refuse_making(trace: Trace, kind: type) -> None:
     found, _ = class_member(trace, kind, "__del__")
     if found is not ABSENT:
         raise GraphBreak("effect", f"making a {kind.__name__}, which has a finalizer,")
+
+
+def has_finalizer(value: object) -> bool:
+    """Whether an object runs Python code when it dies."""
+    kind = type(value)
+    return bool(kind.__flags__ & HEAP_TYPE) and static_lookup(kind, "__del__") is not ABSENT
 
 
 def made_by_object(kind: type) -> bool:

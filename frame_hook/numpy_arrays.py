@@ -137,6 +137,8 @@ def _ascontiguousarray(interpreter: Interpreter, arguments: Positional, keywords
     kind = array.type
     if keywords or len(arguments) > 1 or kind.ndim == 0:
         raise GraphBreak("numpy-call", "numpy.ascontiguousarray with these arguments")
+    if kind.order is None:
+        raise GraphBreak("layout", "it is not known whether ascontiguousarray copies")
     if kind.contiguous and kind.order == c_order(kind.ndim):
         return array
     return _copied(interpreter, array, "C")
@@ -207,9 +209,8 @@ def _scalar_type(kind: type) -> Rule:
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
             return operators.pure(kind, symbol.value)
-        if isinstance(symbol, Number) and getattr(symbol.node.type, "dtype", None) == np.dtype(
-            kind
-        ):
+        known = symbol.node.type if isinstance(symbol, Number) else None
+        if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
             return symbol
         raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
 

@@ -27,6 +27,7 @@ from ufuse.frame_hook import (
     resume,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
+from ufuse.frame_hook.classes import has_finalizer
 from ufuse.frame_hook.interpret import (
     HANDLERS,
     Frame,
@@ -39,7 +40,7 @@ from ufuse.frame_hook.interpret import (
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
+from ufuse.frame_hook.symbols import NULL, Instance, Symbol, Unbound, Unread
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
@@ -328,6 +329,8 @@ class Session:
         started: float,
         record: CodeRecord,
     ) -> Any:
+        if _drops_finalizer(trace, frame):
+            return None
         trace.arrays_disjoint()
         trace.changes.guard_different()
         recipe = Recipe(trace)
@@ -504,6 +507,21 @@ class _Visited:
         while count and resume.why_not_resume(code, self.positions[count]) is not None:
             count -= 1
         return count
+
+
+def _drops_finalizer(trace: Trace, frame: Frame) -> bool:
+    """Whether an object of the frame that runs code when it dies might die in the trace, among its effects."""
+    kept = {
+        symbol.source.register
+        for symbol in (*frame.locals, *frame.stack)
+        if isinstance(symbol, Unread | Instance) and symbol.source is not None
+    }
+    return any(
+        isinstance(symbol, Unread)
+        and symbol.source.register not in kept
+        and has_finalizer(symbol.value)
+        for symbol in trace.state
+    )
 
 
 def _is_cheap(symbol: Any) -> bool:

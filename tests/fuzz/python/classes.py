@@ -41,7 +41,7 @@ def feature_table(text: str) -> list[Feature]:
     return found
 
 
-FEATURES = feature_table('''
+FEATURES = feature_table("""
 def __len__(self):
     return abs(<int>) % 5
 -> int: len(@)
@@ -375,9 +375,9 @@ kinds = {'a': 1}
 -> int: #.kinds['a']
 => #.limit = <int>
 => @.limit = <int>
-''')  # fmt: skip
+""")  # fmt: skip
 
-SUPER = feature_table('''
+SUPER = feature_table("""
 def bump(self, by=2):
     LOG.append('sub')
     return super().bump(by) + <int!>
@@ -411,7 +411,7 @@ def __add__(self, other):
 def each(self):
     yield from super().each()
     yield <int>
-''')  # fmt: skip
+""")  # fmt: skip
 
 INIT = """\
 def __init__(self, v, w=None):
