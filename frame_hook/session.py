@@ -44,6 +44,7 @@ from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
+MOST_CAPTURES = 48  # of one position: the entries that failed may be gone
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
@@ -101,6 +102,7 @@ class CodeRecord:
     dull: set[int] = field(default_factory=set)
     stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
     kept_loops: set[int] = field(default_factory=set)
+    captures: dict[int, int] = field(default_factory=dict)  # how often each place was traced
     given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
     useful: bool = False  # some graph of it computes something
 
@@ -166,6 +168,10 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
+        record.captures[position] = record.captures.get(position, 0) + 1
+        if record.captures[position] > MOST_CAPTURES:
+            self._give_up(cache, position, "traced again too often")
+            return None
         entries = cache.entries(position)
         if entries:
             self._note_retrace(cache, position, entries, state, record)
