@@ -5,6 +5,7 @@ BENCH ?=
 FUZZ_COUNT ?= 5000
 FUZZ_SEED ?= 0
 CPYTHON ?=
+STRESS_SECONDS ?= 600
 
 TAG := $(shell $(PYTHON) -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
 ifeq ($(TAG),)
@@ -19,7 +20,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo test test-cpython check bench fuzz sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo test test-cpython check bench fuzz stress sanitize leaks gpu-check format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +46,10 @@ fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_C
 
 test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame traced; CPYTHON="--modules grammar,dict"
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.cpython", run_name="__main__")' $(CPYTHON)
+
+stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; STRESS_SECONDS
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.stress", run_name="__main__")' \
+		--seconds $(STRESS_SECONDS)
 
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
 from ufuse.frame_hook.arity import why_not_arguments
-from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -84,7 +84,10 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return _constant_attribute(interpreter, symbol, value, name)
         case List() | Dict() | Tuple() | Set() | Generator():
             kind = OF_SYMBOLS[type(symbol)]
-            if not callable(getattr(kind, name, None)):
+            if not hasattr(kind, name):
+                text = f"{kind.__name__!r} object has no attribute {name!r}"
+                raise raise_error(AttributeError, text)
+            if not callable(getattr(kind, name)):
                 raise GraphBreak("attribute", f"{name} of a {kind.__name__}")
             return ArrayMethod(symbol, name)
         case Iterator() if f"iterator.{name}" in METHODS:
@@ -98,6 +101,9 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Method() if name in ("__self__", "__func__"):
             return symbol.self if name == "__self__" else symbol.function
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+_KINDS: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set}
 
 
 def _constant_attribute(
@@ -183,7 +189,7 @@ def _call_constant(
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
-        return classes.instantiate(interpreter, value, arguments, keywords)
+        return instances.instantiate(interpreter, value, arguments, keywords)
     raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
 
 

@@ -150,7 +150,8 @@ class Interpreter:
 
     `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
     `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
-    attributes say; they are arguments because those tables need the interpreter.
+    attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
+    instruction but the first, with the number of those run and the position, whether the trace shall end there.
     """
 
     def __init__(
@@ -161,6 +162,7 @@ class Interpreter:
         attribute: AttributeRule,
         stop_at: int | None,
         kept_loops: frozenset[int],
+        may_end: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.trace = trace
         self._call = call
@@ -168,6 +170,7 @@ class Interpreter:
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
         self.stop_at = stop_at
         self.kept_loops = kept_loops
+        self.may_end = may_end
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -191,7 +194,7 @@ class Interpreter:
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
         while True:
-            if self.root_count == self.stop_at:
+            if self.root_count == self.stop_at or self._ends_early(frame):
                 return None
             self.positions.append(frame.position)
             try:
@@ -203,6 +206,13 @@ class Interpreter:
             self.root_count += 1
             if isinstance(outcome, Returned):
                 return outcome
+
+    def _ends_early(self, frame: Frame) -> bool:
+        return (
+            self.may_end is not None
+            and self.root_count > 0
+            and self.may_end(self.root_count, frame.position)
+        )
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
         """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""

@@ -16,6 +16,7 @@ from ufuse.frame_hook.classes import (
     special_method,
     static_lookup,
 )
+from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
 from ufuse.frame_hook.places import shown
@@ -43,7 +44,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.sample import warnings_raise
@@ -78,19 +79,22 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     """A function of known constants, run now; what it warns of or raises is left to eager."""
     try:
         with np.errstate(all="raise"), warnings_raise():
-            return made_by(function(*values))
+            result = function(*values)
     except GraphBreak:
         raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
+    return _made(result)
 
 
-def made_by(value: Any) -> Symbol:
-    """The symbol of what a function gave at tracing: each run of the graph makes a list of its own."""
+def _made(value: Any) -> Symbol:
+    """The symbol of what a function gave: a constant, or a list that each run makes anew."""
     if type(value) is list:
-        return List([made_by(item) for item in value])
-    if isinstance(value, (dict, set, bytearray, list)):
-        raise GraphBreak("operator", f"a function that makes a {type(value).__name__}")
+        return List([_made(item) for item in value])
+    if type(value) is tuple and any(not isinstance(_made(item), Constant) for item in value):
+        return Tuple(tuple(_made(item) for item in value))
+    if isinstance(value, (list, dict, set, bytearray, np.ndarray)):
+        raise GraphBreak("call", f"a call that makes a {type(value).__name__}")
     return Constant(value)
 
 
@@ -221,10 +225,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -308,7 +324,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -488,6 +504,12 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and (left.source is None or right.source is None)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
     if (
         type(left) is not type(right)
         and not isinstance(left, Opaque)
@@ -506,15 +528,22 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
 
 
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
 def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
-    if left.source == right.source:
-        return True
-    is_same = left.value is right.value
-    first, second = sorted((left.source.register, right.source.register))
-    text = f"{left.source.text} and {right.source.text} are {'no longer' if is_same else 'now'} the same object"
-    kind = "SAME" if is_same else "DIFFERENT"
-    trace.guards.check(kind, first, second, text=text, source=left.source.text)
-    return is_same
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
 
 
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:

@@ -19,7 +19,19 @@ LONGEST = 48  # characters of an expression
 MOST_BITS = 256  # of an int that is written out
 MOST_ITEMS = 8
 MOST_SHOWN = 80
-SHOWN = (int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), FunctionType, BuiltinFunctionType)
+SHOWN = (
+    int,
+    float,
+    complex,
+    bool,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    type(NotImplemented),
+    FunctionType,
+    BuiltinFunctionType,
+)
 
 # Instructions that move or drop what is on the stack, so that they are not where a value comes from.
 _REPLACES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -44,10 +45,11 @@ from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
-MOST_CAPTURES = 48  # of one position: the entries that failed may be gone
+MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
+MOST_FAILURES = 3  # of a position where traces are cut short
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -72,6 +74,9 @@ class Compile(Protocol):
 
     def __call__(self, graph: Graph) -> Callable[..., Any]:
         """The callable that computes `graph`."""
+
+
+Longest = Callable[[CodeType, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +107,9 @@ class CodeRecord:
     dull: set[int] = field(default_factory=set)
     stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
     kept_loops: set[int] = field(default_factory=set)
-    captures: dict[int, int] = field(default_factory=dict)  # how often each place was traced
+    traces: dict[int, int] = field(default_factory=dict)  # by position
     given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
+    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
 
 
@@ -123,7 +129,12 @@ class Stats:
 
 
 class Session:
-    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again."""
+    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again.
+
+    `longest` cuts traces short, to try every way a frame can be divided: it gives the most root instructions of a trace
+    that begins at a position. A trace then ends at the first position from there where a frame can go on, entries
+    without a graph are kept, and no position is dull.
+    """
 
     notify_eager = True
 
@@ -137,13 +148,15 @@ class Session:
         check_arguments: Callable[[FunctionType, tuple[Any, ...]], None] | None = None,
         static_sizes: bool | frozenset[str] = False,
         every_frame: bool = False,
+        longest: Longest | None = None,
     ) -> None:
         self.compile_graph = compile_graph
-        self.every_frame = every_frame
+        self.every_frame = every_frame or longest is not None
         self.fullgraph = fullgraph
         self.should_trace = should_trace
         self.check_arguments = check_arguments
         self.static_sizes = static_sizes
+        self.longest = longest
         self.stats = Stats()
         self.breaks: list[Break] = []
         self._known_breaks: set[Break] = set()
@@ -168,16 +181,16 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
-        record.captures[position] = record.captures.get(position, 0) + 1
-        if record.captures[position] > MOST_CAPTURES:
-            self._give_up(cache, position, "traced again too often")
-            return None
         entries = cache.entries(position)
         if entries:
             self._note_retrace(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
                 self._give_up(cache, position, "too many specialisations")
                 return None
+        traces = record.traces.get(position, 0) + 1
+        record.traces[position] = traces
+        if traces >= MOST_TRACES:
+            self._give_up(cache, position, "traced too often")
         started = time.perf_counter()
         entry = self._trace(cache, position, function, state, record)
         self.stats.trace_seconds += time.perf_counter() - started
@@ -256,6 +269,7 @@ class Session:
         started = time.perf_counter()
         stop_at: int | None = None
         found: Break | None = None
+        handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
             trace, interpreter, frame = self._begin(
                 cache.code, position, function, state, record, stop_at
@@ -266,7 +280,7 @@ class Session:
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
-                _forget_frames(graph_break)
+                _forget_frames(graph_break, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except NotRebuilt as needed:
                 count = (
@@ -276,13 +290,14 @@ class Session:
                 )
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = _located(interpreter, GraphBreak("opcode", needed.what))
-                _forget_frames(needed)
+                _forget_frames(needed, handled)
                 stop_at = visited.last_resumable(cache.code, count)
             except RecursionError as error:
                 found = _located(
-                    interpreter, GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname)
+                    interpreter,
+                    GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
-                _forget_frames(error)
+                _forget_frames(error, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
@@ -292,18 +307,9 @@ class Session:
             self._note_break(found)
             self._visited = visited.positions
             if not stop_at:
-                if position == 0 and resume.why_not_resume(cache.code, 0) is None:
-                    return self._finish(cache, position, *self._nothing(cache, position, function, state, record), None,
-                                        found, started, record)  # fmt: skip
-                return None
+                return None  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return None
-
-    def _nothing(
-        self, cache: Any, position: int, function: Any, state: Any, record: CodeRecord
-    ) -> tuple[Trace, Frame]:
-        trace, _, frame = self._begin(cache.code, position, function, state, record, 0)
-        return trace, frame
 
     def _begin(
         self,
@@ -327,6 +333,9 @@ class Session:
             attribute=calls.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
+            may_end=None
+            if self.longest is None
+            else _end_after(code, self.longest(code, position)),
         )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
@@ -356,9 +365,11 @@ class Session:
         recipe.follow(trace.changes.effects)
         if returned is not None:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
+            handled: tuple[int, ...] = ()
         else:
             registers = self._state_registers(frame, recipe)
             ending = ("resume", frame.position, registers)
+            handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
@@ -372,7 +383,7 @@ class Session:
             artefact = self.compile_graph(graph)
             record.useful = True
             self.stats.compile_seconds += time.perf_counter() - compiling
-        ending = (*ending[:-1], recipe.numbered(ending[-1]))
+        ending = (*ending[:-1], recipe.numbered(ending[-1]), *handled)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         return self._registered(
             entry, cache, position, trace, graph, found if returned is None else None, traced
@@ -393,7 +404,7 @@ class Session:
         )
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, tuple(trace.guards.rows), sources, found, line, seconds
+            cache.code, position, graph, trace.guards.remembered(), sources, found, line, seconds
         )
         entry.data = kept
         self.specialisations.append(kept)
@@ -463,6 +474,11 @@ class Session:
 
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
+        if self.longest is not None:
+            failures = record.failures[position] = record.failures.get(position, 0) + 1
+            if failures >= MOST_FAILURES:
+                self._give_up(cache, position, "traced in vain too often")
+            return
         why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
         self._give_up(cache, position, why)
         if self.every_frame:
@@ -530,6 +546,7 @@ class Session:
             check_arguments=self.check_arguments,
             static_sizes=self.static_sizes,
             every_frame=self.every_frame,
+            longest=self.longest,
         )
 
     def forget(self) -> None:
@@ -557,13 +574,25 @@ class _Visited:
         return count
 
 
+def _end_after(code: CodeType, most: int) -> Callable[[int, int], bool]:
+    """Tell when a trace has run its instructions and the frame can go on at the next one."""
+
+    def may_end(count: int, position: int) -> bool:
+        return count >= most and resume.why_not_resume(code, position) is None
+
+    return may_end
+
+
 def _is_cheap(symbol: Any) -> bool:
     return getattr(symbol, "source", None) is not None
 
 
-def _forget_frames(error: BaseException | None) -> None:
-    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle."""
-    while error is not None:
+def _forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
+
+    `handled` is the exception in whose handler the frame was traced: that one is the user's, and so is what it holds.
+    """
+    while error is not None and error is not handled:
         error.__traceback__ = None
         error = error.__context__
 
@@ -613,7 +642,7 @@ def _described_was(row: Any) -> str:
         case "ARRAY", (_, dtype, ndim):
             return f"a {ndim}-d {dtype} array"
         case "TYPE", (_, kind):
-            return f"a {kind.__name__}"
+            return f"a {kind}"
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):

@@ -243,7 +243,9 @@ class Trace:
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
         if kind is dict and all(is_plain(key) for key in value):
             keys = tuple(value)
-            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}")
+            self.check(
+                "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
+            )
             return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
         if kind in (set, frozenset) and all(is_plain(member) for member in value):
             members = frozenset(value)

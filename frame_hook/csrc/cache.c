@@ -143,11 +143,11 @@ cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry)
 }
 
 /*
- * Find the first entry of a position whose guards hold, and move it to the front; entries that are
- * not valid are forgotten on the way. Returns 1 with `*found` a new reference and its loads in the
- * registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards loaded may, in
- * rare cases, run a finalizer, and that may change the cache: so nothing about the position is
- * remembered across them.
+ * Find the first entry of a position whose guards hold, and move it to the front; entries that can
+ * never hold again are forgotten on the way. Returns 1 with `*found` a new reference and its loads
+ * in the registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards loaded
+ * may, in rare cases, run a finalizer, and that may change the cache: so nothing about the position
+ * is remembered across them.
  */
 int
 cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found)
@@ -182,8 +182,9 @@ cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **
             *found = entry;
             return 1;
         }
+        entry->valid = entry_is_valid(entry); /* no: it is forgotten when the loop comes by again */
+        i += entry->valid;
         Py_DECREF(entry);
-        i++;
     }
 }
 

@@ -246,7 +246,8 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     return discard_frame(thread, frame, result);
 }
 
-/* Count a frame that is never traced: `code` is a generator's, or NULL for what is no fresh frame. */
+/* Count a frame that is never traced: `code` is a generator's, or NULL for what is no fresh frame.
+ */
 static void
 note_passed(struct _PyInterpreterFrame *frame, PyCodeObject *code, int throwflag)
 {

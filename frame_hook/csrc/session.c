@@ -6,7 +6,8 @@
 /* The names of the session's methods and attributes, interned. */
 #define SESSION_NAMES(X)                                                                           \
     X(capture)                                                                                     \
-    X(resume_code) X(cache_for) X(eager_run) X(notify_eager) X(every_frame) X(internal_error) X(is_user_error)
+    X(resume_code)                                                                                 \
+    X(cache_for) X(eager_run) X(notify_eager) X(every_frame) X(internal_error) X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
 SESSION_NAMES(X)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -11,7 +10,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.cpython.compare import MODULES, Comparison, compared, exceptions, run_module, summed
+from tests.cpython.compare import MODULES, Comparison, compared, exceptions, summed
 
 AT_ONCE = 2
 
@@ -64,9 +63,15 @@ def reasons(total: Comparison, most: int) -> str:
 def main() -> None:
     """Run what the command line asks for; exit 1 where something differs that no exception names."""
     parser = argparse.ArgumentParser(prog="python -m tests.cpython", description=__doc__)
-    parser.add_argument("--modules", default="", help="names after test_, with commas; all of them if empty")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one module, traced")
-    parser.add_argument("--reasons", type=int, default=40, help="how many reasons for breaks to print")
+    parser.add_argument(
+        "--modules", default="", help="names after test_, with commas; all of them if empty"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, help="seconds for one module, traced"
+    )
+    parser.add_argument(
+        "--reasons", type=int, default=40, help="how many reasons for breaks to print"
+    )
     options = parser.parse_args()
     modules = options.modules.split(",") if options.modules else MODULES
     started = time.perf_counter()
@@ -80,7 +85,11 @@ def main() -> None:
     version = ".".join(map(str, sys.version_info[:3]))
     print(f"\nCPython {version}, {time.perf_counter() - started:.0f} s\n{table(found)}\n")
     print(reasons(total, options.reasons))
-    unused = exceptions().keys() - {k for one in found for k in one.excepted} if not options.modules else set()
+    unused = (
+        exceptions().keys() - {k for one in found for k in one.excepted}
+        if not options.modules
+        else set()
+    )
     for test in sorted(unused):
         print(f"tests/cpython/exceptions.txt names {test}, which no longer differs")
     failed = len(total.differences) + len(unused)

@@ -84,7 +84,10 @@ def compared(module: str, folder: Path, timeout: float) -> Comparison:
     found.traced, found.counts = traced["seconds"], traced["counts"]
     allowed = exceptions()
     for test in sorted(plain["outcomes"].keys() | traced["outcomes"].keys()):
-        before, after = plain["outcomes"].get(test, "not run"), traced["outcomes"].get(test, "not run")
+        before, after = (
+            plain["outcomes"].get(test, "not run"),
+            traced["outcomes"].get(test, "not run"),
+        )
         if before != after:
             name = found.excepted if test in allowed else found.differences
             name[test] = f"{before}, traced {after}\n{traced['details'].get(test, '')}"
