@@ -17,6 +17,7 @@ class _Session(Protocol):
     # What C asks. A session that cannot be weakly referenced is asked about every frame again.
 
     notify_eager: bool
+    every_frame: bool  # may be missing: then only frames that bring an array are asked about
     def capture(
         self, cache: CodeCache, position: int, function: FunctionType, state: tuple[Any, ...], /
     ) -> Entry | None: ...
@@ -65,6 +66,13 @@ class CodeCache:
     def code(self) -> CodeType: ...
     @property
     def session(self) -> Any: ...
+    stops_later: bool
+    @property
+    def frames(self) -> int: ...
+    @property
+    def whole(self) -> int: ...
+    @property
+    def mixed(self) -> int: ...
     @property
     def misses(self) -> int: ...
     @property
@@ -109,7 +117,7 @@ def set_eager(flag: bool, /) -> None: ...
 def enter_eager() -> None: ...
 def leave_eager() -> None: ...
 def hook_installed() -> bool: ...
-def type_version(type: type, /) -> int: ...  # noqa: A002
+def passed_frames() -> tuple[int, int, int]: ...
 def enable_vectorcall(subclass: _DispatcherType, /) -> _DispatcherType: ...
 
 GUARD_KINDS: Final[dict[str, tuple[int, str]]]
@@ -121,7 +129,9 @@ ABSENT: Final[int]
 LOAD_ITEM: Final[int]
 LOAD_DICT_ITEM: Final[int]
 LOAD_ATTR: Final[int]
-LOAD_TYPE: Final[int]
+LOAD_CLASS: Final[int]
+CLASS_LACKS: Final[int]
+INSTANCE_LACKS: Final[int]
 LOAD_CLOSURE: Final[int]
 LOAD_DEFAULT: Final[int]
 LOAD_KWDEFAULT: Final[int]
@@ -137,7 +147,8 @@ STR: Final[int]
 EQUAL: Final[int]
 LENGTH: Final[int]
 DICT_KEYS: Final[int]
-TYPE_VERSION: Final[int]
+SET_IS: Final[int]
+CELL_EMPTY: Final[int]
 FUNCTION: Final[int]
 ARRAY: Final[int]
 WRITEABLE: Final[int]
@@ -148,4 +159,3 @@ RELATION: Final[int]
 DISJOINT: Final[int]
 SAME: Final[int]
 DIFFERENT: Final[int]
-PREDICATE: Final[int]

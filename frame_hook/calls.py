@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, markers, operators
-from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
+from ufuse.frame_hook.arity import why_not_arguments
+from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -18,25 +20,41 @@ from ufuse.frame_hook.symbols import (
     Constant,
     Dict,
     Function,
+    Generator,
+    Instance,
+    Iterator,
     List,
     Method,
     Number,
     Opaque,
+    Range,
+    Set,
     Slice,
     Source,
+    Super,
     Symbol,
     Tuple,
     Unread,
+    View,
 )
 from ufuse.graph import infer
 
-Rule = Callable[[Interpreter, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
+Given = Mapping[str, Symbol]
+Positional = Sequence[Symbol]
+Rule = Callable[[Interpreter, Positional, Given], Symbol]
 BUILTINS: dict[Any, Rule] = {}  # C functions and types, by identity
 METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the first argument
-CHANGING = frozenset(
-    "add append clear discard extend insert pop popitem remove reverse setdefault sort update".split()
-)  # methods of containers that are called after the graph, so that nothing of the container is guarded
-GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+INSTANCES: dict[
+    type, Rule
+] = {}  # calls of objects of C classes, such as partial; the object is the first argument
+UNSEEN: dict[tuple[Any, str], Any] = {
+    (list, "append"): list.append,
+    (set, "add"): set.add,
+}  # what may be done to a container of the frame without looking at what it holds
+OF_SYMBOLS: dict[type, type] = {
+    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
+}  # fmt: skip
+COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
@@ -56,11 +74,7 @@ def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
 def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     """What `symbol.name` is."""
     trace = interpreter.trace
-    if isinstance(symbol, Unread) and name in CHANGING and type(symbol.value) in (list, dict, set):
-        kind = type(symbol.value)
-        trace.check(
-            "TYPE", symbol.source, kind, f"{symbol.source.text} is no longer a {kind.__name__}"
-        )
+    if isinstance(symbol, Unread) and (type(symbol.value), name) in UNSEEN:
         return ArrayMethod(symbol, name)
     symbol = trace.look(symbol)
     match symbol:
@@ -72,59 +86,82 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             text = symbol.source.text if symbol.source is not None else module.__name__
             return trace.look(trace.module_attribute(module, name, text))
         case Constant(value=value):
-            return _constant_attribute(symbol, value, name)
-        case List() | Dict() | Tuple():
-            return ArrayMethod(symbol, name)
-        case Slice():
+            return _constant_attribute(interpreter, symbol, value, name)
+        case Range() | Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
-        case Opaque(source=source, value=value):
-            return _object_attribute(interpreter, source, value, name)
+        case (
+            List()
+            | Dict()
+            | Tuple()
+            | Set()
+            | Generator()
+            | Iterator()
+            | View()
+            | Range()
+            | Slice()
+        ):
+            return _container_attribute(symbol, name)
+        case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
+            slot = functools.partial.__dict__[name]
+            part = classes.own_attribute(trace, symbol, name, slot)
+            assert part is not None
+            return part
+        case Instance():
+            return classes.attribute(interpreter, symbol, name)
+        case Super():
+            return classes.super_attribute(interpreter, symbol, name)
+        case Method() if name in ("__self__", "__func__"):
+            return symbol.self if name == "__self__" else symbol.function
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
-def _constant_attribute(symbol: Constant, value: Any, name: str) -> Symbol:
+VIEWS = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
+
+
+def _container_attribute(symbol: Symbol, name: str) -> Symbol:
+    """A method of a built-in container or iterator, bound."""
+    kind = VIEWS[symbol.kind] if isinstance(symbol, View) else OF_SYMBOLS.get(type(symbol))
+    if kind is not None and not hasattr(kind, name):
+        raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+    if name == "__class__" and kind is not None:
+        return Constant(kind)
+    if kind is not None and not callable(getattr(kind, name)):
+        raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+    return ArrayMethod(symbol, name)
+
+
+def _constant_attribute(
+    interpreter: Interpreter, symbol: Constant, value: Any, name: str
+) -> Symbol:
+    if isinstance(value, type) and not issubclass(value, np.generic):
+        return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:
         found = getattr(value, name, symbol)  # itself: there is none, and plain Python says so
         if isinstance(found, (*operators.PURE, type, np.dtype, tuple)):
             return Constant(found)
-    if isinstance(value, type) and name in ("__name__", "__module__", "__qualname__"):
-        return Constant(getattr(value, name))
+        if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
+            return ArrayMethod(symbol, name)
+    if isinstance(value, range | frozenset | tuple):
+        return _attribute_of_known(symbol, value, name)
     if (
         isinstance(value, type)
         and value.__module__ == "numpy"
         and name in ("type", "kind", "itemsize")
     ):
         return Constant(getattr(value, name))
+    if isinstance(value, type):
+        return classes.class_attribute(interpreter, value, name)
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
-def _object_attribute(interpreter: Interpreter, source: Source, value: Any, name: str) -> Symbol:
-    """An attribute of a user's object, where reading it runs no code of the user's."""
-    kind = type(value)
-    refusal = GraphBreak("attribute", f"{name} of {source.text} (a {kind.__name__})")
-    looked_up: Any = kind.__getattribute__
-    if looked_up is not object.__getattribute__ or hasattr(kind, "__getattr__"):
-        raise refusal
-    on_class = inspect.getattr_static(kind, name, None)
-    plain_slot = isinstance(on_class, types.MemberDescriptorType)
-    in_instance = name in getattr(value, "__dict__", {})
-    if hasattr(type(on_class), "__set__") and not plain_slot:
-        raise refusal
-    trace = interpreter.trace
-    if not in_instance and isinstance(on_class, types.FunctionType):
-        return trace.attribute(source, value, name)
-    if (
-        in_instance
-        or plain_slot
-        or (on_class is not None and not hasattr(type(on_class), "__get__"))
-    ):
-        if not hasattr(value, name):
-            raise GraphBreak("eager-raises", f"AttributeError: {name}")
-        loaded = trace.guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
-        return Unread(loaded, getattr(value, name))
-    raise refusal
+def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:
+    found = getattr(value, name, symbol)
+    if found is symbol:
+        kind = type(value).__name__
+        raise raise_error(AttributeError, f"{kind!r} object has no attribute {name!r}")
+    return Constant(found) if isinstance(found, int) else ArrayMethod(symbol, name)
 
 
 # Calls -----------------------------------------------------------------------------------------------------------
@@ -151,6 +188,13 @@ def call(
             if not all(isinstance(v, operators.PURE) for v in _default_values(value)):
                 raise GraphBreak("call", f"{value.__qualname__}, made anew with its defaults")
             return _inline(interpreter, function, value, arguments, keywords)
+        case Instance():
+            rule = INSTANCES.get(function.kind)
+            if rule is not None:
+                return rule(interpreter, (function, *arguments), keywords)
+            method = classes.special_method(interpreter, function, "__call__")
+            if method is not None:
+                return call(interpreter, method, arguments, keywords)
     raise GraphBreak("call", operators.described(function))
 
 
@@ -163,6 +207,9 @@ def _call_constant(
 ) -> Symbol:
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
+        refusal = why_not_arguments(value, len(arguments), keywords)
+        if refusal is not None:
+            raise GraphBreak("call", refusal)
         return rule(interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
@@ -175,6 +222,12 @@ def _call_constant(
     if wrapped is not None:
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
+    if isinstance(value, type):
+        return instances.instantiate(interpreter, value, arguments, keywords)
+    if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
+        method = _unbound(value, arguments, interpreter)
+        if method is not None:
+            return _call_method(interpreter, method, arguments[1:], keywords)
     raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
 
 
@@ -211,9 +264,16 @@ def _call_method(
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         return METHODS[f"ufunc.{method.name}"](interpreter, (method.self, *arguments), keywords)
     if isinstance(method.self, Unread):
-        raise GraphBreak("effect", f"{method.name} of {operators.described(method.self)}")
-    if isinstance(method.self, List | Dict | Tuple):
-        rule = METHODS.get(f"{type(method.self).__name__.lower()}.{method.name}")
+        return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
+    if isinstance(method.self, KEPT):
+        name = f"{_kind_name(method.self)}.{method.name}"
+        rule = METHODS.get(name)
+        if rule is None and isinstance(method.self, Constant):
+            return _pure_method(interpreter, method.self, method.name, arguments, keywords)
+        if rule is None and isinstance(method.self, Range | Slice):
+            return _pure_method(interpreter, method.self, method.name, arguments, keywords)
+        if rule is None and not keywords and _is_operator(method.name):
+            return _called_operator(interpreter, method.self, method.name, arguments)
         if rule is None:
             raise GraphBreak("effect", f"{method.name} of {operators.described(method.self)}")
         return rule(interpreter, (method.self, *arguments), keywords)
@@ -228,6 +288,79 @@ def _call_method(
             interpreter.trace, name, (method.self, *arguments), dict(keywords), may_raise=True
         )
     raise GraphBreak("numpy-call", name)
+
+
+KEPT = (List, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
+SPECIAL: dict[str, Rule] = {}  # special methods that are called by name
+
+
+def _is_operator(name: str) -> bool:
+    return name in SPECIAL
+
+
+def _called_operator(
+    interpreter: Interpreter, receiver: Symbol, name: str, arguments: Positional
+) -> Symbol:
+    """A special method of a container, called by its name."""
+    return SPECIAL[name](interpreter, (receiver, *arguments), {})
+
+
+def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> ArrayMethod | None:
+    """A method looked up on a built-in class, as bound to its first argument; None where that is of another class."""
+    if not arguments:
+        return None
+    receiver = interpreter.trace.look(arguments[0])
+    kind = OF_SYMBOLS.get(type(receiver))
+    if isinstance(receiver, Constant) and isinstance(
+        receiver.value, (*operators.PURE, frozenset, range)
+    ):
+        kind = type(receiver.value)
+    return ArrayMethod(receiver, value.__name__) if kind is value.__objclass__ else None
+
+
+def _kind_name(symbol: Symbol) -> str:
+    """The name of the built-in type whose methods a symbol has."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value).__name__
+    return type(symbol).__name__.lower()
+
+
+def _pure_method(
+    interpreter: Interpreter,
+    receiver: Constant | Range | Slice,
+    name: str,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A method of a string, number or other immutable value, with arguments that are known: run now."""
+    value = operators.known_value(interpreter, receiver)
+    given = [operators.known_value(interpreter, a) for a in arguments]
+    named = {key: operators.known_value(interpreter, a) for key, a in keywords.items()}
+    method = getattr(value, name)
+    return operators.pure(lambda: method(*given, **named))
+
+
+def _change_unseen(
+    interpreter: Interpreter,
+    target: Unread,
+    name: str,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A change of a container of the frame for which nothing of its content need be known or guarded."""
+    trace, kind = interpreter.trace, type(target.value)
+    function = UNSEEN[kind, name]
+    if keywords or len(arguments) != 1:
+        raise GraphBreak("eager-raises", f"TypeError: {name}() takes exactly one argument")
+    if kind is set:
+        operators.hashable(trace.look(arguments[0]))
+    if trace.changes.is_known(target.value):
+        method = ArrayMethod(trace.look(target), name)
+        return _call_method(interpreter, method, arguments, keywords)
+    text = f"{target.source.text} is no longer a {kind.__name__}"
+    trace.check("TYPE", target.source, kind, text)
+    trace.changes.unseen(target.source, target.value, function, *arguments)
+    return Constant(None)
 
 
 def call_ufunc(
@@ -305,7 +438,7 @@ def _inline(
         loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
-    return _inline_made(interpreter, made, arguments, keywords)
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
 
 
 def _default(
@@ -322,18 +455,22 @@ def _inline_made(
     function: Function,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
+    symbol: Symbol | None = None,
 ) -> Symbol:
+    """Trace the body of a function; `symbol` is what was called, where that is not the function made here."""
     code = function.code
-    if code.co_flags & GENERATOR_FLAGS:
-        raise GraphBreak("call", f"the generator {code.co_qualname}")
+    if code.co_flags & COROUTINE_FLAGS:
+        raise GraphBreak("call", f"the coroutine {code.co_qualname}")
     slots: list[Symbol | None] = [None] * len(slot_names(code))
     bind(function, arguments, keywords, slots)
     first_free = len(slots) - len(code.co_freevars)
     for i, cell in enumerate(function.closure):
         slots[first_free + i] = cell
-    return interpreter.run_inlined(
-        Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
-    )
+    frame = Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
+    if code.co_flags & inspect.CO_GENERATOR:
+        made = (symbol or function, tuple(arguments), dict(keywords))
+        return Generator(frame, made, interpreter.root_count)
+    return interpreter.run_inlined(frame)
 
 
 def bind(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook import instructions
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import NULL, Symbol
+from ufuse.frame_hook.symbols import NULL, Constant, Generator, Instance, List, Symbol, Tuple
 from ufuse.frame_hook.symbols import Iterator as IteratorSymbol
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Location
@@ -34,6 +34,7 @@ class Frame:
     keyword_names: tuple[str, ...] = ()
     jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by position
     work: dict[int, tuple[int, int]] = field(default_factory=dict)  # nodes and instructions then
+    places: dict[int, Location] | None = None  # the locations that were needed so far, by position
 
     def push(self, symbol: Symbol) -> None:
         """Put a symbol on top of the stack."""
@@ -64,6 +65,30 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class Yielded:
+    """A generator's frame gave this value, and waits."""
+
+    value: Symbol
+
+
+class Raised(Exception):  # noqa: N818  it carries the user's exception, which is no error of the tracer
+    """An exception of the user's program that the trace raises; a frame being traced may catch it."""
+
+    def __init__(self, symbol: Symbol) -> None:
+        super().__init__(symbol)
+        self.symbol = symbol
+
+
+class NotRebuilt(Exception):  # noqa: N818  a decision, not an error
+    """A value that only the trace has would have to be handed on: it must end before `count` root instructions."""
+
+    def __init__(self, count: int, what: str) -> None:
+        super().__init__(count, what)
+        self.count = count
+        self.what = what
+
+
+@dataclass(frozen=True, slots=True)
 class Jump:
     """Go on at another position."""
 
@@ -73,7 +98,12 @@ class Jump:
 def _turns_left(frame: Frame) -> int:
     """How often the innermost loop will still turn, as far as its iterator tells."""
     iterator = frame.stack[-1] if frame.stack else None
-    return len(iterator.items) - iterator.position if isinstance(iterator, IteratorSymbol) else 0
+    if not isinstance(iterator, IteratorSymbol):
+        return 0
+    match iterator.kind, iterator.parts:
+        case "sequence", [List(items=items) | Tuple(items=items)]:
+            return len(items) - iterator.position
+    return max(0, iterator.length - iterator.position)
 
 
 class LoopTooLong(Exception):  # noqa: N818  a decision, not an error
@@ -84,7 +114,9 @@ class LoopTooLong(Exception):  # noqa: N818  a decision, not an error
         self.position = position
 
 
-Outcome = Returned | Jump | None
+CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
+AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
+Outcome = Returned | Yielded | Jump | None
 Handler = Callable[["Interpreter", Frame, Instruction], Outcome]
 HANDLERS: dict[str, Handler] = {}
 
@@ -110,45 +142,125 @@ class Interpreter:
     """Runs the root frame until it returns or breaks; inlines what it calls.
 
     `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
-    `kept_loops` are the backward jumps that are not unrolled.
+    `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
+    attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
+    instruction but the first, with the number of those run and the position, whether the trace shall end there.
     """
 
-    def __init__(self, trace: Trace, *, stop_at: int | None, kept_loops: frozenset[int]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        call: CallRule,
+        attribute: AttributeRule,
+        stop_at: int | None,
+        kept_loops: frozenset[int],
+        may_end: Callable[[int, int], bool] | None = None,
+    ) -> None:
         self.trace = trace
+        self._call = call
+        self._attribute = attribute
+        self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
+        self.generators: list[Generator] = []  # that have begun
         self.stop_at = stop_at
         self.kept_loops = kept_loops
+        self.may_end = may_end
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
         self.positions: list[int] = []  # of the root instructions begun
+
+    def call(
+        self,
+        function: Symbol,
+        arguments: Sequence[Symbol] = (),
+        keywords: Mapping[str, Symbol] | None = None,
+    ) -> Symbol:
+        """What `function(*arguments, **keywords)` gives."""
+        return self._call(self, function, arguments, keywords or {})
+
+    def attribute(self, symbol: Symbol, name: str) -> Symbol:
+        """What `symbol.name` is."""
+        return self._attribute(self, symbol, name)
 
     def run_root(self, frame: Frame) -> Returned | None:
         """Run until a return, or until `stop_at`: then None, with the frame as it stands before that instruction."""
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
         while True:
-            if self.root_count == self.stop_at:
+            if self.root_count == self.stop_at or self._ends_early(frame):
                 return None
-            instruction = table[frame.position]
             self.positions.append(frame.position)
-            outcome = self.step(frame, instruction)
+            try:
+                outcome = self.step(frame, table[frame.position])
+            except Raised as raised:
+                del self.call_stack[1:]
+                self._catch(frame, raised)
+                outcome = None
             self.root_count += 1
             if isinstance(outcome, Returned):
                 return outcome
 
+    def _ends_early(self, frame: Frame) -> bool:
+        return (
+            self.may_end is not None
+            and self.root_count > 0
+            and self.may_end(self.root_count, frame.position)
+        )
+
+    def _catch(self, frame: Frame, raised: Raised) -> None:
+        """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""
+        if not self.unwind(frame, raised):
+            raise GraphBreak("eager-raises", described_error(raised.symbol)) from None
+
     def run_inlined(self, frame: Frame) -> Symbol:
         """Run a called function to its return."""
+        outcome = self.run_frame(frame)
+        assert isinstance(outcome, Returned)
+        return outcome.value
+
+    def run_frame(self, frame: Frame) -> Returned | Yielded:
+        """Run a frame that the root calls, directly or not, until it returns or yields."""
         if len(self.call_stack) > DEEPEST_INLINE:
             raise GraphBreak("recursion", frame.code.co_qualname)
-        caller = self.trace.location
+        caller, handled = self.trace.location, len(self.handled)
+        depth = len(self.call_stack)
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
         while True:
-            outcome = self.step(frame, table[frame.position])
-            if isinstance(outcome, Returned):
+            try:
+                outcome = self.step(frame, table[frame.position])
+            except Raised as raised:
+                del self.call_stack[depth + 1 :]
+                if self.unwind(frame, raised):
+                    continue
+                self.call_stack.pop()
+                del self.handled[handled:]
+                self.trace.location = caller
+                raise
+            if isinstance(outcome, Returned | Yielded):
+                if len(self.handled) != handled:
+                    raise GraphBreak("call", "a generator that waits inside an exception handler")
                 self.call_stack.pop()
                 self.trace.location = caller
-                return outcome.value
+                return outcome
+
+    def unwind(self, frame: Frame, raised: Raised) -> bool:
+        """Put the frame at the handler of an exception; False where it has none."""
+        entry = instructions.protections(frame.code).get(frame.position)
+        if entry is None:
+            return False
+        symbol = raised.symbol
+        if getattr(symbol, "source", None) is not None:
+            raise GraphBreak("eager-raises", "an exception that was made before gets a traceback")
+        if isinstance(symbol, Instance) and symbol.raised is None:
+            symbol.raised = self.root_count
+        del frame.stack[entry.depth :]
+        if entry.lasti:
+            frame.push(Constant(frame.position))
+        frame.push(symbol)
+        frame.position = entry.target
+        return True
 
     def step(self, frame: Frame, instruction: Instruction) -> Outcome:
         """Run one instruction and move the frame behind it."""
@@ -197,24 +309,55 @@ class Interpreter:
             raise GraphBreak("loop")
 
     def _locate(self, frame: Frame, instruction: Instruction) -> None:
-        line, end_line, column, end_column = instruction.location
-        module = frame.globals.get("__name__")
-        self.trace.location = Location(
-            frame.code.co_filename,
-            frame.code.co_name,
-            line or frame.code.co_firstlineno,
-            module if isinstance(module, str) else "",
-            end_line or 0,
-            column or 0,
-            end_column or 0,
-        )
+        if frame.places is None:
+            module = frame.globals.get("__name__")
+            known = places_by_module(frame.code)
+            frame.places = known.setdefault(module if isinstance(module, str) else "", {})
+        place = frame.places.get(instruction.position)
+        if place is None:
+            place = frame.places[instruction.position] = _location(frame, instruction)
+        self.trace.location = place
 
     def frames(self) -> Iterator[Frame]:
         """The frames being traced, the root first."""
         return iter(self.call_stack)
 
 
+@instructions.per_code
+def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
+    """The locations of a code object that were needed so far, for each module it runs in."""
+    return {}
+
+
+def _location(frame: Frame, instruction: Instruction) -> Location:
+    line, end_line, column, end_column = instruction.location
+    module = frame.globals.get("__name__")
+    return Location(
+        frame.code.co_filename,
+        frame.code.co_name,
+        line or frame.code.co_firstlineno,
+        module if isinstance(module, str) else "",
+        end_line or 0,
+        column or 0,
+        end_column or 0,
+    )
+
+
+def described_error(symbol: Symbol) -> str:
+    """An exception in words."""
+    if isinstance(symbol, Instance):
+        parts = symbol.content.items if isinstance(symbol.content, Tuple) else ()
+        said = ", ".join(str(p.value) for p in parts if isinstance(p, Constant))
+        return f"{symbol.kind.__name__}: {said}" if said else symbol.kind.__name__
+    return "an exception"
+
+
+def raise_error(kind: type[BaseException], *arguments: object) -> Raised:
+    """An exception as Python itself raises it, to be raised in the trace."""
+    return Raised(Instance(kind, content=Tuple(tuple(Constant(a) for a in arguments))))
+
+
 __all__ = [
-    "HANDLERS", "NULL", "Frame", "Handler", "Interpreter", "Jump", "LoopTooLong", "Outcome", "Returned", "handles",
-    "slot_names",
+    "HANDLERS", "NULL", "Frame", "Handler", "Interpreter", "Jump", "LoopTooLong", "NotRebuilt", "Outcome", "Raised",
+    "Returned", "Yielded", "handles", "raise_error", "slot_names",
 ]  # fmt: skip

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, operators
+from ufuse.frame_hook import arrays, iterate, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.known import is_none
 from ufuse.frame_hook.numpy_calls import (
     Given,
     Positional,
@@ -44,7 +45,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     parts = list(symbol.items) if isinstance(symbol, Tuple | List) else [symbol]
     shape = []
     for part in parts:
-        expression = operators.as_size(trace.look(part))
+        expression = iterate.as_size(trace.look(part))
         if expression is None:
             raise GraphBreak("numpy-call", f"a shape with {operators.described(part)}")
         if trace.decide("lt", expression, 0):
@@ -137,6 +138,8 @@ def _ascontiguousarray(interpreter: Interpreter, arguments: Positional, keywords
     kind = array.type
     if keywords or len(arguments) > 1 or kind.ndim == 0:
         raise GraphBreak("numpy-call", "numpy.ascontiguousarray with these arguments")
+    if kind.order is None:
+        raise GraphBreak("layout", "it is not known whether ascontiguousarray copies")
     if kind.contiguous and kind.order == c_order(kind.ndim):
         return array
     return _copied(interpreter, array, "C")
@@ -207,10 +210,10 @@ def _scalar_type(kind: type) -> Rule:
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
             return operators.pure(kind, symbol.value)
-        if isinstance(symbol, Number) and getattr(symbol.node.type, "dtype", None) == np.dtype(
-            kind
-        ):
-            return symbol
+        if isinstance(symbol, Number):
+            known = symbol.node.type  # a Python float is no np.float64
+            if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
+                return symbol
         raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
 
     return rule
@@ -260,7 +263,7 @@ def _transpose(interpreter: Interpreter, arguments: Positional, keywords: Given)
     rest: list[Symbol] = [interpreter.trace.look(a) for a in (*arguments[1:], *keywords.values())]
     if len(rest) == 1 and isinstance(rest[0], Tuple | List):
         rest = list(rest[0].items)
-    axes = [arrays.plain(interpreter.trace, a) for a in rest if not operators.same_type_none(a)]
+    axes = [arrays.plain(interpreter.trace, a) for a in rest if not is_none(a)]
     normal = axes_argument(interpreter, Constant(tuple(axes)), array.type.ndim) if axes else None
     if normal is not None and len(normal) != array.type.ndim:
         raise GraphBreak("eager-raises", "ValueError: axes don't match array")

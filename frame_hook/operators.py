@@ -4,21 +4,46 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays
-from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook.classes import (
+    call_special,
+    is_not_implemented,
+    refuse_finalizer,
+    special_method,
+    static_lookup,
+)
+from ufuse.frame_hook.guards import postfix
+from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
+from ufuse.frame_hook.known import (
+    KNOWN,
+    PURE,
+    described,
+    hashable,
+    key_of,
+    known_value,
+    pure,
+    text_value,
+)
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
+    Cell,
     Constant,
     Dict,
+    Function,
+    Generator,
+    Instance,
     Integer,
     Iterator,
     List,
+    Method,
     Number,
     Opaque,
     Range,
@@ -27,11 +52,11 @@ from ufuse.frame_hook.symbols import (
     Symbol,
     Tuple,
     Unread,
+    View,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
-from ufuse.graph.sample import warnings_raise
 from ufuse.graph.types import ArrayType, NumberType
 
 # fmt: off
@@ -56,31 +81,6 @@ COMPARE = {
     "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
 }
 # fmt: on
-PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
-LONGEST_SEQUENCE = 10_000
-
-
-def pure(function: Callable[..., Any], *values: Any) -> Symbol:
-    """A function of known constants, run now; what it warns of or raises is left to eager."""
-    try:
-        with np.errstate(all="raise"), warnings_raise():
-            return Constant(function(*values))
-    except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
-        raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
-
-
-def described(symbol: Symbol) -> str:
-    """A few words for a message."""
-    match symbol:
-        case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
-        case Opaque(source=source, value=value) | Unread(source=source, value=value):
-            return f"{source.text} (a {type(value).__name__})"
-        case Array(type=kind):
-            return f"a {kind.ndim}-d array"
-    return type(symbol).__name__.lower()
-
-
 def binary(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
@@ -88,6 +88,8 @@ def binary(
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if isinstance(left, Array) or isinstance(right, Array):
         if sign == "@":
             return arrays.matmul(trace, left, right, in_place=in_place)
@@ -98,6 +100,45 @@ def binary(
     if arrays.is_number(left) and arrays.is_number(right):
         return _on_numbers(trace, name, on_sizes, left, right)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
+
+
+def kind_of(symbol: Symbol) -> type | None:
+    """The class of an instance, None of what has rules of its own."""
+    return symbol.kind if isinstance(symbol, Instance) else None
+
+
+def _on_instances(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """A binary operator by Python's rules: in place, then left, then reflected; a subclass on the right goes first."""
+    name = BINARY[sign][0].strip("_")
+    tries = [(left, f"__{name}__", right)]
+    if kind_of(left) is not kind_of(right):
+        goes_first = _right_goes_first(left, right, f"__r{name}__")
+        tries.insert(0 if goes_first else 1, (right, f"__r{name}__", left))
+    if in_place:
+        tries.insert(0, (left, f"__i{name}__", right))
+    for receiver, method_name, other in tries:
+        if not isinstance(receiver, Instance):
+            if isinstance(receiver, Array | Number) and isinstance(other, Instance):
+                raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
+            continue  # a built-in type does not know the user's class
+        method = special_method(interpreter, receiver, method_name)
+        if method is None:
+            continue
+        result = interpreter.trace.look(interpreter.call(method, (other,)))
+        if not is_not_implemented(result):
+            return result
+    raise GraphBreak(
+        "eager-raises", f"TypeError: {sign} of {described(left)} and {described(right)}"
+    )
+
+
+def _right_goes_first(left: Symbol, right: Symbol, reflected: str) -> bool:
+    a, b = kind_of(left), kind_of(right)
+    if a is None or b is None or not issubclass(b, a):
+        return False
+    return static_lookup(b, reflected) is not static_lookup(a, reflected)
 
 
 def _on_arrays(
@@ -129,6 +170,8 @@ def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
 
 
 def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
+    if name == "or_" and all(type(v) is type or v is None for v in (left.value, right.value)):
+        return pure(operator.or_, left.value, right.value)
     if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
         raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
     a: Any = left.value
@@ -138,19 +181,10 @@ def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
         raise GraphBreak("operator", f"{name} of very large numbers")
     if name in ("pow", "lshift") and len(numbers) == 2 and abs(b) > 1024:
         raise GraphBreak("operator", f"{name} of very large numbers")
-    if name == "mul" and any(isinstance(v, (str, bytes)) for v in (a, b)):
-        raise GraphBreak("operator", "a repeated string")
+    texts = [v for v in (a, b) if isinstance(v, (str, bytes))]
+    if name == "mul" and texts and any(v * len(texts[0]) > LONGEST_SEQUENCE for v in numbers):
+        raise GraphBreak("operator", "a long text")
     return pure(getattr(operator, name), a, b)
-
-
-def as_size(symbol: Symbol) -> size.Size | None:
-    """The expression of a Python int (or bool), else None."""
-    match symbol:
-        case Integer(size=value):
-            return value
-        case Constant(value=int() as value):
-            return int(value)
-    return None
 
 
 def _on_numbers(
@@ -163,10 +197,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -207,20 +253,37 @@ def _on_containers(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
     trace = interpreter.trace
+    made = containers.combine_sets(interpreter, sign, left, right, in_place=in_place)
+    if made is not None:
+        return made
     match left, right:
+        case List() as target, _ if sign == "+" and in_place:
+            containers.extend(interpreter, target, right)
+            return target
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
-        case List() as target, List() | Tuple() if sign == "+":
-            if in_place:
-                raise GraphBreak("effect", "extending a list")
-            if isinstance(right, List):
-                return List([*target.items, *right.items])
-        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*" and not in_place:
+        case List(items=first), List(items=second) if sign == "+":
+            return List([*first, *second])
+        case List() as target, _ if sign == "*" and in_place and as_size(right) is not None:
+            containers.repeat_in_place(interpreter, target, trace.fixed(as_size(right) or 0))
+            return target
+        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*":
             return _repeated(trace, left, right)
         case Constant(value=int()) | Integer(), Tuple() | List() if sign == "*":
             return _repeated(trace, right, left)
-        case Constant(value=str() as text), Tuple() if sign == "%":
-            return pure(operator.mod, text, tuple(hashable(trace.look(i)) for i in right.items))
+        case Dict(items=entries), Dict() if sign == "|":
+            target_dict = left if in_place else Dict(dict(entries))
+            containers.update(interpreter, target_dict, right)
+            return target_dict
+        case Dict(), _ if sign == "|" and in_place:
+            containers.update(interpreter, left, right)
+            return left
+        case Constant(value=str() | bytes() as text), _ if sign == "%":
+            return pure(operator.mod, text, text_value(interpreter, right))
+        case Constant(value=str() | bytes() as text), Integer() if sign == "*":
+            return _on_constants("mul", left, Constant(known_value(interpreter, right)))
     raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
 
 
@@ -232,7 +295,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -240,13 +303,15 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
     """The result of `-x`, `+x`, `~x` or `abs(x)`."""
     trace = interpreter.trace
     symbol = trace.look(symbol)
+    if isinstance(symbol, Instance):
+        return call_special(interpreter, symbol, f"__{name}__")
     if isinstance(symbol, Array):
         return arrays.elementwise(trace, UNARY[name], (symbol,))
     if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -259,6 +324,8 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     """The result of a rich comparison."""
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return _compare_instances(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
         return arrays.elementwise(trace, COMPARE[name], (left, right))
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -271,8 +338,51 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     return _compare_others(interpreter, name, left, right)
 
 
+REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
+    tries = [(left, f"__{name}__", right), (right, f"__{REFLECTED[name]}__", left)]
+    if _is_subclass_of(right, left):
+        tries.reverse()
+    for receiver, method_name, other in tries:
+        if not isinstance(receiver, Instance):
+            if isinstance(receiver, Array | Number):
+                raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
+            continue
+        result = _rich_comparison(interpreter, receiver, method_name, other)
+        if not is_not_implemented(result):
+            return result
+    if name in ("eq", "ne"):
+        return Constant(same(interpreter, left, right) == (name == "eq"))
+    raise GraphBreak(
+        "eager-raises", f"TypeError: comparing {described(left)} and {described(right)}"
+    )
+
+
+def _is_subclass_of(right: Symbol, left: Symbol) -> bool:
+    a, b = kind_of(left), kind_of(right)
+    return a is not None and b is not None and b is not a and issubclass(b, a)
+
+
+def _rich_comparison(
+    interpreter: Interpreter, receiver: Instance, method_name: str, other: Symbol
+) -> Symbol:
+    found = static_lookup(receiver.kind, method_name)
+    if found is getattr(object, method_name):
+        if method_name == "__ne__" and static_lookup(receiver.kind, "__eq__") is not object.__eq__:
+            result = _rich_comparison(interpreter, receiver, "__eq__", other)
+            return (
+                result if is_not_implemented(result) else Constant(not truth(interpreter, result))
+            )
+        special_method(interpreter, receiver, method_name)
+        return Constant(NotImplemented)
+    result = call_special(interpreter, receiver, method_name, (other,))
+    return interpreter.trace.look(result)
+
+
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
-    if isinstance(left, PURE) and isinstance(right, PURE):
+    if isinstance(left, KNOWN) and isinstance(right, KNOWN):
         return pure(getattr(operator, name), left, right)
     if (
         name in ("eq", "ne")
@@ -280,36 +390,91 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
         and isinstance(right, (type, np.dtype, str))
     ):
         return pure(getattr(operator, name), left, right)
-    plain_types = all(isinstance(v, type) and type(v).__eq__ is type.__eq__ for v in (left, right))
-    if name in ("eq", "ne") and plain_types:
+    by_identity = all(
+        _is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right)
+    )
+    if name in ("eq", "ne") and by_identity:
         return Constant((left is right) == (name == "eq"))
     raise GraphBreak("operator", f"comparing {type(left).__name__} and {type(right).__name__}")
 
 
+def _is_compared_by_identity(value: Any) -> bool:
+    """Whether `==` of a value is `is`: of plain classes, functions and modules."""
+    if isinstance(value, type):
+        return type(value).__eq__ is type.__eq__
+    return isinstance(value, FunctionType | BuiltinFunctionType | ModuleType)
+
+
 def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
-    if isinstance(left, Tuple | List) and type(left) is type(right) and name in ("eq", "ne"):
-        assert isinstance(right, Tuple | List)
-        if len(left.items) != len(right.items):
-            return Constant(name == "ne")
-        for a, b in zip(left.items, right.items, strict=True):
-            if not truth(interpreter, compare(interpreter, "eq", a, b)):
-                return Constant(name == "ne")
-        return Constant(name == "eq")
-    none = Constant(None)
-    if name in ("eq", "ne") and (same_type_none(left) or same_type_none(right)):
-        if (
-            arrays.is_number(left)
-            or arrays.is_number(right)
-            or isinstance(left, Tuple | List | Dict)
-        ):
-            return Constant(name == "ne")
-        del none
+    is_equality = name in ("eq", "ne")
+    match left, right:
+        case (Tuple(items=first), Tuple(items=second)):
+            return _compare_sequences(interpreter, name, first, second)
+        case (List(items=some), List(items=others)):
+            return _compare_sequences(interpreter, name, some, others)
+        case Dict(items=a), Dict(items=b) if is_equality:
+            return Constant(_dicts_are_equal(interpreter, a, b) == (name == "eq"))
+        case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
+            values = [known_value(interpreter, side) for side in (left, right)]
+            return pure(getattr(operator, name), *values)
+    if containers.is_set(left) and containers.is_set(right):
+        values = [_set_value(interpreter, side) for side in (left, right)]
+        return pure(getattr(operator, name), *values)
+    if is_equality and _never_equal(left, right):
+        return Constant(name == "ne")
     raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
 
 
-def same_type_none(symbol: Symbol) -> bool:
-    """Whether it is None."""
-    return isinstance(symbol, Constant) and symbol.value is None
+def _set_value(interpreter: Interpreter, symbol: Symbol) -> Any:
+    if isinstance(symbol, View) and symbol.kind == "items":
+        raise GraphBreak("operator", "comparing the items of a dict")
+    return set(containers.operand(interpreter, symbol)[0])
+
+
+def _never_equal(left: Symbol, right: Symbol) -> bool:
+    """Whether both are of built-in types of which none equals the other."""
+    kinds = _built_in_kind(left), _built_in_kind(right)
+    return "" not in kinds and kinds[0] != kinds[1]
+
+
+def _built_in_kind(symbol: Symbol) -> str:
+    """A name that is the same for all built-in values that may be equal; "" for what is none of them."""
+    if isinstance(symbol, Constant | Number | Integer):
+        kind = number_type(symbol)
+        return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
+    return (
+        type(symbol).__name__
+        if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice)
+        else ""
+    )
+
+
+COMPARED = {
+    "NoneType": "None", "str": "str", "bytes": "bytes", "ellipsis": "...", "frozenset": "Set", "range": "Range",
+}  # fmt: skip
+
+
+def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: Any) -> Symbol:
+    """As tuples and lists do: by the first items that differ, else by length."""
+    if name in ("eq", "ne") and len(left) != len(right):
+        return Constant(name == "ne")
+    for a, b in zip(list(left), list(right), strict=False):
+        if not equal_or_same(interpreter, a, b):
+            if name in ("eq", "ne"):
+                return Constant(name == "ne")
+            return compare(interpreter, name, a, b)
+    return Constant(getattr(operator, name)(len(left), len(right)))
+
+
+def _dicts_are_equal(
+    interpreter: Interpreter, left: dict[Any, Symbol], right: dict[Any, Symbol]
+) -> bool:
+    if len(left) != len(right):
+        return False
+    return all(
+        key in right and equal_or_same(interpreter, value, right[key])
+        for key, value in list(left.items())
+    )
 
 
 def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
@@ -329,7 +494,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             return trace.decide("ne", value, 0)
         case Tuple(items=items) | List(items=items):
             return bool(items)
-        case Dict(items=entries):
+        case Dict(items=entries) | View(of=Dict(items=entries)):
             return bool(entries)
         case Set(items=members):
             return bool(members)
@@ -339,17 +504,42 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             raise GraphBreak("data-branch", "a computed number")
         case Array():
             raise GraphBreak("data-branch", "an array's value")
+        case Instance():
+            return _truth_of_instance(interpreter, symbol)
+        case Function() | Method() | Generator() | Iterator() | ArrayMethod() | Slice():
+            return True
+        case Range():
+            return bool(iterate.fixed_range(interpreter, symbol))
     raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
+
+
+def _truth_of_instance(interpreter: Interpreter, symbol: Instance) -> bool:
+    method = special_method(interpreter, symbol, "__bool__")
+    if method is not None:
+        answer = interpreter.trace.look(interpreter.call(method))
+        if not isinstance(answer, Constant) or type(answer.value) is not bool:
+            raise GraphBreak("operator", f"the truth of a {symbol.kind.__name__}")
+        return answer.value
+    if special_method(interpreter, symbol, "__len__") is not None:
+        return truth(interpreter, length(interpreter, symbol))
+    return True
+
+
+WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 
 
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
-        if type(left.value) in (int, float, complex, str, bytes, tuple):
+        if type(left.value) in (int, float, complex, str, bytes, tuple, frozenset) and type(
+            left.value
+        ) is type(right.value):
             raise GraphBreak("operator", "`is` between numbers or strings")
         return left.value is right.value
     if isinstance(left, Array) and isinstance(right, Array):
@@ -358,9 +548,46 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
-    if type(left) is not type(right) or isinstance(left, Tuple | List | Dict | Slice):
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and (left.source is None or right.source is None)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
+    if (
+        type(left) is not type(right)
+        and not isinstance(left, Opaque)
+        and not isinstance(right, Opaque)
+    ):
+        return False
+    if isinstance(left, List | Dict | Set | Instance | Tuple | Cell) and type(left) is type(right):
+        a, b = left.source, right.source
+        if a is None or b is None:
+            return False
+        text = f"{a.text} and {b.text} are the same object now"
+        trace.guards.check("DIFFERENT", *sorted((a.register, b.register)), text=text, source=a.text)
+        return False
+    if isinstance(left, Slice | Generator | Iterator | Function):
         return False
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
+
+
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
 
 
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
@@ -374,23 +601,60 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = trace.look(container), trace.look(member)
+    container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(
-                truth(interpreter, compare(interpreter, "eq", item, member))
-                for item in items
-                if not _surely_different(trace.look(item), member)
-            )
-        case Dict(items=entries):
-            return hashable(member) in entries
+            return any(equal_or_same(interpreter, item, unread) for item in items)
+        case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
+            return key_of(interpreter, member) in entries
+        case View():
+            return contains(interpreter, iterate.iterator_over(interpreter, container), member)
         case Set(items=members):
-            return hashable(member) in members
-        case Constant(value=str() as text) if isinstance(member, Constant):
-            return member.value in text
-        case Constant(value=frozenset() as members) if isinstance(member, Constant):
-            return member.value in members
+            return key_of(interpreter, member) in members
+        case Constant(value=frozenset() as members):
+            return key_of(interpreter, member) in members
+        case Constant(value=range() | bytes() | str() | tuple()) | Range():
+            values = [known_value(interpreter, one) for one in (container, member)]
+            found = pure(operator.contains, *values)
+            assert isinstance(found, Constant)
+            return bool(found.value)
+        case Instance():
+            return _contains_by_method(interpreter, container, member)
+        case Iterator() | Generator():
+            while (item := iterate.next_item(interpreter, container)) is not None:
+                if equal_or_same(interpreter, item, member):
+                    return True
+            return False
     raise GraphBreak("operator", f"membership in {described(container)}")
+
+
+def _contains_by_method(interpreter: Interpreter, container: Instance, member: Symbol) -> bool:
+    if special_method(interpreter, container, "__contains__") is not None:
+        return truth(interpreter, call_special(interpreter, container, "__contains__", (member,)))
+    iterator = iterate.iterator_over(interpreter, container)
+    return contains(interpreter, iterator, member)
+
+
+def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
+    """Whether a container finds `member` in `item`: the same object, or an equal one."""
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
+    if item is member:
+        return True
+    if _surely_different(item, member):
+        return False
+    if isinstance(item, Constant) and isinstance(member, Constant) and item.value is member.value:
+        return True
+    if isinstance(item, Array) or isinstance(member, Array):
+        raise GraphBreak("data-branch", "an array's value")
+    return truth(interpreter, compare(interpreter, "eq", item, member))
+
+
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
 def _surely_different(left: Symbol, right: Symbol) -> bool:
@@ -398,21 +662,6 @@ def _surely_different(left: Symbol, right: Symbol) -> bool:
         kinds = {type(left.value), type(right.value)}
         return len(kinds) == 2 and bool(kinds & {str, type(None), bytes})
     return False
-
-
-def hashable(symbol: Symbol) -> Any:
-    """The Python value of a symbol that is known entirely; used as a key.
-
-    Raises:
-        GraphBreak: part of it is known only when the program runs.
-
-    """
-    match symbol:
-        case Constant(value=value):
-            return value
-        case Tuple(items=items):
-            return tuple(hashable(item) for item in items)
-    raise GraphBreak("operator", f"a key made of {described(symbol)}")
 
 
 def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
@@ -424,52 +673,32 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return arrays.integer(trace, kind.shape[0])
         case Tuple(items=items) | List(items=items):
             return Constant(len(items))
-        case Dict(items=entries):
+        case Dict(items=entries) | View(of=Dict(items=entries)):
             return Constant(len(entries))
         case Set(items=members):
             return Constant(len(members))
-        case Constant(value=str() | bytes() | range() as value):
+        case Constant(value=str() | bytes() | range() | frozenset() | tuple() as value):
             return Constant(len(value))
+        case Range():
+            return pure(len, iterate.fixed_range(interpreter, symbol))
+        case Instance(content=Tuple(items=items), kind=kind) if (
+            static_lookup(kind, "__len__") is tuple.__len__
+        ):
+            return Constant(len(items))
+        case Instance():
+            return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
     raise GraphBreak("operator", f"len of {described(symbol)}")
 
 
-def iterated(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
-    """Every item that iterating gives, for what has a known length."""
-    trace = interpreter.trace
-    symbol = trace.look(symbol)
-    match symbol:
-        case Tuple(items=items) | List(items=items):
-            return list(items)
-        case Iterator():
-            items = symbol.items[symbol.position :]
-            symbol.position = len(symbol.items)
-            return items
-        case Dict(items=entries):
-            return [Constant(key) for key in entries]
-        case Range():
-            return _range_items(trace, symbol)
-        case Constant(value=range() | str() as value):
-            if len(value) > LONGEST_SEQUENCE:
-                raise GraphBreak("loop")
-            return [Constant(item) for item in value]
-        case Array(type=kind) if kind.shape:
-            count = trace.fixed(kind.shape[0])
-            if count > LONGEST_SEQUENCE // 10:
-                raise GraphBreak("loop")
-            return [arrays.item(trace, symbol, Constant(i)) for i in range(count)]
-    raise GraphBreak("operator", f"iterating over {described(symbol)}")
-
-
-def _range_items(trace: Trace, symbol: Range) -> list[Symbol]:
-    numbers = []
-    for part in (symbol.start, symbol.stop, symbol.step):
-        expression = as_size(part)
-        assert expression is not None
-        numbers.append(trace.fixed(expression))
-    values = range(*numbers)
-    if len(values) > LONGEST_SEQUENCE:
-        raise GraphBreak("loop")
-    return [Constant(value) for value in values]
+def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
+    """What a `__len__` of the user's gave, if it is a length."""
+    answer = interpreter.trace.look(answer)
+    expression = as_size(answer)
+    if expression is None or (isinstance(answer, Constant) and type(answer.value) is not int):
+        raise GraphBreak("operator", f"a length that is {described(answer)}")
+    if interpreter.trace.decide("lt", expression, 0):
+        raise GraphBreak("eager-raises", "ValueError: __len__() should return >= 0")
+    return answer
 
 
 def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
@@ -480,31 +709,41 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         case Array():
             return arrays.item(trace, container, key)
         case Tuple(items=items) | List(items=items):
-            return _sequence_item(trace, container, items, key)
+            return _sequence_item(interpreter, container, items, key)
         case Dict(items=entries):
-            name = hashable(key)
+            name = key_of(interpreter, key)
             if name not in entries:
-                raise GraphBreak("eager-raises", f"KeyError: {name!r}")
+                raise raise_error(KeyError, name)
             return entries[name]
-        case Constant(value=str() | bytes() | tuple() | range() as value) if isinstance(
-            key, Constant
+        case Instance(content=Tuple() as held, kind=kind) if (
+            static_lookup(kind, "__getitem__") is tuple.__getitem__
         ):
-            return pure(operator.getitem, value, key.value)
+            return item(interpreter, held, key)
+        case Instance():
+            return call_special(interpreter, container, "__getitem__", (key,))
+        case Constant(value=type() as kind) if type(kind) is type:
+            return interpreter.call(interpreter.attribute(container, "__class_getitem__"), (key,))
+        case Constant(value=str() | bytes() | tuple() | range()) | Range():
+            values = [known_value(interpreter, one) for one in (container, key)]
+            return pure(operator.getitem, *values)
     raise GraphBreak("operator", f"an item of {described(container)}")
 
 
-def _sequence_item(trace: Trace, container: Symbol, items: Any, key: Symbol) -> Symbol:
+def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key: Symbol) -> Symbol:
+    trace = interpreter.trace
     if isinstance(key, Slice):
-        parts = [hashable(trace.look(p)) if as_size(trace.look(p)) is None else trace.fixed(as_size(trace.look(p)) or 0)
-                 for p in (key.start, key.stop, key.step)]  # fmt: skip
-        chosen = items[slice(*parts)]
+        where = known_value(interpreter, key)
+        if where.step == 0:
+            raise raise_error(ValueError, "slice step cannot be zero")
+        chosen = items[where]
         return Tuple(tuple(chosen)) if isinstance(container, Tuple) else List(list(chosen))
     expression = as_size(key)
     if expression is None:
         raise GraphBreak("operator", f"the index {described(key)}")
     number = trace.fixed(expression)
     if not -len(items) <= number < len(items):
-        raise GraphBreak("eager-raises", "IndexError: index out of range")
+        name = "tuple" if isinstance(container, Tuple) else "list"
+        raise raise_error(IndexError, f"{name} index out of range")
     chosen_item: Symbol = items[number]
     return chosen_item
 
@@ -520,20 +759,60 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case ArrayMethod(name="flat"):
             arrays.store_flat(trace, container, key, value)
             return
-        case List(items=items, source=None):
-            expression = as_size(key)
-            if expression is not None:
-                number = trace.fixed(expression)
-                if not -len(items) <= number < len(items):
-                    raise GraphBreak(
-                        "eager-raises", "IndexError: list assignment index out of range"
-                    )
-                items[number] = value
-                return
-        case Dict(items=entries, source=None):
-            entries[hashable(key)] = value
+        case List() if isinstance(key, Slice):
+            containers.store_slice(interpreter, container, key, value)
+            return
+        case List():
+            _store_in_list(trace, container, key, value)
+            return
+        case Dict():
+            containers.store_entry(interpreter, container, key, value)
+            return
+        case Instance():
+            call_special(interpreter, container, "__setitem__", (key, value))
             return
     raise GraphBreak("effect", f"storing an item of {described(container)}")
+
+
+def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> None:
+    expression = as_size(key)
+    if expression is None:
+        raise GraphBreak("effect", f"storing into a list at {described(key)}")
+    number = trace.fixed(expression)
+    if not -len(target.items) <= number < len(target.items):
+        raise raise_error(IndexError, "list assignment index out of range")
+    refuse_finalizer(target.items[number])
+    target.items[number] = value
+    if trace.changes.note(target):
+        trace.changes.effect("list_set", target, number % len(target.items), value)
+
+
+def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> None:
+    """Carry out `del container[key]`."""
+    trace = interpreter.trace
+    container, key = trace.look(container), trace.look(key)
+    match container:
+        case List(items=items) if as_size(key) is not None:
+            number = trace.fixed(as_size(key) or 0)
+            if not -len(items) <= number < len(items):
+                raise raise_error(IndexError, "list assignment index out of range")
+            refuse_finalizer(items[number])
+            del items[number]
+            trace.changes.call(list.__delitem__, container, Constant(number))
+            return
+        case List() if isinstance(key, Slice):
+            containers.delete_slice(interpreter, container, key)
+            return
+        case Dict(items=entries):
+            name = key_of(interpreter, key)
+            if name not in entries:
+                raise raise_error(KeyError, name)
+            containers.delete_entry(trace, container, name)
+            return
+        case Instance():
+            call_special(interpreter, container, "__delitem__", (key,))
+            return
+    raise GraphBreak("effect", f"deleting an item of {described(container)}")
 
 
 def number_type(symbol: Symbol) -> str:
@@ -548,3 +827,9 @@ def number_type(symbol: Symbol) -> str:
         case Number(node=node) if isinstance(node.type, NumberType):
             return node.type.kind
     return "numpy"
+
+
+__all__ = [
+    "PURE", "binary", "compare", "contains", "delete_item", "described", "equal_or_same", "hashable", "item",
+    "known_value", "length", "number_type", "pure", "same", "scalar", "special_method", "store_item", "truth", "unary",
+]  # fmt: skip

@@ -76,10 +76,6 @@ REASONS: dict[str, tuple[str, str]] = {
         "{what}() calls itself, or others, too deeply to inline",
         "no need to change it: plain Python makes the call",
     ),
-    "unbound": (
-        "the variable {what} has no value here",
-        "no need to change it: plain Python raises the UnboundLocalError itself",
-    ),
 }
 
 # What people call an instruction that has no handler.

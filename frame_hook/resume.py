@@ -69,6 +69,8 @@ GENERATORS = (
     | inspect.CO_ITERABLE_COROUTINE
     | inspect.CO_ASYNC_GENERATOR
 )
+# A frame that goes on is another frame object: who asks for it twice could tell.
+READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe"})
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
@@ -149,6 +151,8 @@ def why_not_code(code: CodeType) -> str | None:
         return "a generator or coroutine lives in its frame"
     if not code.co_flags & inspect.CO_OPTIMIZED:
         return "its names are in a dictionary, not in slots"
+    if READS_OWN_FRAME.intersection(code.co_names):
+        return "it asks for the frame it runs in"
     return None
 
 
@@ -491,6 +495,12 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
 # ---- handlers ------------------------------------------------------------------------------------
 
 
+def handled_slot(code: CodeType, position: int) -> int:
+    """The place in a suspended state where the exception is that is handled at a position, or -1."""
+    previous, _ = marked_slots(code, position)
+    return previous if previous < 0 else slot_count(code) + previous
+
+
 def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:
     """The slots of the stack that are not moved as they are.
 
@@ -501,12 +511,6 @@ def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:
     marks = flow(code).stacks[position].marks
     previous = max((index for index, mark in marks if mark == 0), default=-1)
     return previous, tuple(index for index, mark in marks if mark == LASTI)
-
-
-def handled_slot(code: CodeType, position: int) -> int:
-    """The slot of a state that holds the exception which is handled at a position, or -1."""
-    previous, _ = marked_slots(code, position)
-    return previous if previous < 0 else slot_count(code) + previous
 
 
 def restore_key(code: CodeType, position: int, places: Placement) -> tuple[object, ...] | None:

@@ -94,7 +94,7 @@ class Tuple:
 
 @dataclass(slots=True, eq=False)
 class List:
-    """A list with known length. One that came from the frame has a source, and is not changed in a trace."""
+    """A list with known length. One that came from the frame has a source; changing it is recorded, see `changes`."""
 
     items: list[Symbol]
     source: Source | None = None
@@ -108,12 +108,40 @@ class Dict:
     source: Source | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """The keys, values or items of a dict, as they are when they are gone through."""
+
+    of: Dict
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of making a set: a method called on it, or a function that gives it to begin with."""
+
+    function: Any
+    arguments: tuple[Any, ...]  # values; steps in a tuple of type `Replay` make another set
+    begins: bool = False
+
+
+class Replay(tuple[Step, ...]):
+    """The steps that make a set."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True, eq=False)
 class Set:
-    """A set of known values."""
+    """A set of known values. `made` is how it came to be, for a set made alike has the same order.
+
+    None: of sets that the frame brought, whose order is not known. `born` is when the trace made it.
+    """
 
     items: set[Any]
     source: Source | None = None
+    made: list[Step] | None = field(default_factory=list)
+    born: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,16 +165,69 @@ class Range:
 
 @dataclass(slots=True, eq=False)
 class Iterator:
-    """An iterator made in the trace over known items; `position` is the next one, `origin` what is iterated over."""
+    """An iterator made in the trace: `kind` says how it goes on (see `iterate.NEXT`), `parts` what it goes over.
 
-    items: list[Symbol]
+    `position` counts what it has given; `length` is that of a container which must not change size meanwhile.
+    `born` is when the trace made it; `state` is what else its kind remembers.
+    """
+
+    kind: str
+    parts: list[Symbol]
     position: int = 0
-    origin: Symbol | None = None
+    length: int = -1
+    is_exhausted: bool = False
+    born: int = 0
+    state: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Generator:
+    """A generator made in the trace. `frame` is the frame it runs in; `born` is when the trace made it.
+
+    `call` is how it was made (function, arguments, keywords), for one that has not begun.
+    """
+
+    frame: Any
+    call: tuple[Symbol, tuple[Symbol, ...], dict[str, Symbol]]
+    born: int
+    state: str = "new"  # new, waiting, running, finished
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """An object of a class. One that came from the frame has a source and an example `value`.
+
+    `attributes` are those of its own that are known (None: it has none of that name), in the order they were made;
+    `content` is what a subclass of a built-in type holds besides. `raised` is when the trace raised it.
+    """
+
+    kind: type
+    source: Source | None = None
+    value: Any = None
+    attributes: dict[str, Symbol | None] = field(default_factory=dict)
+    content: Symbol | None = None
+    raised: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Super:
+    """`super(start, self)`: attributes are looked up behind `start` in the classes of `kind`."""
+
+    start: type
+    kind: type
+    self: Symbol
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handled:
+    """What is on the stack of a handler beside its exception: the one handled before, or a traceback."""
+
+    born: int
 
 
 @dataclass(slots=True, eq=False)
 class Cell:
-    """A closure cell. `content` None: empty. One from the frame has a source and is not written in a trace."""
+    """A closure cell. `content` None: empty. One that came from the frame has a source; its writes are recorded."""
 
     content: Symbol | None
     source: Source | None = None
@@ -201,10 +282,15 @@ Symbol = (
     | Tuple
     | List
     | Dict
+    | View
     | Set
     | Slice
     | Range
     | Iterator
+    | Generator
+    | Instance
+    | Super
+    | Handled
     | Cell
     | Function
     | Method
@@ -214,3 +300,10 @@ Symbol = (
 )
 
 NULL = Null()
+
+
+def class_of(symbol: Symbol) -> type | None:
+    """The class that a symbol stands for; None where it is no class."""
+    if isinstance(symbol, Constant) and isinstance(symbol.value, type):
+        return symbol.value
+    return None

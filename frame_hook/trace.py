@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.changes import Changes
 from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -19,12 +21,14 @@ from ufuse.frame_hook.symbols import (
     Cell,
     Constant,
     Dict,
+    Instance,
     Integer,
     List,
     Method,
     Number,
     Opaque,
     Range,
+    Set,
     Slice,
     Source,
     Symbol,
@@ -49,6 +53,11 @@ IDENTIFIED = (
     types.WrapperDescriptorType,
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    property,
+    classmethod,
+    staticmethod,
     np.ufunc,
     np.dtype,
     type(np.zeros_like),  # functions behind __array_function__
@@ -56,7 +65,28 @@ IDENTIFIED = (
 )
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 LARGEST_INT = 2**62
+CONTAINERS = (tuple, list, dict, set, frozenset)
+LARGEST_CONTAINER = 512  # items, which are followed one by one
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
+
+
+# Objects of C types whose attributes and operators have rules of their own, or none.
+LEFT_ALONE = (np.ndarray, np.generic, np.dtype, types.FunctionType, *BOUND_BUILTINS)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is immutable, and comparing it runs none of the user's code; a NaN is not, it equals nothing."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    if type(value) in (float, complex):
+        return bool(value == value)  # noqa: PLR0124
+    return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
+
+
+def _size(value: Any) -> int:
+    """The number of items of a container, whatever its class says."""
+    base = next(one for one in CONTAINERS if issubclass(type(value), one))
+    return base.__len__(value)
 
 
 def _is_made_anew(value: Any) -> bool:
@@ -87,6 +117,7 @@ class Trace:
         | frozenset[str] = False,  # all lengths are guarded, or those of these texts
     ) -> None:
         self.guards = GuardProgram(len(state))
+        self.changes = Changes(self.guards)
         self.nodes: list[Node] = []
         self.inputs: list[tuple[Node, Source]] = []
         self.location: Location | None = None
@@ -110,10 +141,23 @@ class Trace:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Any] = []  # example values whose id is a key
+        self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
+        self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
         self.state: list[Symbol] = [
             Unbound(Source(i, name)) if value is null else Unread(Source(i, name), value)
             for i, (name, value) in enumerate(zip(slot_names, state, strict=True))
         ]
+
+    def tuple_of_code(self, value: tuple[Any, ...]) -> Tuple:
+        """A tuple that stands in code: taken apart so that items can be looked at, and one object whoever loads it."""
+        known = self._tuples.get(id(value))
+        if known is None:
+            items = (
+                self.tuple_of_code(one) if type(one) is tuple else Constant(one) for one in value
+            )
+            known = self._tuples[id(value)] = Tuple(tuple(items))
+            self.code_tuples[id(known)] = value
+        return known
 
     # Reading the frame -----------------------------------------------------------------------------------------
 
@@ -165,49 +209,78 @@ class Trace:
                 "STR" if kind is str else "EQUAL",
                 source,
                 value,
-                f"{source.text} is no longer {value!r}",
+                f"{source.text} is no longer {shown(value)}",
             )
             return Constant(value, source)
         if kind is np.ndarray:
             return self._read_array(source, value)
-        if isinstance(value, np.generic):
+        # of the type, as isinstance() may ask the value for its class, and that may run code of the user's
+        if issubclass(kind, np.generic):
             return self._read_scalar(source, value)
-        if isinstance(value, IDENTIFIED) and not _is_made_anew(value):
+        if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            return Opaque(source, value)
+        if issubclass(kind, IDENTIFIED) and not _is_made_anew(value):
             self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
             return Constant(value, source)
         return self._read_container(source, value)
 
     def _read_container(self, source: Source, value: Any) -> Symbol:
         kind = type(value)
-        self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
-        if kind is tuple or kind is list:
-            self.check(
-                "LENGTH", source, len(value), f"{source.text} no longer has {len(value)} items"
-            )
-            items: list[Symbol] = [
-                Unread(
-                    self.guards.load("LOAD_ITEM", source.register, i, text=f"{source.text}[{i}]"),
-                    item,
-                )
-                for i, item in enumerate(value)
-            ]
-            return Tuple(tuple(items), source) if kind is tuple else List(items, source)
-        if kind is dict and all(type(key) in (str, int) for key in value):
-            keys = tuple(value)
-            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
-            return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
         if kind is slice:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a slice")
             return Slice(
                 *(self.attribute(source, value, name) for name in ("start", "stop", "step"))
             )
         if kind is range:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a range")
             bounds = [self.attribute(source, value, name) for name in ("start", "stop", "step")]
             return Range(bounds[0], bounds[1], bounds[2], source)
         if kind is types.MethodType:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a method")
             return Method(
                 self.attribute(source, value, "__self__"), self.attribute(source, value, "__func__")
             )
-        return Opaque(source, value)
+        known = self.changes.known(source, value)
+        if known is None:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            known = self._read_object(source, value, kind)
+            self.changes.keep(source, value, known)
+        return known
+
+    def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
+        if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+            return Opaque(source, value)
+        if kind is tuple or kind is list:
+            items = self._items(source, value)
+            return Tuple(tuple(items), source) if kind is tuple else List(items, source)
+        if kind is dict and all(is_plain(key) for key in value):
+            keys = tuple(value)
+            self.check(
+                "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
+            )
+            return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
+        if kind in (set, frozenset) and all(is_plain(member) for member in value):
+            members = frozenset(value)
+            self.check("SET_IS", source, members, f"{source.text} no longer has the same members")
+            return Set(set(value), source) if kind is set else Constant(members, source)
+        if issubclass(kind, tuple):
+            return Instance(kind, source, value, content=Tuple(tuple(self._items(source, value))))
+        if issubclass(kind, LEFT_ALONE):
+            return Opaque(source, value)
+        return Instance(kind, source, value)
+
+    def _items(self, source: Source, value: Any) -> list[Symbol]:
+        """What a tuple or list, or an instance of a subclass of these, holds."""
+        flat = tuple.__iter__(value) if issubclass(type(value), tuple) else list.__iter__(value)
+        items = list(flat)
+        self.check("LENGTH", source, len(items), f"{source.text} no longer has {len(items)} items")
+        return [
+            Unread(
+                self.guards.load("LOAD_ITEM", source.register, i, text=f"{source.text}[{i}]"), item
+            )
+            for i, item in enumerate(items)
+        ]
 
     def _entry(self, source: Source, key: Any, value: Any) -> Symbol:
         loaded = self.guards.load(
@@ -222,19 +295,18 @@ class Trace:
 
     def global_value(self, namespace: dict[str, Any], name: str) -> Symbol:
         """A global or builtin name."""
-        if name in namespace:
+        is_written, value = self.changes.written_global(namespace, name)
+        if value is not None:
+            return value
+        if name in namespace and not is_written:
             return self._global(namespace, name)
         builtins = namespace.get("__builtins__")
         builtins = vars(builtins) if isinstance(builtins, types.ModuleType) else builtins
         if not isinstance(builtins, dict) or name not in builtins:
             raise GraphBreak("eager-raises", f"the name {name!r} is not defined")
-        self.guards.check(
-            "ABSENT",
-            namespace,
-            name,
-            text=f"the builtin {name} is hidden by a global now",
-            source=name,
-        )
+        if not is_written:
+            text = f"the builtin {name} is hidden by a global now"
+            self.guards.check("ABSENT", namespace, name, text=text, source=name)
         return self._global(builtins, name)
 
     def _global(self, namespace: dict[str, Any], name: str) -> Symbol:
@@ -254,12 +326,19 @@ class Trace:
 
     def cell(self, source: Source, value: types.CellType) -> Cell:
         """A closure cell of the frame."""
+        known = self.changes.known(source, value)
+        if isinstance(known, Cell):
+            return known
+        cell = Cell(None, source)
+        self.changes.keep(source, value, cell)
         try:
             content = value.cell_contents
         except ValueError:
-            return Cell(None, source)
+            self.check("CELL_EMPTY", source, f"{source.text} has a value now")
+            return cell
         loaded = self.guards.load("LOAD_CELL", source.register, text=source.text)
-        return Cell(Unread(loaded, content), source)
+        cell.content = Unread(loaded, content)
+        return cell
 
     def _read_int(self, source: Source, value: int) -> Symbol:
         if (
@@ -270,7 +349,7 @@ class Trace:
             symbol = self.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
-        self.check(kind, source, value, f"{source.text} is no longer {value}")
+        self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(value, source)
 
     def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
@@ -412,6 +491,8 @@ class Trace:
             else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
         )
         program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
+        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
+            raise GraphBreak("operator", "a comparison with a very large number")
         text = f"{left} {RELATIONS[name]} {right} no longer holds"
         self.guards.check("RELATION", program, text=text, source=str(left))
         if name == "eq":
@@ -484,7 +565,7 @@ class Trace:
         for node, source in leaves:
             value = self.number_examples[node]
             kind = "FLOAT" if type(value) is float else "EQUAL"
-            self.check(kind, source, value, f"{source.text} is no longer {value!r}")
+            self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:

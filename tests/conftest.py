@@ -5,8 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.hooking import Session
 
 # The same examples on every run, and no clock: a shared machine may stall in any test.
 hypothesis.settings.register_profile(
@@ -18,3 +25,13 @@ hypothesis.settings.load_profile(os.environ.get("UFUSE_HYPOTHESIS", "ufuse"))
 
 # Last on the path: `benchmarks` is found there, and `ufuse` still where it was installed.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    """A session of the C layer; nothing may be left installed after the test."""
+    from tests.support.hooking import Session  # noqa: PLC0415
+    from ufuse.frame_hook import _hook  # noqa: PLC0415 - only the tests that ask for it need it
+
+    yield Session()
+    assert not _hook.hook_installed()

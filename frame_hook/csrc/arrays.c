@@ -16,6 +16,13 @@ is_descr(PyObject *object)
     return PyArray_DescrCheck(object);
 }
 
+/* Whether a type is that of all arrays, of all dtypes or of all scalars. */
+bool
+is_numpy_base(PyTypeObject *type)
+{
+    return type == &PyArray_Type || type == &PyArrayDescr_Type || type == &PyGenericArrType_Type;
+}
+
 /* Whether a dtype is the one object NumPy has for its type number. */
 static bool
 is_singleton(PyArray_Descr *descr)

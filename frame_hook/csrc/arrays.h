@@ -36,6 +36,7 @@ array_shape(PyObject *array)
 }
 
 bool is_descr(PyObject *object);
+bool is_numpy_base(PyTypeObject *type);
 bool same_descr(PyArray_Descr *a, PyArray_Descr *b);
 bool array_writeable(PyObject *array);
 bool array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count);

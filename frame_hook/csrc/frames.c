@@ -188,6 +188,14 @@ fresh_frame_code(Frame *frame, int throwflag)
     return at_start(frame, code) ? code : NULL;
 }
 
+/* Whether a frame that has not run is the body of a module or a class. Runs no Python code. */
+bool
+frame_is_body(Frame *frame, int throwflag)
+{
+    return !throwflag && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_locals != NULL &&
+           at_start(frame, code_of(frame));
+}
+
 /* The function a frame runs, borrowed. */
 PyObject *
 frame_function(Frame *frame)
@@ -528,7 +536,7 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
 /* ---- recursion ---- */
 
 /*
- * Measure this thread's C stack once: past 60 % of it recursion is no longer paid back, in its last
+ * Measure this thread's C stack once: past 40 % of it frames are run without the hook, in its last
  * sixteenth (at least 48 KiB) dispatchers raise RecursionError. Where it cannot be measured, 512
  * KiB from here is assumed.
  */
@@ -556,7 +564,7 @@ measure_stack(void)
 #endif
     size_t last = size / 16 > 48 * 1024 ? size / 16 : 48 * 1024;
     ufuse_thread.stack_hard = low + last;
-    ufuse_thread.stack_soft = low + size / 10 * 4;
+    ufuse_thread.stack_soft = low + size / 10 * 6;
 }
 
 /* As `stack_is_spent`, for when that cannot tell at once. */
@@ -571,6 +579,30 @@ stack_is_nearly_spent(void)
     }
     PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
     return true;
+}
+
+/* Let the thread have so many more frames before RecursionError; negative: fewer. */
+static void
+add_frames(PyThreadState *thread, int count)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    thread->py_recursion_remaining += count;
+#    if PY_VERSION_HEX < 0x030E0000
+    thread->c_recursion_remaining += count;
+#    endif
+#else
+    thread->recursion_remaining += count;
+#endif
+}
+
+/* Whether so much of the C stack is used that no frame should be run through the hook. */
+bool
+stack_is_deep(void)
+{
+    if (ufuse_thread.stack_soft == NULL) {
+        measure_stack();
+    }
+    return (char *)__builtin_frame_address(0) < ufuse_thread.stack_soft;
 }
 
 /*
@@ -605,6 +637,31 @@ reclaim_recursion(PyThreadState *thread, int lent)
     (void)thread;
     (void)lent;
 #endif
+}
+
+/*
+ * Give the thread Python frames, and on 3.12 and 3.13 C recursion units, for a call into the
+ * session, as long as the C stack has room. Returns what `reclaim_frames` is to take back.
+ */
+int
+lend_frames(PyThreadState *thread)
+{
+    enum { FRAMES = 2000 };
+    if (ufuse_thread.stack_soft == NULL) {
+        measure_stack();
+    }
+    if ((char *)__builtin_frame_address(0) <= ufuse_thread.stack_hard) {
+        return 0;
+    }
+    add_frames(thread, FRAMES);
+    return FRAMES;
+}
+
+/* Take back what `lend_frames` lent. */
+void
+reclaim_frames(PyThreadState *thread, int lent)
+{
+    add_frames(thread, -lent);
 }
 
 /*
@@ -676,32 +733,6 @@ set_code_extra(PyObject *code, void *extra)
 #else
     return _PyCode_SetExtra(code, extra_index, extra);
 #endif
-}
-
-/*
- * The version tag of a type, assigned now if it has none; 0: it cannot have one. Runs no Python
- * code.
- */
-unsigned int
-type_version(PyTypeObject *type)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    if (!PyUnstable_Type_AssignVersionTag(type)) {
-        return 0;
-    }
-#else
-    static PyObject *name; /* any name: looking one up gives the type a tag */
-    if (name == NULL &&
-        (name = PyUnicode_InternFromString("__ufuse_no_such_attribute__")) == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    (void)_PyType_Lookup(type, name);
-    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
-        return 0;
-    }
-#endif
-    return type->tp_version_tag;
 }
 
 /* Prepare what the functions above need. 0, or -1 with an exception set. */

@@ -1,6 +1,6 @@
 /*
- * Everything that depends on how one CPython version lays out its frames. Only frames.c includes
- * internal headers.
+ * Everything that depends on how one CPython version lays out its frames. Only frames.c and
+ * storage.c include internal headers.
  */
 #ifndef UFUSE_FRAMES_H
 #define UFUSE_FRAMES_H
@@ -21,6 +21,7 @@ struct _PyInterpreterFrame;
 
 int frames_ready(void);
 PyCodeObject *fresh_frame_code(struct _PyInterpreterFrame *frame, int throwflag);
+bool frame_is_body(struct _PyInterpreterFrame *frame, int throwflag);
 PyObject *frame_function(struct _PyInterpreterFrame *frame);
 void read_frame_arguments(struct _PyInterpreterFrame *frame, PyObject **values, Py_ssize_t count);
 void drop_frame_values(struct _PyInterpreterFrame *frame);
@@ -43,6 +44,9 @@ PyObject *enter_handler(PyThreadState *thread, FrameState *state);
 void leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer);
 
 int lend_recursion(PyThreadState *thread);
+bool stack_is_deep(void);
+int lend_frames(PyThreadState *thread);
+void reclaim_frames(PyThreadState *thread, int lent);
 void reclaim_recursion(PyThreadState *thread, int lent);
 bool stack_is_nearly_spent(void);
 
@@ -60,7 +64,5 @@ stack_is_spent(void)
 int request_code_extra(freefunc release);
 void *code_extra(PyObject *code);
 int set_code_extra(PyObject *code, void *extra);
-
-unsigned int type_version(PyTypeObject *type);
 
 #endif

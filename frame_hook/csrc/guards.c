@@ -1,11 +1,9 @@
 #include "guards.h"
 
 #include "arrays.h"
-#include "frames.h"
-
-#define X(name, operands, text) GUARD_##name,
-typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
-#undef X
+#include "guard_rows.h"
+#include "plain.h"
+#include "quiet.h"
 
 typedef struct {
     const char *name;
@@ -17,45 +15,7 @@ typedef struct {
 static const GuardFacts guard_facts[] = {GUARD_KINDS(X)};
 #undef X
 
-/* One compiled row: its operands by type, each type in the order of the row. */
-typedef struct {
-    GuardKind kind;
-    bool loads;
-    int32_t source[2];
-    int64_t number[2];   /* n, b, and the bits of an f */
-    PyObject *object[3]; /* owned */
-    int32_t *axes;       /* owned; the permutation */
-    Py_ssize_t n_axes;
-    Program *relation; /* owned */
-} Guard;
-
-struct GuardProgram {
-    Py_ssize_t count;
-    Py_ssize_t loads; /* registers all rows together append */
-    Guard rows[1];
-};
-
 /* ---- compiling ---- */
-
-/*
- * Whether comparing or hashing such an object runs no user code, and what it is equal to cannot
- * change.
- */
-static bool
-is_plain_value(PyObject *object)
-{
-    if (PyTuple_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
-            if (!is_plain_value(PyTuple_GET_ITEM(object, i))) {
-                return false;
-            }
-        }
-        return true;
-    }
-    return object == Py_None || object == Py_Ellipsis || PyUnicode_CheckExact(object) ||
-           PyBytes_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-           PyComplex_CheckExact(object) || PyBool_Check(object);
-}
 
 /* Whether `object` may stand for the operand letter; the letters of objects only. */
 static bool
@@ -69,7 +29,6 @@ fits_operand(char letter, PyObject *object)
         return PyUnicode_CheckExact(object);
     case 'I':
         return PyLong_CheckExact(object);
-    case 'k':
     case 'v':
         return is_plain_value(object);
     case 'T':
@@ -80,10 +39,10 @@ fits_operand(char letter, PyObject *object)
         return PyTuple_CheckExact(object);
     case 'C':
         return PyCode_Check(object);
-    case 'c':
-        return PyCallable_Check(object);
+    case 'F':
+        return is_plain_set(object);
     default:
-        return letter == 'o';
+        return letter == 'o' || letter == 'k';
     }
 }
 
@@ -91,7 +50,7 @@ fits_operand(char letter, PyObject *object)
 static int
 compile_axes(PyObject *operand, Guard *guard)
 {
-    RegisterUse ignored = {0, 0};
+    RegisterUse ignored = {0};
     if (read_registers(operand, &ignored, false, &guard->axes, &guard->n_axes) < 0) {
         return -1;
     }
@@ -132,6 +91,39 @@ compile_number(char letter, PyObject *operand, int64_t *number)
 }
 
 /*
+ * Hold an operand that is an object; a constant that nobody else may own is held strongly. Returns
+ * 0, or -1 with an exception set.
+ */
+static int
+compile_object(char letter, PyObject *operand, const Guard *guard, Held *held)
+{
+    if (letter == 'F') {
+        held->object = members_by_value(operand);
+        return held->object == NULL ? -1 : 0;
+    }
+    if (guard->kind == GUARD_IDENTITY || is_mortal(operand)) {
+        return hold(operand, held);
+    }
+    held->object = Py_NewRef(operand);
+    return 0;
+}
+
+/*
+ * Turn the three objects of FUNCTION, which are held as they are, into its parts. Returns 0, or -1
+ * with an exception set.
+ */
+static int
+compile_parts(Guard *guard)
+{
+    guard->parts =
+        function_parts(guard->object[0].object, guard->object[1].object, guard->object[2].object);
+    for (int k = 0; k < 3; k++) {
+        Py_CLEAR(guard->object[k].object);
+    }
+    return guard->parts == NULL ? -1 : 0;
+}
+
+/*
  * Compile `(KIND, operand, …)`. Returns 0, or -1 with an exception set; what the guard then owns is
  * freed with it.
  */
@@ -159,13 +151,14 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                      (Py_ssize_t)strlen(letters), row);
         return -1;
     }
-    int n_sources = 0, n_numbers = 0, n_objects = 0;
+    RegisterUse own = *use; /* which rows read what is told by the rows */
+    int n_numbers = 0, n_objects = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
         PyObject *operand = PyTuple_GET_ITEM(row, i + 1);
         int status = 0;
         switch (letters[i]) {
         case 'r':
-            status = read_register(operand, use, false, &guard->source[n_sources++]);
+            status = read_register(operand, &own, false, &guard->source[guard->n_sources++]);
             break;
         case 'n':
         case 'b':
@@ -184,15 +177,16 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                              guard_facts[kind].name, operand);
                 return -1;
             }
-            guard->object[n_objects++] = Py_NewRef(operand);
+            status = compile_object(letters[i], operand, guard, &guard->object[n_objects++]);
         }
         if (status < 0) {
             return -1;
         }
+        use->least_state = Py_MAX(use->least_state, own.least_state);
     }
     guard->loads = loads;
     use->appended += loads;
-    return 0;
+    return guard->kind == GUARD_FUNCTION ? compile_parts(guard) : 0;
 }
 
 /*
@@ -233,11 +227,13 @@ free_guards(GuardProgram *guards)
     if (guards == NULL) {
         return;
     }
+    stop_watching(guards);
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         Guard *guard = &guards->rows[i];
         for (int k = 0; k < 3; k++) {
-            Py_CLEAR(guard->object[k]);
+            Py_CLEAR(guard->object[k].object);
         }
+        free_function_parts(guard->parts);
         PyMem_Free(guard->axes);
         PyMem_Free(guard->relation);
     }
@@ -250,10 +246,57 @@ traverse_guards(GuardProgram *guards, visitproc visit, void *arg)
 {
     for (Py_ssize_t i = 0; guards != NULL && i < guards->count; i++) {
         for (int k = 0; k < 3; k++) {
-            Py_VISIT(guards->rows[i].object[k]);
+            Py_VISIT(guards->rows[i].object[k].object);
+        }
+        int status = traverse_function_parts(guards->rows[i].parts, visit, arg);
+        if (status != 0) {
+            return status;
         }
     }
     return 0;
+}
+
+/*
+ * Whether some row holds an object weakly and, where all rows hold, a register keeps it alive: what
+ * the entry does then needs no reference of its own.
+ */
+bool
+guards_find_alive(const GuardProgram *guards, PyObject *object)
+{
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        bool in_register = guard->kind == GUARD_IDENTITY || guard->kind == GUARD_TYPE ||
+                           guard->kind == GUARD_LOAD_CONST;
+        if (in_register && guard->object[0].weak && held_object(&guard->object[0]) == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether some row can never hold again, because an object it compares with is dead. */
+bool
+guards_are_dead(const GuardProgram *guards)
+{
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        if (guard->parts != NULL && function_parts_are_dead(guard->parts)) {
+            return true;
+        }
+        for (int k = 0; k < 3; k++) {
+            if (guard->object[k].weak && held_object(&guard->object[k]) == NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Note what the whole entry reads; before it is first checked. */
+void
+note_reads(GuardProgram *guards, const RegisterUse *use)
+{
+    guards->use = *use;
 }
 
 /* How many registers a program appends. */
@@ -261,346 +304,6 @@ Py_ssize_t
 guards_loads(const GuardProgram *guards)
 {
     return guards->loads;
-}
-
-/* ---- loading ---- */
-
-/* A dict's value, borrowed, or NULL when it has none. Never leaves an exception set. */
-static PyObject *
-dict_value(PyObject *dict, PyObject *key)
-{
-    PyObject *value = PyDict_GetItemWithError(dict, key);
-    if (value == NULL && PyErr_Occurred()) {
-        PyErr_Clear();
-    }
-    return value;
-}
-
-/* Item `index` of an exact tuple or list, borrowed, or NULL. */
-static PyObject *
-sequence_item(PyObject *sequence, int64_t index)
-{
-    if (sequence == NULL || !(PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence)) ||
-        index < 0 || index >= PySequence_Fast_GET_SIZE(sequence)) {
-        return NULL;
-    }
-    return PySequence_Fast_GET_ITEM(sequence, index);
-}
-
-/* An attribute as a new reference, or NULL without an exception. Of a module: from its dict. */
-static PyObject *
-attribute(PyObject *object, PyObject *name)
-{
-    if (PyModule_CheckExact(object)) {
-        return Py_XNewRef(dict_value(PyModule_GetDict(object), name));
-    }
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (value == NULL) {
-        PyErr_Clear();
-    }
-    return value;
-}
-
-/* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
-static PyObject *
-load_value(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    if (guard->kind == GUARD_LOAD_CONST) {
-        return Py_NewRef(guard->object[0]);
-    }
-    if (guard->kind == GUARD_LOAD_KEY) {
-        return Py_XNewRef(dict_value(guard->object[0], guard->object[1]));
-    }
-    if (source == NULL) {
-        return NULL;
-    }
-    switch (guard->kind) {
-    case GUARD_LOAD_CELL:
-        return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
-    case GUARD_LOAD_ITEM:
-        return Py_XNewRef(sequence_item(source, guard->number[0]));
-    case GUARD_LOAD_DICT_ITEM:
-        return PyDict_CheckExact(source) ? Py_XNewRef(dict_value(source, guard->object[0])) : NULL;
-    case GUARD_LOAD_ATTR:
-        return attribute(source, guard->object[0]);
-    case GUARD_LOAD_TYPE:
-        return Py_NewRef((PyObject *)Py_TYPE(source));
-    default:
-        break;
-    }
-    if (!PyFunction_Check(source)) {
-        return NULL;
-    }
-    PyFunctionObject *function = (PyFunctionObject *)source;
-    switch (guard->kind) {
-    case GUARD_LOAD_CLOSURE:
-        return Py_XNewRef(sequence_item(function->func_closure, guard->number[0]));
-    case GUARD_LOAD_DEFAULT:
-        return Py_XNewRef(sequence_item(function->func_defaults, guard->number[0]));
-    default:
-        return function->func_kwdefaults == NULL
-                   ? NULL
-                   : Py_XNewRef(dict_value(function->func_kwdefaults, guard->object[0]));
-    }
-}
-
-/* ---- checking ---- */
-
-/*
- * Whether two values of built-in immutable types have the same type and value; floats by their
- * bits.
- */
-static bool
-same_value(PyObject *a, PyObject *b)
-{
-    if (a == b) {
-        return true;
-    }
-    if (Py_TYPE(a) != Py_TYPE(b)) {
-        return false;
-    }
-    if (PyTuple_CheckExact(a)) {
-        Py_ssize_t size = PyTuple_GET_SIZE(a);
-        if (size != PyTuple_GET_SIZE(b)) {
-            return false;
-        }
-        for (Py_ssize_t i = 0; i < size; i++) {
-            if (!same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) {
-                return false;
-            }
-        }
-        return true;
-    }
-    if (PyFloat_CheckExact(a)) {
-        return memcmp(&((PyFloatObject *)a)->ob_fval, &((PyFloatObject *)b)->ob_fval,
-                      sizeof(double)) == 0;
-    }
-    if (PyComplex_CheckExact(a)) {
-        return memcmp(&((PyComplexObject *)a)->cval, &((PyComplexObject *)b)->cval,
-                      sizeof(Py_complex)) == 0;
-    }
-    if (!PyUnicode_CheckExact(a) && !PyBytes_CheckExact(a) && !PyLong_CheckExact(a)) {
-        return false;
-    }
-    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-    if (equal < 0) {
-        PyErr_Clear();
-    }
-    return equal == 1;
-}
-
-/* The size of an exact tuple, list, dict or set; -1 for anything else. */
-static Py_ssize_t
-exact_length(PyObject *object)
-{
-    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
-        return PySequence_Fast_GET_SIZE(object);
-    }
-    if (PyDict_CheckExact(object)) {
-        return PyDict_GET_SIZE(object);
-    }
-    return PySet_CheckExact(object) || PyFrozenSet_CheckExact(object) ? PySet_GET_SIZE(object) : -1;
-}
-
-/*
- * Whether an exact dict has exactly these keys (the same objects, or equal plain values) in this
- * order.
- */
-static bool
-dict_keys_are(PyObject *dict, PyObject *keys)
-{
-    if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) {
-        return false;
-    }
-    Py_ssize_t position = 0, i = 0;
-    PyObject *key;
-    while (PyDict_Next(dict, &position, &key, NULL)) {
-        if (!same_value(key, PyTuple_GET_ITEM(keys, i++))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether a possibly absent part of a function is `expected`, where None stands for absent. */
-static inline bool
-part_is(PyObject *part, PyObject *expected)
-{
-    return part == expected || (part == NULL && expected == Py_None);
-}
-
-/* Whether an exact function has this code and these defaults. */
-static bool
-function_is(PyObject *object, PyObject *const *expected)
-{
-    PyFunctionObject *function = (PyFunctionObject *)object;
-    return Py_IS_TYPE(object, &PyFunction_Type) && function->func_code == expected[0] &&
-           part_is(function->func_defaults, expected[1]) &&
-           part_is(function->func_kwdefaults, expected[2]);
-}
-
-/* Whether the tag a type had when it was guarded is still valid. */
-static bool
-type_version_is(PyObject *object, int64_t tag)
-{
-    PyTypeObject *type = (PyTypeObject *)object;
-#if PY_VERSION_HEX < 0x030C0000
-    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
-        return false;
-    }
-#endif
-    return tag != 0 && type->tp_version_tag == (unsigned int)tag;
-}
-
-/* Whether an exact float has these bits. */
-static bool
-float_is(PyObject *object, int64_t bits)
-{
-    return PyFloat_CheckExact(object) &&
-           memcmp(&((PyFloatObject *)object)->ob_fval, &bits, sizeof(bits)) == 0;
-}
-
-/* Whether a callable says yes; its exceptions are a no. The one guard that may run Python code. */
-static bool
-predicate_holds(PyObject *callable, PyObject *argument)
-{
-    PyObject *answer = PyObject_CallOneArg(callable, argument);
-    int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(answer);
-    if (truth < 0) {
-        PyErr_Clear();
-    }
-    return truth == 1;
-}
-
-/* Whether a row that asks an array about its layout holds for `source`. */
-static bool
-layout_holds(const Guard *guard, PyObject *source)
-{
-    if (!is_array(source)) {
-        return false;
-    }
-    switch (guard->kind) {
-    case GUARD_WRITEABLE:
-        return array_writeable(source) == (guard->number[0] != 0);
-    case GUARD_ORDER:
-        return array_order_is(source, guard->axes, guard->n_axes);
-    case GUARD_SIZE:
-        return guard->number[0] >= 0 && guard->number[0] < array_ndim(source) &&
-               array_shape(source)[guard->number[0]] == guard->number[1];
-    default:
-        return array_ndim(source) == guard->n_axes &&
-               array_contiguous(source, guard->axes, guard->n_axes) == (guard->number[0] != 0);
-    }
-}
-
-/*
- * Whether a row that compares values or registers holds. Sets no exception; only PREDICATE can run
- * Python code.
- */
-static bool
-guard_holds(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    int64_t value;
-    switch (guard->kind) {
-    case GUARD_ABSENT:
-        return dict_value(guard->object[0], guard->object[1]) == NULL;
-    case GUARD_TYPE_VERSION:
-        return type_version_is(guard->object[0], guard->number[0]);
-    case GUARD_RELATION:
-        return run_program(guard->relation, registers, &value) && value;
-    case GUARD_UNBOUND:
-        return source == NULL;
-    default:
-        break;
-    }
-    if (source == NULL) {
-        return false;
-    }
-    PyObject *other = registers[guard->source[1]];
-    PyObject *expected = guard->object[0];
-    switch (guard->kind) {
-    case GUARD_BOUND:
-        return true;
-    case GUARD_TYPE:
-        return Py_IS_TYPE(source, (PyTypeObject *)expected);
-    case GUARD_IDENTITY:
-        return source == expected;
-    case GUARD_INT:
-        return exact_int64(source, &value) && value == guard->number[0];
-    case GUARD_FLOAT:
-        return float_is(source, guard->number[0]);
-    case GUARD_BIG_INT:
-    case GUARD_STR:
-    case GUARD_EQUAL:
-        return same_value(source, expected);
-    case GUARD_LENGTH:
-        return exact_length(source) == guard->number[0];
-    case GUARD_DICT_KEYS:
-        return dict_keys_are(source, expected);
-    case GUARD_FUNCTION:
-        return function_is(source, guard->object);
-    case GUARD_DISJOINT:
-        return other != NULL && is_array(source) && is_array(other) &&
-               arrays_disjoint(source, other);
-    case GUARD_SAME:
-        return source == other;
-    case GUARD_DIFFERENT:
-        return source != other;
-    case GUARD_PREDICATE:
-        return predicate_holds(expected, source);
-    default:
-        return layout_holds(guard, source);
-    }
-}
-
-/*
- * Whether the commonest row holds: an array of the dtype, in nearly all cases the same dtype
- * object.
- */
-static inline bool
-array_guard_holds(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    return source != NULL && is_array(source) && array_ndim(source) == guard->number[0] &&
-           array_type_is((PyArrayObject *)source, (PyArray_Descr *)guard->object[0]);
-}
-
-/*
- * Find the first row that does not hold. `registers` begins with `n_state` borrowed values and has
- * room for what the rows append; when every row holds (the result is -1) those are owned by the
- * caller, otherwise they are gone again. Runs no Python code except through LOAD_ATTR and
- * PREDICATE, and never leaves an exception set.
- */
-Py_ssize_t
-first_failing_guard(const GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
-{
-    Py_ssize_t n_registers = n_state;
-    for (Py_ssize_t i = 0; i < guards->count; i++) {
-        const Guard *guard = &guards->rows[i];
-        bool holds;
-        if (guard->loads) {
-            PyObject *value = load_value(guard, registers);
-            holds = value != NULL;
-            if (holds) {
-                registers[n_registers++] = value;
-            }
-        }
-        else {
-            holds = guard->kind == GUARD_ARRAY ? array_guard_holds(guard, registers)
-                                               : guard_holds(guard, registers);
-        }
-        if (!holds) {
-            while (n_registers > n_state) {
-                n_registers--;
-                Py_CLEAR(registers[n_registers]);
-            }
-            return i;
-        }
-    }
-    return -1;
 }
 
 /*

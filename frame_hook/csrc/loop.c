@@ -62,9 +62,8 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);
-        if (outcome == RUN_RESUMES && (*next)->handled == HANDLED_AS_BEFORE &&
-            state->handled < (*next)->size) {
-            (*next)->handled = state->handled;
+        if (outcome == RUN_RESUMES && (*next)->handled == AS_IT_BEGAN) {
+            (*next)->handled = state->handled < (*next)->size ? state->handled : -1;
         }
     }
     registers_end(&registers);
@@ -236,12 +235,15 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
                                  .pending = state,
                                  .exception = exception,
                                  .outer = ufuse_thread.resumption};
+        PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
-        int lent = lend_recursion(thread);
+        ufuse_thread.passing = resumption.code;
+        int lent = lend_call(thread);
         PyObject *placeholder = Py_None;
         PyObject *value = PyObject_Vectorcall(resume, &placeholder,
                                               (size_t)((PyCodeObject *)code)->co_argcount, NULL);
         reclaim_recursion(thread, lent);
+        ufuse_thread.passing = passing;
         ufuse_thread.resumption = resumption.outer;
         state = look_at_end(&resumption, value, attempts, result, &again);
         exception = resumption.exception;
@@ -265,11 +267,13 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     Py_INCREF(cache);
     Py_INCREF(function);
     bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache->code)->co_exceptiontable) > 0;
-    PyObject *outer = region_enter(cache->session);
+    Region outer = region_enter(cache);
+    bool ran = state->position != 0;
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
         RunOutcome outcome = step_from_state(cache, function, state, &result, &next);
+        ran = ran || outcome != RUN_DECLINED;
         if (outcome == RUN_RAISED && may_catch) {
             exception = take_exception();
             outcome = RUN_DECLINED;
@@ -282,6 +286,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
         }
         state = next;
     }
+    cache->mixed += ran;
     region_leave(outer);
     Py_DECREF(function);
     Py_DECREF(cache);

@@ -9,7 +9,10 @@
 #include "hook.h"
 #include "loop.h"
 #include "marks.h"
+#include "plain.h"
 #include "session.h"
+#include "storage.h"
+#include "watch.h"
 
 /* set_eager(flag) */
 static PyObject *
@@ -50,16 +53,6 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(hook_is_installed());
 }
 
-/* type_version(type) */
-static PyObject *
-type_version_of(PyObject *Py_UNUSED(module), PyObject *type)
-{
-    if (!PyType_Check(type)) {
-        return PyErr_Format(PyExc_TypeError, "%R is not a type", type);
-    }
-    return PyLong_FromUnsignedLong(type_version((PyTypeObject *)type));
-}
-
 static PyMethodDef module_methods[] = {
     {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
@@ -73,8 +66,8 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
-    {"type_version", type_version_of, METH_O,
-     "The version tag of a type, assigned if it has none; 0: it cannot have one."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
      "Give a subclass of Dispatcher its base's fast call; returns it."},
     {0},
@@ -88,11 +81,12 @@ execute_module(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "ufuse can only be used in the main interpreter");
         return -1;
     }
-    if (import_numpy() < 0 || frames_ready() < 0 || marks_ready() < 0 || session_ready() < 0 ||
-        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
-        Dispatcher_Ready() < 0) {
+    if (import_numpy() < 0 || plain_ready() < 0 || storage_ready() < 0 || frames_ready() < 0 ||
+        marks_ready() < 0 || session_ready() < 0 || FrameState_Ready() < 0 || Entry_Ready() < 0 ||
+        CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
+    watch_ready();
     if (PyModule_AddType(module, &Entry_Type) < 0 ||
         PyModule_AddType(module, &CodeCache_Type) < 0 ||
         PyModule_AddType(module, &Dispatcher_Type) < 0 ||

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "held.h"
+
 /* clang-format off */
 /*
  * A row is `(name, operand, …)` and appends one register; a row that only writes appends None.
@@ -20,6 +22,7 @@
     X(slice, "???")                                                                                \
     X(cell, "?")                                                                                   \
     X(call, "cm")                                                                                  \
+    X(call_object, "rm")                                                                           \
     X(int, "R")                                                                                    \
     X(iter, "r")                                                                                   \
     X(list_set, "rir")                                                                             \
@@ -46,7 +49,7 @@ typedef struct {
     StepKind kind;
     int32_t source[3]; /* the r and ? operands in order */
     Py_ssize_t index;
-    PyObject *object; /* owned */
+    Held object;      /* weakly where the guards see to it that it is alive */
     int32_t *members; /* owned */
     Py_ssize_t n_members;
     Program *integer; /* owned */
@@ -61,7 +64,8 @@ struct Recipe {
 
 /* Read one operand. Returns 0, or -1 with an exception set. */
 static int
-compile_operand(char letter, PyObject *operand, RegisterUse *use, RecipeStep *step, int *n_sources)
+compile_operand(char letter, PyObject *operand, const GuardProgram *guards, RegisterUse *use,
+                RecipeStep *step, int *n_sources)
 {
     switch (letter) {
     case 'r':
@@ -82,7 +86,10 @@ compile_operand(char letter, PyObject *operand, RegisterUse *use, RecipeStep *st
                          step_facts[step->kind].name);
             return -1;
         }
-        step->object = Py_NewRef(operand);
+        if (guards_find_alive(guards, operand)) {
+            return hold(operand, &step->object);
+        }
+        step->object.object = Py_NewRef(operand);
         return 0;
     }
 }
@@ -92,7 +99,7 @@ compile_operand(char letter, PyObject *operand, RegisterUse *use, RecipeStep *st
  * it.
  */
 static int
-compile_recipe_step(PyObject *row, RegisterUse *use, RecipeStep *step)
+compile_recipe_step(PyObject *row, const GuardProgram *guards, RegisterUse *use, RecipeStep *step)
 {
     int kind = N_RECIPE_STEPS;
     if (PyTuple_Check(row) && PyTuple_GET_SIZE(row) > 0 &&
@@ -112,7 +119,8 @@ compile_recipe_step(PyObject *row, RegisterUse *use, RecipeStep *step)
     const char *letters = step_facts[kind].operands;
     int n_sources = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
-        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), use, step, &n_sources) < 0) {
+        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), guards, use, step,
+                            &n_sources) < 0) {
             return -1;
         }
     }
@@ -125,11 +133,11 @@ compile_recipe_step(PyObject *row, RegisterUse *use, RecipeStep *step)
 }
 
 /*
- * Compile a sequence of rows; `use` is advanced by one register per row. `rows` is borrowed.
- * Returns a new recipe (`free_recipe` it), or NULL with an exception set.
+ * Compile a sequence of rows; `use` is advanced by one register per row. `rows` is borrowed;
+ * `guards` are the entry's. Returns a new recipe (`free_recipe` it), or NULL with an exception set.
  */
 Recipe *
-compile_recipe(PyObject *rows, RegisterUse *use)
+compile_recipe(PyObject *rows, const GuardProgram *guards, RegisterUse *use)
 {
     PyObject *sequence = PySequence_Fast(rows, "a recipe is a sequence of tuples");
     if (sequence == NULL) {
@@ -144,8 +152,8 @@ compile_recipe(PyObject *rows, RegisterUse *use)
     }
     recipe->count = count;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (compile_recipe_step(PySequence_Fast_GET_ITEM(sequence, i), use, &recipe->steps[i]) <
-            0) {
+        if (compile_recipe_step(PySequence_Fast_GET_ITEM(sequence, i), guards, use,
+                                &recipe->steps[i]) < 0) {
             Py_DECREF(sequence);
             free_recipe(recipe);
             return NULL;
@@ -160,7 +168,7 @@ void
 free_recipe(Recipe *recipe)
 {
     for (Py_ssize_t i = 0; recipe != NULL && i < recipe->count; i++) {
-        Py_CLEAR(recipe->steps[i].object);
+        Py_CLEAR(recipe->steps[i].object.object);
         PyMem_Free(recipe->steps[i].members);
         PyMem_Free(recipe->steps[i].integer);
     }
@@ -172,7 +180,7 @@ int
 traverse_recipe(Recipe *recipe, visitproc visit, void *arg)
 {
     for (Py_ssize_t i = 0; recipe != NULL && i < recipe->count; i++) {
-        Py_VISIT(recipe->steps[i].object);
+        Py_VISIT(recipe->steps[i].object.object);
     }
     return 0;
 }
@@ -198,6 +206,18 @@ value_of(PyObject *const *registers, int32_t number)
                      (int)number);
     }
     return value;
+}
+
+/* The object of a row, borrowed; NULL with SystemError set when it is dead. */
+static PyObject *
+constant_of(const RecipeStep *step)
+{
+    PyObject *constant = held_object(&step->object);
+    if (constant == NULL) {
+        PyErr_SetString(PyExc_SystemError,
+                        "ufuse: a constant of a recipe died while its entry ran");
+    }
+    return constant;
 }
 
 /* As `value_of`, but -1 means `absent`. */
@@ -249,12 +269,17 @@ build_hashed(const RecipeStep *step, PyObject *const *registers)
 }
 
 /*
- * Call a constant callable with registers. Runs user code. Returns a new reference, or NULL with
- * its exception.
+ * Call a constant callable, or one in a register, with registers. Runs user code. Returns a new
+ * reference, or NULL with its exception.
  */
 static PyObject *
 call_callable(const RecipeStep *step, PyObject *const *registers)
 {
+    PyObject *callable =
+        step->kind == STEP_call ? constant_of(step) : value_of(registers, step->source[0]);
+    if (callable == NULL) {
+        return NULL;
+    }
     PyObject *few[9];
     PyObject **arguments = few;
     if (step->n_members > 8 && (arguments = PyMem_New(PyObject *, step->n_members + 1)) == NULL) {
@@ -268,7 +293,7 @@ call_callable(const RecipeStep *step, PyObject *const *registers)
     }
     if (complete) {
         result =
-            PyObject_Vectorcall(step->object, arguments + 1,
+            PyObject_Vectorcall(callable, arguments + 1,
                                 (size_t)step->n_members | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     }
     if (arguments != few) {
@@ -299,18 +324,15 @@ build_cell(const RecipeStep *step, PyObject *const *registers)
     return content == NULL && step->source[0] >= 0 ? NULL : PyCell_New(content);
 }
 
-/* A new int, or NULL with SystemError set where the program has no value. */
+/* A new int, or NULL with an exception set. */
 static PyObject *
 build_int(const RecipeStep *step, PyObject *const *registers)
 {
     int64_t value;
-    if (!run_program(step->integer, registers, &value)) {
-        PyErr_SetString(
-            PyExc_SystemError,
-            "ufuse: an integer of a recipe has no value; its guards should have said so");
-        return NULL;
+    if (run_program(step->integer, registers, &value)) {
+        return PyLong_FromLongLong(value);
     }
-    return PyLong_FromLongLong(value);
+    return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
 }
 
 /* Replace an item of an exact list. Returns 0, or -1 with an exception set. */
@@ -320,7 +342,23 @@ set_list_item(PyObject *list, Py_ssize_t index, PyObject *value)
     return PyList_SetItem(list, index, Py_NewRef(value));
 }
 
-/* Carry out a visible write. May run user code. Returns 0, or -1 with an exception set. */
+/*
+ * Set or (NULL) delete an item of a dict, past what a subclass overrides. An OrderedDict has to
+ * note the order as well. Hashing may run user code. Returns 0, or -1 with an exception set.
+ */
+static int
+set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
+{
+    if (PyODict_Check(dict)) {
+        return PyODict_Type.tp_as_mapping->mp_ass_subscript(dict, key, value);
+    }
+    return value == NULL ? PyDict_DelItem(dict, key) : PyDict_SetItem(dict, key, value);
+}
+
+/*
+ * Carry out a visible write. An attribute goes into the object itself: where the class has a
+ * __setattr__, the trace has run it. May run user code. Returns 0, or -1 with an exception set.
+ */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)
 {
@@ -333,8 +371,10 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
         if (value == NULL && step->source[1] >= 0) {
             return -1;
         }
-        return step->kind == STEP_cell_set ? PyCell_Set(target, value)
-                                           : PyObject_SetAttr(target, step->object, value);
+        /* the tracer has followed what a class does of its own: what is left is object's */
+        return step->kind == STEP_cell_set
+                   ? PyCell_Set(target, value)
+                   : PyObject_GenericSetAttr(target, step->object.object, value);
     }
     PyObject *second = value_of(registers, step->source[1]);
     if (second == NULL) {
@@ -346,15 +386,15 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
     if (step->kind == STEP_list_append) {
         return PyList_Append(target, second);
     }
-    bool plain = step->kind == STEP_dict_set;
-    if (step->source[2] < 0) {
-        return plain ? PyDict_DelItem(target, second) : PyObject_DelItem(target, second);
-    }
-    PyObject *value = value_of(registers, step->source[2]);
-    if (value == NULL) {
+    PyObject *value = step->source[2] < 0 ? NULL : value_of(registers, step->source[2]);
+    if (value == NULL && step->source[2] >= 0) {
         return -1;
     }
-    return plain ? PyDict_SetItem(target, second, value) : PyObject_SetItem(target, second, value);
+    if (step->kind == STEP_dict_set) {
+        return set_dict_item(target, second, value);
+    }
+    return value == NULL ? PyObject_DelItem(target, second)
+                         : PyObject_SetItem(target, second, value);
 }
 
 /* What one row appends, as a new reference; NULL with an exception set. */
@@ -363,7 +403,7 @@ follow_step(const RecipeStep *step, PyObject *const *registers)
 {
     switch (step->kind) {
     case STEP_const:
-        return Py_NewRef(step->object);
+        return Py_XNewRef(constant_of(step));
     case STEP_tuple:
     case STEP_list:
         return build_sequence(step, registers);
@@ -375,6 +415,7 @@ follow_step(const RecipeStep *step, PyObject *const *registers)
     case STEP_cell:
         return build_cell(step, registers);
     case STEP_call:
+    case STEP_call_object:
         return call_callable(step, registers);
     case STEP_int:
         return build_int(step, registers);

@@ -1,9 +1,13 @@
 #include "session.h"
 
+#include "frames.h"
+#include "hook.h"
+
 /* The names of the session's methods and attributes, interned. */
 #define SESSION_NAMES(X)                                                                           \
     X(capture)                                                                                     \
-    X(resume_code) X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
+    X(resume_code)                                                                                 \
+    X(cache_for) X(eager_run) X(notify_eager) X(every_frame) X(internal_error) X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
 SESSION_NAMES(X)
@@ -55,11 +59,14 @@ typedef struct {
     PyObject *exception;
     _PyErr_StackItem *handled; /* what the user's code is handling */
     _PyErr_StackItem nothing;
+    bool hooked;
+    int lent;
 } Aside;
 
 /*
  * Begin to run code of ours: the hook takes no frame, dispatchers call plainly, tracing and
- * profiling see nothing, and no exception is current: ours must not get the user's as context.
+ * profiling see nothing, and a program close to its recursion limit is not brought over it. No
+ * exception is current: ours must not get the user's as context.
  */
 static void
 step_aside(Aside *aside)
@@ -70,6 +77,8 @@ step_aside(Aside *aside)
     aside->handled = thread->exc_info;
     aside->nothing = (_PyErr_StackItem){0};
     thread->exc_info = &aside->nothing;
+    aside->hooked = pause_hook();
+    aside->lent = lend_frames(thread);
     ufuse_thread.session = NULL;
     ufuse_thread.eager++;
     PyThreadState_EnterTracing(thread);
@@ -104,6 +113,10 @@ step_back(Aside *aside)
     PyThreadState_LeaveTracing(thread);
     ufuse_thread.eager--;
     ufuse_thread.session = aside->session;
+    reclaim_frames(thread, aside->lent);
+    if (aside->hooked) {
+        resume_hook();
+    }
     thread->exc_info = aside->handled;
     Py_XDECREF(aside->nothing.exc_value);
     if (PyErr_Occurred()) {
@@ -180,12 +193,15 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 /*
  * Ask the session for an entry for the state in the registers. Runs its Python code. Returns 1 with
  * `*entry` a new reference; 0 when there is none now (after an internal error: the position is
- * given up); or -1 with an exception the user must see.
+ * given up; where the C stack is deep nothing is asked); or -1 with an exception the user must see.
  */
 int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
             Entry **entry)
 {
+    if (stack_is_deep()) {
+        return 0;
+    }
     cache->captures++;
     Aside aside;
     step_aside(&aside);
@@ -284,6 +300,23 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
         Py_XDECREF(answer);
     }
     step_back(&aside);
+}
+
+/*
+ * Whether a session wants the frames that bring no array, too (`session.every_frame`; without that
+ * attribute it does not). Returns -1 with an exception set.
+ */
+int
+wants_every_frame(PyObject *session)
+{
+    PyObject *wanted = PyObject_GetAttr(session, name_every_frame);
+    if (wanted == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return 0;
+    }
+    int truth = wanted == NULL ? -1 : PyObject_IsTrue(wanted);
+    Py_XDECREF(wanted);
+    return truth;
 }
 
 /* Intern the names. Returns 0, or -1 with MemoryError set. */

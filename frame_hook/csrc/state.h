@@ -5,6 +5,9 @@
 #include <Python.h>
 #include <stdbool.h>
 
+/* Where a state says so: the exception it handles is in the slot where the state before had it. */
+enum { AS_IT_BEGAN = -2 };
+
 /*
  * The values of a frame that is not running: `localsplus`, then the stack; each an owned reference
  * or NULL. It is a Python object only because the interpreter has to carry it out of `suspend()`'s
@@ -24,9 +27,6 @@ typedef struct {
     PyObject *slots[1];
 } FrameState;
 
-/* Stands in `handled` until it is known which slot the state before had for it. */
-enum { HANDLED_AS_BEFORE = -2 };
-
 /* One resume function that is being called. Lives on the C stack of the loop that calls it. */
 typedef struct Resumption {
     PyObject *code; /* borrowed: the resume code; only its frame may call restore() and suspend() */
@@ -40,6 +40,7 @@ typedef struct Resumption {
 typedef struct {
     PyObject *session; /* borrowed from a loop of this thread: whose callees the eval hook takes;
                           NULL: none */
+    bool every_frame;  /* that session wants the frames that bring no array, too */
     PyObject
         *passing; /* borrowed: the code whose next fresh frame the eval hook lets pass, or NULL */
     Resumption *resumption; /* the innermost one */
