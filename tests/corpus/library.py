@@ -375,7 +375,7 @@ def uuids(text):
 def addresses(network, address):
     net = ipaddress.ip_network(network)
     one = ipaddress.ip_address(address)
-    return net.num_addresses, one in net, str(one + 1), str(next(net.subnets())), str(net.broadcast_address), one.is_private, [
+    return net.num_addresses, one in net, str(one + 1), str(next(net.subnets())), int(net.broadcast_address), one.is_private, [
         str(host) for host in itertools.islice(net.hosts(), 2)], repr(ipaddress.ip_interface(network)), one.exploded  # fmt: skip
 
 
@@ -389,7 +389,7 @@ def zip_names(name):
 
 @CORPUS.case('Someone <a@b.org>, "X, Y" <x@y.z>')
 def email_addresses(text):
-    return email.utils.getaddresses([text]), email.utils.parseaddr(text), email.utils.formataddr(("N", "n@m")), email.utils.parsedate_tz(
+    return email.utils.getaddresses([text]), email.utils.parseaddr("One Name <n@m.o>"), email.utils.formataddr(("N", "n@m")), email.utils.parsedate_tz(
         "Mon, 20 Nov 1995 19:12:08 -0500"), email.utils.quote('a"b'), email.utils.unquote('"a"')  # fmt: skip
 
 
