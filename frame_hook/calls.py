@@ -47,7 +47,9 @@ METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the firs
 INSTANCES: dict[
     type, Rule
 ] = {}  # calls of objects of C classes, such as partial; the object is the first argument
-UNSEEN: dict[tuple[Any, str], Any] = {}  # see `unseen`: what is done to a container without looking at what it holds
+UNSEEN: dict[
+    tuple[Any, str], Any
+] = {}  # see `unseen`: what is done to a container without looking at what it holds
 OF_SYMBOLS: dict[type, type] = {
     List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
 }  # fmt: skip

@@ -40,7 +40,9 @@ class Changes:
         # What was changed without being looked at: the entries written into a dict, None where these are not followed.
         self._unseen: dict[int, dict[Any, Symbol] | None] = {}
         self._blind: dict[int, list[tuple[Any, ...]]] = {}  # those changes, as rows
-        self.varying: frozenset[str] = frozenset()  # containers whose length has changed from call to call
+        self.varying: frozenset[str] = (
+            frozenset()
+        )  # containers whose length has changed from call to call
         self.replay: Callable[..., None] | None = None  # does such a change on a symbol
         self._kept: list[Any] = []  # the examples whose id is a key
         self._globals: dict[tuple[int, str], Symbol | None] = {}

@@ -733,9 +733,7 @@ def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol
     return MISSING
 
 
-def _store_unseen(
-    interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol
-) -> bool:
+def _store_unseen(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> bool:
     """Carry out `container[key] = value` for a dict of the frame at which nothing has looked, if it is one."""
     trace = interpreter.trace
     if not isinstance(container, Unread) or type(container.value) is not dict:

@@ -77,7 +77,7 @@ assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
-    python_text.joined, python_calls.python_type, unseen.deque,
+    python_text.joined, python_calls.python_type, unseen.replay,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()

@@ -245,7 +245,9 @@ class Trace:
         known = self.changes.known(source, value)
         if known is None:
             if kind in (list, dict, set) and source.text in self._varying:
-                raise GraphBreak("operator", f"{source.text}, whose size changes from call to call,")
+                raise GraphBreak(
+                    "operator", f"{source.text}, whose size changes from call to call,"
+                )
             self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
             known = self._read_object(source, value, kind)
             self.changes.keep(source, value, known)

@@ -87,7 +87,9 @@ GROWING: list[tuple[Callable[..., Any], Callable[[], Any], bool, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("program", "made", "numbered", "most"), GROWING, ids=lambda value: getattr(value, "__name__", "")
+    ("program", "made", "numbered", "most"),
+    GROWING,
+    ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_what_grows_is_not_looked_at(
     program: Callable[..., Any], made: Callable[[], Any], numbered: bool, most: int
