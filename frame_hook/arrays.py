@@ -506,7 +506,7 @@ def ravel(trace: Trace, array: Array) -> Symbol:
     """`array.ravel()`: a view of what is C-contiguous, else a flat copy."""
     if is_c_like(array.type):
         return reshape(trace, array, [Constant(-1)])
-    if array.path or (array.type.order is None and array.type.ndim > 1):
+    if array.path or array.type.order is None:
         raise GraphBreak("layout", "it is not known whether ravel copies")
     return call_whole(trace, "numpy.ndarray.flatten", (array,))
 

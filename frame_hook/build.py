@@ -181,7 +181,7 @@ class Recipe:
             case Constant(value=value):
                 return self.constant(value)
             case Integer(size=value):
-                return self.row("int", tuple(postfix(value, self.trace.leaves)))
+                return self._integer(value)
             case Tuple() if id(symbol) in self.trace.code_tuples:
                 return self.constant(self.trace.code_tuples[id(symbol)])
             case Tuple(items=items):
@@ -223,6 +223,16 @@ class Recipe:
                 raise NotRebuilt(born, "an exception that is being handled")
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
+
+    def _integer(self, value: size.Size) -> Any:
+        """A whole number, which is guarded to fit into 64 bits."""
+        program = tuple(postfix(value, self.trace.leaves))
+        if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
+            raise NotRebuilt(0, "a number beyond 64 bits")
+        always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
+        text = f"{value} no longer fits into 64 bits"
+        self.trace.guards.check("RELATION", (*program, *always), text=text, source=str(value))
+        return self.row("int", program)
 
     def _generator(self, generator: Generator) -> Any:
         function, arguments, keywords = generator.call

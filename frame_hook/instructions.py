@@ -354,21 +354,27 @@ def live_masks(code: CodeType, always: int) -> dict[int, int]:
     rows = []
     for instruction in reversed(instructions(code)):
         position = instruction.position
-        uses = [(use, 1 << slot) for use, slot in slot_uses(instruction)][::-1]
-        handler = (protected[position].target,) if position in protected else ()
-        rows.append((position, uses, successors(instruction), handler))
-    live: dict[int, int] = {}
+        read, kept = always, -1
+        for use, slot in [*slot_uses(instruction)][::-1]:
+            if use == "r":
+                read |= 1 << slot
+            else:
+                kept &= ~(1 << slot)
+                read = read & ~(1 << slot) | always
+        handler = protected[position].target if position in protected else -1
+        rows.append((position, read, kept, successors(instruction), handler))
+    live = dict.fromkeys((position for position, *_ in rows), 0)
+    live[-1] = 0  # the handler where there is none
     changed = True
     while changed:
         changed = False
-        for position, uses, leads_to, handler in rows:
-            mask = always
+        for position, read, kept, leads_to, handler in rows:
+            mask = 0
             for successor in leads_to:
-                mask |= live.get(successor, 0)
-            for use, slot in uses:
-                mask = mask | slot if use == "r" else mask & ~slot | slot & always
-            for successor in handler:
-                mask |= live.get(successor, 0)
-            changed |= live.get(position) != mask
-            live[position] = mask
+                mask |= live[successor]
+            mask = mask & kept | read | live[handler]
+            if live[position] != mask:
+                live[position] = mask
+                changed = True
+    del live[-1]
     return live

@@ -34,6 +34,7 @@ class Frame:
     keyword_names: tuple[str, ...] = ()
     jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by position
     work: dict[int, tuple[int, int]] = field(default_factory=dict)  # nodes and instructions then
+    places: dict[int, Location] | None = None  # the locations that were needed so far, by position
 
     def push(self, symbol: Symbol) -> None:
         """Put a symbol on top of the stack."""
@@ -135,12 +136,6 @@ def slot_names(code: CodeType) -> tuple[str, ...]:
     """The names of `localsplus`, slot by slot."""
     names = code.co_varnames
     return names + tuple(c for c in code.co_cellvars if c not in names) + code.co_freevars
-
-
-@instructions.per_code
-def _locations(_: CodeType) -> dict[tuple[int, str], Location]:
-    """The places of a code object's instructions, by position and module, as they are needed."""
-    return {}
 
 
 class Interpreter:
@@ -314,28 +309,38 @@ class Interpreter:
             raise GraphBreak("loop")
 
     def _locate(self, frame: Frame, instruction: Instruction) -> None:
-        module = frame.globals.get("__name__")
-        if type(module) is not str:
-            module = ""
-        known = _locations(frame.code)
-        key = (instruction.position, module)
-        location = known.get(key)
-        if location is None:
-            line, end_line, column, end_column = instruction.location
-            location = known[key] = Location(
-                frame.code.co_filename,
-                frame.code.co_name,
-                line or frame.code.co_firstlineno,
-                module,
-                end_line or 0,
-                column or 0,
-                end_column or 0,
-            )
-        self.trace.location = location
+        if frame.places is None:
+            module = frame.globals.get("__name__")
+            known = places_by_module(frame.code)
+            frame.places = known.setdefault(module if isinstance(module, str) else "", {})
+        place = frame.places.get(instruction.position)
+        if place is None:
+            place = frame.places[instruction.position] = _location(frame, instruction)
+        self.trace.location = place
 
     def frames(self) -> Iterator[Frame]:
         """The frames being traced, the root first."""
         return iter(self.call_stack)
+
+
+@instructions.per_code
+def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
+    """The locations of a code object that were needed so far, for each module it runs in."""
+    return {}
+
+
+def _location(frame: Frame, instruction: Instruction) -> Location:
+    line, end_line, column, end_column = instruction.location
+    module = frame.globals.get("__name__")
+    return Location(
+        frame.code.co_filename,
+        frame.code.co_name,
+        line or frame.code.co_firstlineno,
+        module if isinstance(module, str) else "",
+        end_line or 0,
+        column or 0,
+        end_column or 0,
+    )
 
 
 def described_error(symbol: Symbol) -> str:

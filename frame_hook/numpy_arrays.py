@@ -138,6 +138,8 @@ def _ascontiguousarray(interpreter: Interpreter, arguments: Positional, keywords
     kind = array.type
     if keywords or len(arguments) > 1 or kind.ndim == 0:
         raise GraphBreak("numpy-call", "numpy.ascontiguousarray with these arguments")
+    if kind.order is None:
+        raise GraphBreak("layout", "it is not known whether ascontiguousarray copies")
     if kind.contiguous and kind.order == c_order(kind.ndim):
         return array
     return _copied(interpreter, array, "C")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook import calls, classes, operators
 from ufuse.frame_hook.instructions import VERSION, Instruction
@@ -23,6 +25,8 @@ from ufuse.frame_hook.symbols import (
     Unread,
 )
 
+# Nothing that matters happens when one of these dies.
+QUIET = (int, float, complex, str, bytes, np.ndarray, np.generic, NoneType)
 COMPARISONS = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 
 
@@ -45,7 +49,8 @@ def nothing(_: Interpreter, __: Frame, ___: Instruction) -> Outcome:
 
 @handles("POP_TOP", "POP_ITER")
 def pop_top(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    classes.refuse_finalizer(frame.pop())
+    classes.refuse_finalizer(frame.stack[-1])
+    frame.pop()
     return None
 
 
@@ -171,9 +176,12 @@ def store_fast_store_fast(_: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("DELETE_FAST")
 def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if _local(interpreter, frame, argument(instruction)) is None:
+    symbol = _local(interpreter, frame, argument(instruction))
+    if symbol is None:
         raise _unbound(frame, argument(instruction))
-    classes.refuse_finalizer(frame.locals[argument(instruction)])
+    classes.refuse_finalizer(symbol)
+    if isinstance(symbol, Unread):
+        interpreter.trace.found_bound(symbol)
     frame.locals[argument(instruction)] = None
     return None
 

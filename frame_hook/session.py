@@ -351,7 +351,7 @@ class Session:
             kept_loops=frozenset(record.kept_loops),
             may_end=None
             if self.longest is None
-            else _end_after(code, self.longest(code, position)),
+            else _end_after(code, position, self.longest(code, position)),
         )
         trace.changes.replay = partial(unseen.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
@@ -590,16 +590,29 @@ class _Visited:
 
     def last_resumable(self, code: CodeType, count: int) -> int:
         """The number of root instructions to run so that the frame can be resumed behind them."""
-        while count and resume.why_not_resume(code, self.positions[count]) is not None:
+        while count and not _goes_on(code, self.positions[0], self.positions[count]):
             count -= 1
         return count
 
 
-def _end_after(code: CodeType, most: int) -> Callable[[int, int], bool]:
+def _goes_on(code: CodeType, start: int, position: int) -> bool:
+    """Whether an entry that begins at `start` may end at `position`.
+
+    What is being handled stays where it is on the stack; and no recipe makes half a function.
+    """
+    if resume.why_not_resume(code, position) is not None:
+        return False
+    if instructions.by_position(code)[position].opname == "SET_FUNCTION_ATTRIBUTE":
+        return False
+    before, after = (resume.marked_slots(code, place)[0] for place in (start, position))
+    return before < 0 or before == after
+
+
+def _end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], bool]:
     """Tell when a trace has run its instructions and the frame can go on at the next one."""
 
     def may_end(count: int, position: int) -> bool:
-        return count >= most and resume.why_not_resume(code, position) is None
+        return count >= most and _goes_on(code, start, position)
 
     return may_end
 

@@ -498,6 +498,8 @@ class Trace:
             else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
         )
         program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
+        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
+            raise GraphBreak("operator", "a comparison with a very large number")
         text = f"{left} {RELATIONS[name]} {right} no longer holds"
         self.guards.check("RELATION", program, text=text, source=str(left))
         if name == "eq":

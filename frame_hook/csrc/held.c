@@ -95,6 +95,23 @@ names_of(PyObject *keyword_defaults)
     return names;
 }
 
+/* How functions are called whose way of being called nobody replaced; NULL until it is needed. */
+static vectorcallfunc plain_vectorcall;
+
+/* Look at a function of this code, made for that. Returns 0, or -1 with an exception set. */
+static int
+find_plain_vectorcall(PyObject *code)
+{
+    PyObject *globals = PyDict_New();
+    PyObject *function = globals == NULL ? NULL : PyFunction_New(code, globals);
+    if (function != NULL) {
+        plain_vectorcall = ((PyFunctionObject *)function)->vectorcall;
+    }
+    Py_XDECREF(globals);
+    Py_XDECREF(function);
+    return function == NULL ? -1 : 0;
+}
+
 /*
  * The parts that a function now has: code, a tuple or None, an exact dict or None, all borrowed.
  * Returns new parts (`free_function_parts` them), or NULL with an exception set.
@@ -102,6 +119,9 @@ names_of(PyObject *keyword_defaults)
 FunctionParts *
 function_parts(PyObject *code, PyObject *defaults, PyObject *keyword_defaults)
 {
+    if (plain_vectorcall == NULL && find_plain_vectorcall(code) < 0) {
+        return NULL;
+    }
     if (!(defaults == Py_None || PyTuple_CheckExact(defaults)) ||
         !(keyword_defaults == Py_None || PyDict_CheckExact(keyword_defaults))) {
         PyErr_Format(PyExc_TypeError, "%R and %R are no defaults", defaults, keyword_defaults);
@@ -147,7 +167,8 @@ bool
 function_has_parts(PyObject *object, const FunctionParts *parts)
 {
     PyFunctionObject *function = (PyFunctionObject *)object;
-    if (!Py_IS_TYPE(object, &PyFunction_Type) || function->func_code != held_object(&parts->code)) {
+    if (!Py_IS_TYPE(object, &PyFunction_Type) || function->func_code != held_object(&parts->code) ||
+        function->vectorcall != plain_vectorcall) {
         return false;
     }
     PyObject *defaults = function->func_defaults;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests import programs
-from tests.corpus import arrays, library, numpy_code, objects
+from tests.corpus import arrays, effects, library, library_more, numpy_code, objects
 from tests.corpus.case import Case, Corpus
 from tests.support import frame_cases
 
@@ -21,7 +21,9 @@ def of_programs() -> list[Case]:
 CASES: list[Case] = [
     *arrays.CORPUS.cases,
     *objects.CORPUS.cases,
+    *effects.CORPUS.cases,
     *numpy_code.CORPUS.cases,
     *library.CORPUS.cases,
+    *library_more.CORPUS.cases,
     *of_programs(),
 ]

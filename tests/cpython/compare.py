@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import subprocess
@@ -42,7 +43,10 @@ class Comparison:
 
 
 def exceptions() -> dict[str, str]:
-    """The tests of this version that may differ, and why: lines `version test reason`; `*` is every version."""
+    """The tests of this version that may differ, and why; a test may end with `*`, a version may be `*`.
+
+    A reason that begins with `skip:` is for a test that breaks the process it runs in: it is not run.
+    """
     found = {}
     for line in (HERE / "exceptions.txt").read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -52,11 +56,21 @@ def exceptions() -> dict[str, str]:
     return found
 
 
+def exception_for(test: str) -> str | None:
+    """The line of the exceptions that names a test."""
+    return next((name for name in exceptions() if fnmatch.fnmatchcase(test, name)), None)
+
+
 def run_module(module: str, how: str, folder: Path, timeout: float) -> dict[str, Any] | str:
     """What the child wrote, or how it ended without writing."""
     result = folder / f"{module}.{how}.json"
     command = [sys.executable, "-P", str(HERE / "child.py"), f"test_{module}", how, str(result)]
-    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONWARNINGS": "default"}
+    skipped = [test for test, reason in exceptions().items() if reason.startswith("skip:")]
+    environment = os.environ | {
+        "PYTHONHASHSEED": "0",
+        "PYTHONWARNINGS": "default",
+        "CPYTHON_TESTS_SKIPPED": ",".join(skipped),
+    }
     try:
         ended = subprocess.run(
             command, env=environment, capture_output=True, timeout=timeout, check=False, text=True, errors="replace"
@@ -82,15 +96,17 @@ def compared(module: str, folder: Path, timeout: float) -> Comparison:
         found.differences[f"test.test_{module}"] = traced
         return found
     found.traced, found.counts = traced["seconds"], traced["counts"]
-    allowed = exceptions()
     for test in sorted(plain["outcomes"].keys() | traced["outcomes"].keys()):
         before, after = (
             plain["outcomes"].get(test, "not run"),
             traced["outcomes"].get(test, "not run"),
         )
         if before != after:
-            name = found.excepted if test in allowed else found.differences
-            name[test] = f"{before}, traced {after}\n{traced['details'].get(test, '')}"
+            line = exception_for(test)
+            if line is not None:
+                found.excepted[test] = line
+                continue
+            found.differences[test] = f"{before}, traced {after}\n{traced['details'].get(test, '')}"
     for number, failure in enumerate(traced["counts"]["failures"]):
         found.differences[f"test.test_{module} inside {number}"] = failure
     return found

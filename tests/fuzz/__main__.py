@@ -103,6 +103,7 @@ def report(seed: int, asked: Asked) -> bool:
 def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     """Run some programs; the number that differ."""
     faulthandler.enable()
+    sys.unraisablehook = lambda _: None  # programs made small fail in __del__ a lot
     failed = 0
     for seed in seeds:
         progress.write_text(str(seed))
@@ -132,6 +133,7 @@ def dies(asked: Asked) -> Callable[[Any], bool]:
 
     def quiet(program: Any) -> int:
         os.close(2)
+        sys.unraisablehook = lambda _: None
         with limited(LONGEST_SMALLER):
             asked.kind.difference(program, asked.backend)
         return 0

@@ -72,6 +72,9 @@ class Tried(Protocol):
 class World:
     """A program's module: its function, and the globals that it may change."""
 
+    atoms = True  # whether it matters which of equal numbers and strings are one object
+    shorter_lives = False  # whether arrays may die before those of plain Python, as frames of tracebacks lack locals
+
     def __init__(self, source: str) -> None:
         number = next(NUMBER)
         self.file = f"<fuzzed {number}>"
@@ -148,6 +151,7 @@ def _difference(program: Tried, backend: str, world: World) -> str:
                 state=world.state,
                 reset=world.reset,
                 copies=False,
+                atoms=world.atoms,
             )
         except Difference as error:
             return "" if is_known(str(error)) else f"{where}, {error}"
@@ -209,7 +213,12 @@ def lifetimes(program: Tried, world: World, compiled: Any) -> str:
         return silent
 
     try:
-        check_lifetimes(run(world.function), run(compiled), lambda: world.made(program.sets[0]))
+        check_lifetimes(
+            run(world.function),
+            run(compiled),
+            lambda: world.made(program.sets[0]),
+            shorter=world.shorter_lives,
+        )
     except Difference as error:
         return f"lifetimes: {error}"
     return ""

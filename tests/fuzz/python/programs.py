@@ -315,7 +315,7 @@ def attempt(rng: random.Random, seed: int) -> PythonProgram:
         name
         for kind in (*RETURNED, *(m.name for m in made))
         for name in scope.known(kind)
-        if name not in {"rng"}
+        if name != "rng"
     ]
     returned = rng.sample(names, min(len(names), rng.randint(1, 6))) or ["0"]
     head = f"def program({', '.join(name for name, _ in arguments)}):"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,9 +25,21 @@ def smaller(program: PythonProgram) -> Iterator[PythonProgram]:
     yield from plainer_arguments(program)
 
 
+def walked(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node, but for the inside of `reset`: runs must go on from the same state."""
+    waiting = deque([tree])
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        if not isinstance(node, ast.FunctionDef) or node.name != "reset":
+            waiting.extend(ast.iter_child_nodes(node))
+
+
 def bodies(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """Every place of the tree that holds a list of statements."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "reset":
+            continue
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):
             if isinstance(getattr(node, name, None), list):
                 yield node, name
@@ -78,7 +91,7 @@ def with_bodies(tree: ast.Module) -> Iterator[ast.Module]:
 
 def with_plainer_parts(tree: ast.Module) -> Iterator[ast.Module]:
     """The tree with an expression replaced by a part of it or by a number."""
-    for number, (node, field, place, value) in enumerate(expressions(tree)):
+    for number, (*_, value) in enumerate(expressions(tree)):
         options: list[ast.expr] = [
             child
             for child in ast.iter_child_nodes(value)
@@ -121,7 +134,9 @@ def with_fewer_items(tree: ast.Module, number: int) -> Iterator[ast.Module]:
 
 def expressions(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.expr]]:
     """Every expression that is read, and where it stands."""
-    for node in ast.walk(tree):
+    for node in walked(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "reset":
+            continue
         for field, value in ast.iter_fields(node):
             row = value if isinstance(value, list) else [value]
             for place, item in enumerate(row):

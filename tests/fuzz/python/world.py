@@ -15,6 +15,9 @@ from tests.support.compare import MODES, Difference, check_same
 class PythonWorld(World):
     """The module of a program of `tests.fuzz.python.programs`."""
 
+    atoms = False
+    shorter_lives = True
+
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self.classes = [
@@ -81,7 +84,7 @@ class PythonWorld(World):
                 state=self.state,
                 reset=self.reset,
                 copies=False,
-                atoms=False,
+                atoms=self.atoms,
             )
         except Difference as error:
             return f"calls in a row, {error}"
