@@ -15,7 +15,7 @@ from ufuse.frame_hook import containers
 from ufuse.frame_hook.calls import UNSEEN, Given, Positional
 from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.interpret import Interpreter
-from ufuse.frame_hook.known import key_of
+from ufuse.frame_hook.known import described, key_of
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     ArrayMethod,
@@ -23,6 +23,7 @@ from ufuse.frame_hook.symbols import (
     Dict,
     Integer,
     List,
+    Set,
     Symbol,
     Tuple,
     Unread,
@@ -116,6 +117,8 @@ def replay(
     """Do on a symbol what was done before anything had looked at it."""
     interpreter = reference()
     assert interpreter is not None
+    if not isinstance(target, List | Dict | Set):
+        raise GraphBreak("effect", f"a change of {described(target)}, which is read afterwards,")
     if isinstance(target, Dict) and any(
         isinstance(interpreter.trace.look(key), Integer) for key in arguments[:1]
     ):
