@@ -47,10 +47,9 @@ METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the firs
 INSTANCES: dict[
     type, Rule
 ] = {}  # calls of objects of C classes, such as partial; the object is the first argument
-UNSEEN: dict[tuple[Any, str], Any] = {
-    (list, "append"): list.append,
-    (set, "add"): set.add,
-}  # what may be done to a container of the frame without looking at what it holds
+UNSEEN: dict[
+    tuple[Any, str], Any
+] = {}  # see `unseen`: what is done to a container without looking at what it holds
 OF_SYMBOLS: dict[type, type] = {
     List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
 }  # fmt: skip
@@ -74,7 +73,9 @@ def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
 def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     """What `symbol.name` is."""
     trace = interpreter.trace
-    if isinstance(symbol, Unread) and (type(symbol.value), name) in UNSEEN:
+    if isinstance(symbol, Unread) and (
+        (type(symbol.value), name) in UNSEEN or (type(symbol.value) is dict and name == "get")
+    ):
         return ArrayMethod(symbol, name)
     symbol = trace.look(symbol)
     match symbol:
@@ -349,18 +350,26 @@ def _change_unseen(
 ) -> Symbol:
     """A change of a container of the frame for which nothing of its content need be known or guarded."""
     trace, kind = interpreter.trace, type(target.value)
-    function = UNSEEN[kind, name]
-    if keywords or len(arguments) != 1:
-        raise GraphBreak("eager-raises", f"TypeError: {name}() takes exactly one argument")
-    if kind is set:
-        operators.hashable(trace.look(arguments[0]))
-    if trace.changes.is_known(target.value):
-        method = ArrayMethod(trace.look(target), name)
-        return _call_method(interpreter, method, arguments, keywords)
+    blind = None
+    if (kind, name) in UNSEEN and not trace.changes.is_known(target.value):
+        blind = UNSEEN[kind, name](interpreter, target, arguments, keywords)
+    if kind is dict and name == "get" and not keywords and len(arguments) in (1, 2):
+        found = operators.entry_of(interpreter, target, arguments[0])
+        if found is not None:
+            default = arguments[1] if len(arguments) > 1 else Constant(None)
+            return default if found is operators.MISSING else found
+    if blind is None or trace.changes.is_known(target.value):
+        method = attribute(interpreter, trace.look(target), name)
+        return call(interpreter, method, arguments, keywords)
     text = f"{target.source.text} is no longer a {kind.__name__}"
     trace.check("TYPE", target.source, kind, text)
-    trace.changes.unseen(target.source, target.value, function, *arguments)
+    trace.changes.unseen(target.source, target.value, *_flat(blind))
     return Constant(None)
+
+
+def _flat(blind: tuple[Any, tuple[Symbol, ...]]) -> tuple[Any, ...]:
+    function, arguments = blind
+    return function, *arguments
 
 
 def call_ufunc(

@@ -6,6 +6,7 @@ symbol, so what was written is what is read; 3. an object that is changed is gua
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ from ufuse.frame_hook.symbols import Cell, Source, Symbol
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.guards import GuardProgram
+
+
+ABSENT_KEY: Any = object()  # a key that is known only when the program runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,13 @@ class Changes:
         self._symbols: dict[int, Symbol] = {}
         self._sources: dict[int, tuple[Source, type]] = {}  # of all that was looked at
         self._changed: dict[int, Source] = {}
-        self._unseen: set[int] = set()  # changed without being looked at
+        # What was changed without being looked at: the entries written into a dict, None where these are not followed.
+        self._unseen: dict[int, dict[Any, Symbol] | None] = {}
+        self._blind: dict[int, list[tuple[Any, ...]]] = {}  # those changes, as rows
+        self.varying: frozenset[str] = (
+            frozenset()
+        )  # containers whose length has changed from call to call
+        self.replay: Callable[..., None] | None = None  # does such a change on a symbol
         self._kept: list[Any] = []  # the examples whose id is a key
         self._globals: dict[tuple[int, str], Symbol | None] = {}
         self._classes: dict[tuple[type, str], Symbol | None] = {}
@@ -42,7 +52,7 @@ class Changes:
 
     def known(self, source: Source, value: Any) -> Symbol | None:
         """The symbol that this object of the frame already has, guarded to be the same object."""
-        if id(value) in self._unseen:
+        if id(value) in self._unseen and source.text in self.varying:
             raise GraphBreak("effect", f"a change of {source.text}, which is read afterwards,")
         symbol = self._symbols.get(id(value))
         if symbol is not None:
@@ -59,6 +69,15 @@ class Changes:
             self._guards.check(
                 "SAME", first.register, source.register, text=text, source=source.text
             )
+
+    def catch_up(self, value: Any, symbol: Symbol) -> None:
+        """Do on a symbol what was done blindly before it was looked at: what was found is how it was at the start."""
+        done = len(self.effects)
+        self._unseen.pop(id(value), None)
+        for row in self._blind.pop(id(value), ()):
+            assert self.replay is not None
+            self.replay(symbol, *row)
+        del self.effects[done:]  # they are there already
 
     def keep(self, source: Source, value: Any, symbol: Symbol) -> Symbol:
         """Remember the symbol of an object of the frame."""
@@ -88,16 +107,42 @@ class Changes:
 
     def unseen(self, source: Source, value: Any, function: Any, *arguments: Symbol) -> None:
         """Record a change of a container of the frame at whose content nothing has looked."""
+        source = self._blindly(source, value)
+        self._unseen[id(value)] = None
+        self._blind.setdefault(id(value), []).append((function, arguments))
+        self.effect("call", function, (RegisterOperand(source), *arguments))
+
+    def unseen_entry(
+        self, source: Source, value: dict[Any, Any], key: Symbol, name: Any, entry: Symbol
+    ) -> None:
+        """Record that a dict of the frame, at which nothing has looked, gets an entry; ABSENT_KEY: under any key."""
+        source = self._blindly(source, value)
+        written = self._unseen.setdefault(id(value), {})
+        if name is ABSENT_KEY:
+            self._unseen[id(value)] = None
+        elif written is not None:
+            written[name] = entry
+        self._blind.setdefault(id(value), []).append((dict.__setitem__, (key, entry)))
+        self.effect("dict_set", RegisterOperand(source), key, entry)
+
+    def _blindly(self, source: Source, value: Any) -> Source:
+        source = self.part_of(source, value)
+        self._changed.setdefault(source.register, source)
+        return source
+
+    def part_of(self, source: Source, value: Any) -> Source:
+        """Remember a container of which a part only is looked at; where it was first found."""
         first = self._sources.get(id(value))
         if first is None:
             self._sources[id(value)] = source, type(value)
             self._kept.append(value)
-        else:
-            self._guard_same(source, first[0])
-            source = first[0]
-        self._unseen.add(id(value))
-        self._changed.setdefault(source.register, source)
-        self.effect("call", function, (RegisterOperand(source), *arguments))
+            return source
+        self._guard_same(source, first[0])
+        return first[0]
+
+    def unseen_entries(self, value: Any) -> dict[Any, Symbol] | None:
+        """What was written into a dict at which nothing has looked; None where that is not followed."""
+        return self._unseen.get(id(value), {})
 
     def guard_different(self) -> None:
         """Guard that no changed object is another object that was looked at."""
@@ -175,4 +220,4 @@ class ObjectOperand:
     value: Any
 
 
-__all__ = ["Changes", "Effect", "ObjectOperand", "RegisterOperand"]
+__all__ = ["ABSENT_KEY", "Changes", "Effect", "ObjectOperand", "RegisterOperand"]

@@ -70,10 +70,13 @@ def throw(interpreter: Interpreter, generator: Generator, error: Instance) -> Sy
             if VERSION < (3, 12):
                 raise GraphBreak("call", "an exception thrown into `yield from`")
     frame.position = _waits_at(generator).position
-    if not interpreter.unwind(frame, raised):
-        generator.state = "finished"
-        frame.stack.clear()
-        raise raised
+    try:
+        if not interpreter.unwind(frame, raised):
+            generator.state = "finished"
+            frame.stack.clear()
+            raise raised
+    finally:
+        del raised  # with its traceback it would be a cycle, and keep alive what the frame holds
     return _run(interpreter, generator)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
     call_special,
     is_not_implemented,
@@ -54,7 +55,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import LARGEST_INT, Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace, is_plain
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
@@ -601,6 +602,9 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
+    entry = entry_of(interpreter, container, member)
+    if entry is not None:
+        return entry is not MISSING
     container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
@@ -701,9 +705,60 @@ def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
     return answer
 
 
+MISSING: Symbol = Constant(object())  # what a dict has under a key that it lacks
+
+
+def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol | None:
+    """What a dict of the frame, at which nothing else has looked, has under a key: guarded for that key alone.
+
+    MISSING where it has nothing; None where all of it has to be looked at.
+    """
+    trace = interpreter.trace
+    if not isinstance(container, Unread) or type(container.value) is not dict:
+        return None
+    source, value = container.source, container.value
+    written = trace.changes.unseen_entries(value)
+    if trace.changes.is_known(value) or written is None:
+        return None
+    name = key_of(interpreter, key)
+    if not is_plain(name) or not all(map(is_plain, value)):
+        return None
+    source = trace.changes.part_of(source, value)
+    trace.check("TYPE", source, dict, f"{source.text} is no longer a dict")
+    if name in written:
+        return written[name]
+    if name in value:
+        return trace.entry(source, name, value[name])
+    trace.check("DICT_LACKS", source, name, f"{source.text} has the key {name!r} now")
+    return MISSING
+
+
+def _store_unseen(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> bool:
+    """Carry out `container[key] = value` for a dict of the frame at which nothing has looked, if it is one."""
+    trace = interpreter.trace
+    if not isinstance(container, Unread) or type(container.value) is not dict:
+        return False
+    if trace.changes.is_known(container.value):
+        return False
+    key = trace.look(key)
+    name = ABSENT_KEY if isinstance(key, Integer) else key_of(interpreter, key)
+    if name is not ABSENT_KEY and not is_plain(name):
+        return False
+    refuse_finalizer(container)
+    source = container.source
+    trace.check("TYPE", source, dict, f"{source.text} is no longer a dict")
+    trace.changes.unseen_entry(source, container.value, key, name, value)
+    return True
+
+
 def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     """What `container[key]` is."""
     trace = interpreter.trace
+    entry = entry_of(interpreter, container, key)
+    if entry is MISSING:
+        raise raise_error(KeyError, key_of(interpreter, key))
+    if entry is not None:
+        return entry
     container, key = trace.look(container), trace.look(key)
     match container:
         case Array():
@@ -750,6 +805,8 @@ def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key:
 
 def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> None:
     """Carry out `container[key] = value`."""
+    if _store_unseen(interpreter, container, key, value):
+        return
     trace = interpreter.trace
     container, key = trace.look(container), trace.look(key)
     match container:

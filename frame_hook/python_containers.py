@@ -307,8 +307,9 @@ def _sorted(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     if len(arguments) != 1:
         raise GraphBreak("eager-raises", "TypeError: sorted expected 1 argument")
     given = interpreter.trace.look(arguments[0])
-    if isinstance(given, Set) and not keywords and in_any_order(given):
-        return List([Constant(value) for value in sorted(given.items)])
+    if isinstance(given, Set) and keywords.keys() <= {"reverse"} and in_any_order(given):
+        in_order: Symbol = List([Constant(value) for value in sorted(given.items)])
+        return List(sorted_items(interpreter, iterate.items_of(interpreter, in_order), keywords))
     return List(sorted_items(interpreter, iterate.items_of(interpreter, given), keywords))
 
 

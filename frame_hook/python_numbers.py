@@ -229,6 +229,9 @@ def _sum(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
     total: Symbol = look(start) if start is not None else Constant(0)
     if isinstance(total, Constant) and isinstance(total.value, str | bytes):
         return pure(sum, (), total.value)  # words the error as this Python does
+    over = look(over)
+    if isinstance(over, Set) and all(type(member) is int for member in over.items):
+        over = Tuple(tuple(Constant(member) for member in over.items))  # in whatever order
     terms = [total]
     for item in _each(interpreter, over):
         terms.append(look(item))

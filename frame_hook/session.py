@@ -6,8 +6,10 @@ import logging
 import sys
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
@@ -31,6 +33,7 @@ from ufuse.frame_hook import (
     python_numbers,
     python_text,
     resume,
+    unseen,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
 from ufuse.frame_hook.interpret import (
@@ -74,7 +77,7 @@ assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
-    python_text.joined, python_calls.python_type,
+    python_text.joined, python_calls.python_type, unseen.replay,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()
@@ -113,7 +116,8 @@ class CodeRecord:
     """What has been learned of one code object."""
 
     dynamic: set[str] = field(default_factory=set)  # ints that have changed
-    varying: set[str] = field(default_factory=set)  # floats too many values of which were seen
+    # floats too many values of which were seen, and containers that were found with another length
+    varying: set[str] = field(default_factory=set)
     values: dict[str, int] = field(default_factory=dict)
     dull: set[int] = field(default_factory=set)
     stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
@@ -349,6 +353,7 @@ class Session:
             if self.longest is None
             else _end_after(code, position, self.longest(code, position)),
         )
+        trace.changes.replay = partial(unseen.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
             if isinstance(symbol, Unbound):
@@ -523,6 +528,10 @@ class Session:
             if row.kind in ("INT", "BIG_INT"):
                 record.dynamic.add(row.source)
                 cache.remove(position, entry)
+            elif row.kind in ("LENGTH", "DICT_KEYS", "SET_IS"):
+                record.values[row.source] = record.values.get(row.source, 0) + 1
+                if record.values[row.source] >= MOST_VALUES:
+                    record.varying.add(row.source)
             elif row.kind in ("FLOAT", "EQUAL"):
                 record.values[row.source] = record.values.get(row.source, 0) + 1
                 if record.values[row.source] >= MOST_VALUES:

@@ -118,6 +118,7 @@ class Trace:
     ) -> None:
         self.guards = GuardProgram(len(state))
         self.changes = Changes(self.guards)
+        self.changes.varying = varying
         self.nodes: list[Node] = []
         self.inputs: list[tuple[Node, Source]] = []
         self.location: Location | None = None
@@ -243,9 +244,14 @@ class Trace:
             )
         known = self.changes.known(source, value)
         if known is None:
+            if kind in (list, dict, set) and source.text in self._varying:
+                raise GraphBreak(
+                    "operator", f"{source.text}, whose size changes from call to call,"
+                )
             self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
             known = self._read_object(source, value, kind)
             self.changes.keep(source, value, known)
+            self.changes.catch_up(value, known)
         return known
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
@@ -259,7 +265,7 @@ class Trace:
             self.check(
                 "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
             )
-            return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
+            return Dict({k: self.entry(source, k, v) for k, v in value.items()}, source)
         if kind in (set, frozenset) and all(is_plain(member) for member in value):
             members = frozenset(value)
             self.check("SET_IS", source, members, f"{source.text} no longer has the same members")
@@ -282,7 +288,8 @@ class Trace:
             for i, item in enumerate(items)
         ]
 
-    def _entry(self, source: Source, key: Any, value: Any) -> Symbol:
+    def entry(self, source: Source, key: Any, value: Any) -> Symbol:
+        """What a dict of the frame has under a key."""
         loaded = self.guards.load(
             "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{key!r}]"
         )

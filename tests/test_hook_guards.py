@@ -195,6 +195,8 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("LOAD_CLASS",     [(K.LOAD_CLASS, Below, "none")],                          [],                              [(0,)]),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "none")],                         [(0,)],                          []),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "scale")],                        [],                              [(0,)]),
+    ("DICT_LACKS",     [(K.DICT_LACKS, 0, "mass")],                              [({},), ({"weight": 1, 2: 3},), ({(1, "mass"): 1},)], [({"mass": None},), (NULL,), (5,), (DictSub(),), ({Screaming(hash("mass")): 1},)]),
+    ("DICT_LACKS",     [(K.DICT_LACKS, 0, (1, "a"))],                            [({},), ({(2, "a"): 1, "a": 2},)],  [({(1, "a"): 7},), ([],)]),
     ("INSTANCE_LACKS", [(K.INSTANCE_LACKS, 0, "mass")],                          [(Below(1),), (Slotted(1),), (3,), (math,), (with_own(depth=1),)], [(with_own(mass=1),), (with_dict(mass=1),), (NULL,), (int,), (namespace(mass=1),)]),
     ("INSTANCE_LACKS", [(K.INSTANCE_LACKS, 0, "weight")],                        [(Slotted.__new__(Slotted),), (Below.__new__(Below),)], [(Slotted(1),), (Below(1),)]),
     ("CLASS_OWN_LACKS", [(K.CLASS_OWN_LACKS, Below, "scale")],                   [(0,)],                          []),

@@ -187,6 +187,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return dict_keys_are(source, expected);
     case GUARD_SET_IS:
         return set_members_are(source, expected);
+    case GUARD_DICT_LACKS:
+        return PyDict_CheckExact(source) && dict_lacks(source, expected);
     case GUARD_INSTANCE_LACKS:
         return instance_lacks(source, expected);
     case GUARD_CELL_EMPTY:
