@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.build_iterators import iterator_row, made_set
 from ufuse.frame_hook.changes import Effect, ObjectOperand, RegisterOperand
-from ufuse.frame_hook.classes import HEAP_TYPE, PLAIN_EXCEPTIONS
+from ufuse.frame_hook.classes import HEAP_TYPE, KEY_MAKER
 from ufuse.frame_hook.guards import Guard, postfix
+from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.interpret import NotRebuilt
 from ufuse.frame_hook.reasons import Break
 from ufuse.frame_hook.symbols import (
@@ -63,40 +67,6 @@ class Specialisation:
     compile_seconds: float = 0.0
 
 
-def advanced(iterator: Any, count: int) -> Any:
-    """An iterator that has given `count` items more."""
-    for _ in range(count):
-        next(iterator)
-    return iterator
-
-
-def iterator_over(*items: Any) -> Any:
-    """An iterator over these items."""
-    return iter(list(items))
-
-
-def exhausted() -> Any:
-    """An iterator that has nothing left."""
-    iterator: Any = iter(())
-    list(iterator)
-    return iterator
-
-
-def backwards(sequence: Any, left: int) -> Any:
-    """A reversed iterator over a sequence of which `left` items are still to come."""
-    iterator = reversed(sequence)
-    iterator.__setstate__(left - 1)
-    return iterator
-
-
-def made_set(steps: list[tuple[str, Any]]) -> set[Any]:
-    """A set made by the same steps as the trace's, which gives it the same order."""
-    result: set[Any] = set()
-    for method, argument in steps:
-        getattr(result, method)(argument)
-    return result
-
-
 def made_function(
     code: types.CodeType,
     namespace: dict[str, Any],
@@ -116,6 +86,8 @@ def called(function: Callable[..., Any], arguments: Any, keywords: dict[str, Any
     return function(*arguments, **keywords)
 
 
+MADE_BY_CALL = (operator.itemgetter, operator.attrgetter, operator.methodcaller, functools.partial)
+NOT_REBUILT = (KEY_MAKER,)
 # The size of an instance of a class that adds a dict and weak references to a plain exception, and nothing else.
 PLAIN_EXCEPTION_SIZE = type("Plain", (Exception,), {}).__basicsize__
 
@@ -142,7 +114,7 @@ class Recipe:
             case RegisterOperand(source=source):
                 return source.register
             case ObjectOperand(value=value):
-                return self._constant(value)
+                return self.constant(value)
             case tuple():
                 return tuple(self._operand(one) for one in operand)
             case None:
@@ -165,9 +137,9 @@ class Recipe:
             self._kept.append(symbol)
         return known
 
-    def _row(self, *row: Any) -> tuple[str, int]:
-        self.rows.append(row)
-        return ("row", len(self.rows) - 1)
+    def has(self, symbol: Symbol | None) -> bool:
+        """Whether something that is built holds the object of this symbol."""
+        return id(symbol) in self._made
 
     def _output(self, node: Node) -> tuple[str, int]:
         if node in self.outputs and node.op.kind is Kind.VIEW:
@@ -178,13 +150,21 @@ class Recipe:
             self.outputs.append(node)
         return ("output", self.outputs.index(node))
 
-    def _constant(self, value: Any) -> tuple[str, int]:
-        return self._row("const", value)
+    def constant(self, value: Any) -> tuple[str, int]:
+        """This very object."""
+        return self.row("const", value)
 
-    def _call(self, function: Callable[..., Any], *registers: Any) -> tuple[str, int]:
-        return self._row("call", function, registers)
+    def row(self, *row: Any) -> tuple[str, int]:
+        """One more row; its register."""
+        self.rows.append(row)
+        return ("row", len(self.rows) - 1)
 
-    def _registers(self, symbols: Iterable[Symbol]) -> tuple[Any, ...]:
+    def call(self, function: Callable[..., Any], *registers: Any) -> tuple[str, int]:
+        """What a C or Python function makes of what is in registers."""
+        return self.row("call", function, registers)
+
+    def registers(self, symbols: Iterable[Symbol]) -> tuple[Any, ...]:
+        """The registers of several symbols."""
         return tuple(self.register(symbol) for symbol in symbols)
 
     def _build(self, symbol: Symbol) -> Any:
@@ -199,44 +179,46 @@ class Recipe:
             case Number(node=node):
                 return self._output(node)
             case Constant(value=value):
-                return self._constant(value)
+                return self.constant(value)
             case Integer(size=value):
                 return self._integer(value)
+            case Tuple() if id(symbol) in self.trace.code_tuples:
+                return self.constant(self.trace.code_tuples[id(symbol)])
             case Tuple(items=items):
-                return self._row("tuple", self._registers(items))
+                return self.row("tuple", self.registers(items))
             case List(items=items):
-                return self._row("list", self._registers(items))
+                return self.row("list", self.registers(items))
             case Dict(items=entries):
                 pairs = [
-                    r for k, v in entries.items() for r in (self._constant(k), self.register(v))
+                    r for k, v in entries.items() for r in (self.constant(k), self.register(v))
                 ]
-                return self._row("dict", tuple(pairs))
+                return self.row("dict", tuple(pairs))
             case View(of=mapping, kind=kind):
-                return self._call(getattr(dict, kind), self.register(mapping))
+                return self.call(getattr(dict, kind), self.register(mapping))
+            case Set(made=None, born=born):
+                raise NotRebuilt(born, "a set whose order is not followed")
             case Set(made=steps):
-                return self._call(made_set, self._constant(steps))
+                return self.call(made_set, self.constant(tuple(steps or ())))
             case Instance():
                 return self._instance(symbol)
             case Generator():
                 return self._generator(symbol)
             case Super(start=start, self=of):
-                return self._call(super, self._constant(start), self.register(of))
+                return self.call(super, self.constant(start), self.register(of))
             case Slice(start=start, stop=stop, step=step):
-                return self._row("slice", *self._registers((start, stop, step)))
+                return self.row("slice", *self.registers((start, stop, step)))
             case Range(start=start, stop=stop, step=step):
-                return self._call(range, *self._registers((start, stop, step)))
+                return self.call(range, *self.registers((start, stop, step)))
             case Iterator():
-                return self._iterator(symbol)
+                return iterator_row(self, symbol)
             case Cell():
                 return self._cell(symbol)
             case Function():
                 return self._function(symbol)
             case Method(self=receiver, function=function):
-                return self._call(
-                    types.MethodType, self.register(function), self.register(receiver)
-                )
+                return self.call(types.MethodType, self.register(function), self.register(receiver))
             case ArrayMethod(self=receiver, name=name):
-                return self._call(getattr, self.register(receiver), self._constant(name))
+                return self.call(getattr, self.register(receiver), self.constant(name))
             case Handled(born=born):
                 raise NotRebuilt(born, "an exception that is being handled")
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
@@ -250,100 +232,77 @@ class Recipe:
         always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
         text = f"{value} no longer fits into 64 bits"
         self.trace.guards.check("RELATION", (*program, *always), text=text, source=str(value))
-        return self._row("int", program)
-
-    def _iterator(self, iterator: Iterator) -> Any:
-        if iterator.is_exhausted:
-            return self._call(exhausted)
-        parts, position = iterator.parts, iterator.position
-        match iterator.kind:
-            case "items":
-                return self._call(iterator_over, *self._registers(parts[position:]))
-            case "sequence" | "keys" | "members" | "constant" | "rows" | "getitem":
-                self._refuse_resized(iterator)
-                made = self._call(iter, self.register(parts[0]))
-            case "values" | "pairs" as kind:
-                self._refuse_resized(iterator)
-                method = dict.values if kind == "values" else dict.items
-                made = self._call(iter, self._call(method, self.register(parts[0])))
-            case "enumerate":
-                return self._call(enumerate, self.register(parts[0]), self._constant(position))
-            case "zip":
-                return self._call(zip, *self._registers(parts))
-            case "map":
-                return self._call(map, *self._registers(parts))
-            case "reversed":
-                left = self._constant(iterator.length)
-                return self._call(backwards, self.register(parts[0]), left)
-            case kind:
-                raise NotRebuilt(0, f"an iterator ({kind})")
-        return self._call(advanced, made, self._constant(position)) if position else made
-
-    def _refuse_resized(self, iterator: Iterator) -> None:
-        """An iterator made anew does not know that its container had another size before."""
-        match iterator.parts[0]:
-            case Dict(items=held) | Set(items=held) if len(held) != iterator.length:
-                raise NotRebuilt(0, "an iterator over what has changed its size")
+        return self.row("int", program)
 
     def _generator(self, generator: Generator) -> Any:
         function, arguments, keywords = generator.call
         if generator.state != "new":
             raise NotRebuilt(generator.born, "a generator that has begun")
-        pairs = [r for k, v in keywords.items() for r in (self._constant(k), self.register(v))]
-        given = self._row("tuple", self._registers(arguments))
-        return self._call(called, self.register(function), given, self._row("dict", tuple(pairs)))
+        pairs = [r for k, v in keywords.items() for r in (self.constant(k), self.register(v))]
+        given = self.row("tuple", self.registers(arguments))
+        return self.call(called, self.register(function), given, self.row("dict", tuple(pairs)))
 
     def _instance(self, instance: Instance) -> Any:
         """The object first and its attributes then, because they may refer to it."""
         if instance.raised is not None:
             raise NotRebuilt(instance.raised, "an exception that was raised")
         kind = instance.kind
+        if kind in MADE_BY_CALL:
+            return self._called_class(instance)
+        if kind in NOT_REBUILT:
+            raise NotRebuilt(0, f"a {kind.__name__}")
         content = instance.content.items if isinstance(instance.content, Tuple) else ()
         if issubclass(kind, BaseException):
-            made = self._exception(kind, self._registers(content))
+            made = self._exception(kind, self.registers(content))
         elif instance.content is not None:
-            held = self._row("tuple", self._registers(content))
-            made = self._call(tuple.__new__, self._constant(kind), held)
+            held = self.row("tuple", self.registers(content))
+            made = self.call(tuple.__new__, self.constant(kind), held)
         else:
-            made = self._call(object.__new__, self._constant(kind))
+            made = self.call(object.__new__, self.constant(kind))
         self._made[id(instance)] = made
         self._kept.append(instance)
         for name, value in instance.attributes.items():
             if value is not None:
-                self._call(object.__setattr__, made, self._constant(name), self.register(value))
+                self.call(object.__setattr__, made, self.constant(name), self.register(value))
         return made
+
+    def _called_class(self, instance: Instance) -> Any:
+        """One of a C class that keeps what it was called with."""
+        assert isinstance(instance.content, Tuple)
+        given, named = self.registers(instance.content.items)
+        return self.call(called, self.constant(instance.kind), given, named)
 
     def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
         if not kind.__flags__ & HEAP_TYPE:
-            return self._call(kind, *arguments)
+            return self.call(kind, *arguments)
         if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
             raise NotRebuilt(0, f"a {kind.__name__}")
-        return self._call(BaseException.__new__, self._constant(kind), *arguments)
+        return self.call(BaseException.__new__, self.constant(kind), *arguments)
 
     def _cell(self, cell: Cell) -> Any:
         """The cell first and its content then, because a function in it may close over it."""
-        made = self._row("cell", -1)
+        made = self.row("cell", -1)
         self._made[id(cell)] = made
         if cell.content is not None:
-            self._row("cell_set", made, self.register(cell.content))
+            self.row("cell_set", made, self.register(cell.content))
         return made
 
     def _function(self, function: Function) -> Any:
-        defaults = self._row("tuple", self._registers(function.defaults))
+        defaults = self.row("tuple", self.registers(function.defaults))
         pairs = [
             r
             for k, v in function.keyword_defaults.items()
-            for r in (self._constant(k), self.register(v))
+            for r in (self.constant(k), self.register(v))
         ]
-        keyword_defaults = self._row("dict", tuple(pairs))
-        code, namespace = self._constant(function.code), self._constant(function.globals)
-        return self._call(
+        keyword_defaults = self.row("dict", tuple(pairs))
+        code, namespace = self.constant(function.code), self.constant(function.globals)
+        return self.call(
             made_function,
             code,
             namespace,
             defaults,
             keyword_defaults,
-            *self._registers(function.closure),
+            *self.registers(function.closure),
         )
 
     def numbered(self, registers: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
+from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -25,6 +27,7 @@ from ufuse.frame_hook.symbols import (
     Method,
     Number,
     Opaque,
+    Range,
     Set,
     Slice,
     Source,
@@ -32,10 +35,13 @@ from ufuse.frame_hook.symbols import (
     Symbol,
     Tuple,
     Unread,
+    View,
 )
 from ufuse.graph import infer
 
-Rule = Callable[[Interpreter, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
+Given = Mapping[str, Symbol]
+Positional = Sequence[Symbol]
+Rule = Callable[[Interpreter, Positional, Given], Symbol]
 BUILTINS: dict[Any, Rule] = {}  # C functions and types, by identity
 METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the first argument
 INSTANCES: dict[
@@ -45,8 +51,8 @@ UNSEEN: dict[tuple[Any, str], Any] = {
     (list, "append"): list.append,
     (set, "add"): set.add,
 }  # what may be done to a container of the frame without looking at what it holds
-CONTAINERS: dict[type, type] = {
-    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType,
+OF_SYMBOLS: dict[type, type] = {
+    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
 }  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -81,15 +87,25 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return trace.look(trace.module_attribute(module, name, text))
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
-        case List() | Dict() | Tuple() | Set() | Generator() | Iterator():
-            kind = CONTAINERS.get(type(symbol))
-            if kind is not None and not hasattr(kind, name):
-                raise raise_error(
-                    AttributeError, f"{kind.__name__!r} object has no attribute {name!r}"
-                )
-            return ArrayMethod(symbol, name)
-        case Slice():
+        case Range() | Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
+        case (
+            List()
+            | Dict()
+            | Tuple()
+            | Set()
+            | Generator()
+            | Iterator()
+            | View()
+            | Range()
+            | Slice()
+        ):
+            return _container_attribute(symbol, name)
+        case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
+            slot = functools.partial.__dict__[name]
+            part = classes.own_attribute(trace, symbol, name, slot)
+            assert part is not None
+            return part
         case Instance():
             return classes.attribute(interpreter, symbol, name)
         case Super():
@@ -99,9 +115,26 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
+VIEWS = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
+
+
+def _container_attribute(symbol: Symbol, name: str) -> Symbol:
+    """A method of a built-in container or iterator, bound."""
+    kind = VIEWS[symbol.kind] if isinstance(symbol, View) else OF_SYMBOLS.get(type(symbol))
+    if kind is not None and not hasattr(kind, name):
+        raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+    if name == "__class__" and kind is not None:
+        return Constant(kind)
+    if kind is not None and not callable(getattr(kind, name)):
+        raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+    return ArrayMethod(symbol, name)
+
+
 def _constant_attribute(
     interpreter: Interpreter, symbol: Constant, value: Any, name: str
 ) -> Symbol:
+    if isinstance(value, type) and not issubclass(value, np.generic):
+        return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:
@@ -110,6 +143,8 @@ def _constant_attribute(
             return Constant(found)
         if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
             return ArrayMethod(symbol, name)
+    if isinstance(value, range | frozenset | tuple):
+        return _attribute_of_known(symbol, value, name)
     if (
         isinstance(value, type)
         and value.__module__ == "numpy"
@@ -119,6 +154,14 @@ def _constant_attribute(
     if isinstance(value, type):
         return classes.class_attribute(interpreter, value, name)
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:
+    found = getattr(value, name, symbol)
+    if found is symbol:
+        kind = type(value).__name__
+        raise raise_error(AttributeError, f"{kind!r} object has no attribute {name!r}")
+    return Constant(found) if isinstance(found, int) else ArrayMethod(symbol, name)
 
 
 # Calls -----------------------------------------------------------------------------------------------------------
@@ -164,6 +207,9 @@ def _call_constant(
 ) -> Symbol:
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
+        refusal = why_not_arguments(value, len(arguments), keywords)
+        if refusal is not None:
+            raise GraphBreak("call", refusal)
         return rule(interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
@@ -177,7 +223,11 @@ def _call_constant(
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
-        return classes.instantiate(interpreter, value, arguments, keywords)
+        return instances.instantiate(interpreter, value, arguments, keywords)
+    if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
+        method = _unbound(value, arguments, interpreter)
+        if method is not None:
+            return _call_method(interpreter, method, arguments[1:], keywords)
     raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
 
 
@@ -215,11 +265,15 @@ def _call_method(
         return METHODS[f"ufunc.{method.name}"](interpreter, (method.self, *arguments), keywords)
     if isinstance(method.self, Unread):
         return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
-    if isinstance(method.self, List | Dict | Tuple | Set | Generator | Iterator | Constant):
+    if isinstance(method.self, KEPT):
         name = f"{_kind_name(method.self)}.{method.name}"
         rule = METHODS.get(name)
         if rule is None and isinstance(method.self, Constant):
             return _pure_method(interpreter, method.self, method.name, arguments, keywords)
+        if rule is None and isinstance(method.self, Range | Slice):
+            return _pure_method(interpreter, method.self, method.name, arguments, keywords)
+        if rule is None and not keywords and _is_operator(method.name):
+            return _called_operator(interpreter, method.self, method.name, arguments)
         if rule is None:
             raise GraphBreak("effect", f"{method.name} of {operators.described(method.self)}")
         return rule(interpreter, (method.self, *arguments), keywords)
@@ -236,6 +290,34 @@ def _call_method(
     raise GraphBreak("numpy-call", name)
 
 
+KEPT = (List, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
+SPECIAL: dict[str, Rule] = {}  # special methods that are called by name
+
+
+def _is_operator(name: str) -> bool:
+    return name in SPECIAL
+
+
+def _called_operator(
+    interpreter: Interpreter, receiver: Symbol, name: str, arguments: Positional
+) -> Symbol:
+    """A special method of a container, called by its name."""
+    return SPECIAL[name](interpreter, (receiver, *arguments), {})
+
+
+def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> ArrayMethod | None:
+    """A method looked up on a built-in class, as bound to its first argument; None where that is of another class."""
+    if not arguments:
+        return None
+    receiver = interpreter.trace.look(arguments[0])
+    kind = OF_SYMBOLS.get(type(receiver))
+    if isinstance(receiver, Constant) and isinstance(
+        receiver.value, (*operators.PURE, frozenset, range)
+    ):
+        kind = type(receiver.value)
+    return ArrayMethod(receiver, value.__name__) if kind is value.__objclass__ else None
+
+
 def _kind_name(symbol: Symbol) -> str:
     """The name of the built-in type whose methods a symbol has."""
     if isinstance(symbol, Constant):
@@ -245,15 +327,16 @@ def _kind_name(symbol: Symbol) -> str:
 
 def _pure_method(
     interpreter: Interpreter,
-    receiver: Constant,
+    receiver: Constant | Range | Slice,
     name: str,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     """A method of a string, number or other immutable value, with arguments that are known: run now."""
+    value = operators.known_value(interpreter, receiver)
     given = [operators.known_value(interpreter, a) for a in arguments]
     named = {key: operators.known_value(interpreter, a) for key, a in keywords.items()}
-    method = getattr(receiver.value, name)
+    method = getattr(value, name)
     return operators.pure(lambda: method(*given, **named))
 
 
@@ -355,7 +438,7 @@ def _inline(
         loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
-    return _inline_made(interpreter, made, arguments, keywords)
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
 
 
 def _default(
@@ -372,7 +455,9 @@ def _inline_made(
     function: Function,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
+    symbol: Symbol | None = None,
 ) -> Symbol:
+    """Trace the body of a function; `symbol` is what was called, where that is not the function made here."""
     code = function.code
     if code.co_flags & COROUTINE_FLAGS:
         raise GraphBreak("call", f"the coroutine {code.co_qualname}")
@@ -383,7 +468,7 @@ def _inline_made(
         slots[first_free + i] = cell
     frame = Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
     if code.co_flags & inspect.CO_GENERATOR:
-        made = (function, tuple(arguments), dict(keywords))
+        made = (symbol or function, tuple(arguments), dict(keywords))
         return Generator(frame, made, interpreter.root_count)
     return interpreter.run_inlined(frame)
 

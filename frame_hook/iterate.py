@@ -6,11 +6,15 @@ endless `itertools.count` are met item by item, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import builtins
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ufuse.frame_hook import arrays
-from ufuse.frame_hook.classes import call_special, special_method
-from ufuse.frame_hook.interpret import Interpreter, Raised, Returned, raise_error
+from ufuse.frame_hook import arrays, generators
+from ufuse.frame_hook.classes import call_special, special_method, static_lookup
+from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
+from ufuse.frame_hook.known import ordered_members
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -31,16 +35,19 @@ from ufuse.graph import size
 
 Next = Callable[[Interpreter, Iterator], Symbol | None]
 NEXT: dict[str, Next] = {}
+ASKED_AGAIN: set[str] = set()  # kinds that go on asking what they go over after they have ended
 LONGEST_SEQUENCE = 10_000
 VIEW_KINDS = {"keys": "keys", "values": "values", "items": "pairs"}
 
 
-def next_of(*kinds: str) -> Callable[[Next], Next]:
+def next_of(*kinds: str, asks_again: bool = False) -> Callable[[Next], Next]:
     """Register what one or more kinds of iterators do."""
 
     def register(rule: Next) -> Next:
         for kind in kinds:
             NEXT[kind] = rule
+            if asks_again:
+                ASKED_AGAIN.add(kind)
         return rule
 
     return register
@@ -59,6 +66,20 @@ def as_size(symbol: Symbol) -> size.Size | None:
 # Making iterators ------------------------------------------------------------------------------------------------
 
 
+def new_iterator(
+    interpreter: Interpreter,
+    kind: str,
+    parts: Sequence[Symbol],
+    *,
+    position: int = 0,
+    length: int = -1,
+    state: Any = None,
+) -> Iterator:
+    """An iterator that the trace makes now."""
+    born = interpreter.root_count
+    return Iterator(kind, list(parts), position, length, born=born, state=state)
+
+
 def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `iter(symbol)` gives."""
     symbol = interpreter.trace.look(symbol)
@@ -66,28 +87,39 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
         case Iterator() | Generator():
             return symbol
         case List() | Tuple():
-            return Iterator("sequence", [symbol])
+            return new_iterator(interpreter, "sequence", [symbol])
         case Dict():
-            return Iterator("keys", [symbol], length=len(symbol.items))
+            return _over_dict(interpreter, symbol, "keys")
         case View(of=mapping, kind=kind):
-            return Iterator(VIEW_KINDS[kind], [mapping], length=len(mapping.items))
-        case Set(source=None):
-            return Iterator("members", [symbol], length=len(symbol.items))
-        case Set(items=members) if len(members) <= 1:
-            return Iterator("members", [symbol], length=len(members))
+            return _over_dict(interpreter, mapping, VIEW_KINDS[kind])
+        case Set():
+            members = ordered_members(symbol)
+            return new_iterator(
+                interpreter, "members", [symbol], length=len(members), state=members
+            )
         case Range():
-            return Iterator("items", _range_items(interpreter, symbol))
-        case Constant(value=range() | str() | bytes() as value):
-            return Iterator("constant", [symbol], length=len(value))
-        case Constant(value=tuple() as value):
-            return Iterator("items", [Constant(item) for item in value])
-        case Constant(value=frozenset() as value, source=None):
-            return Iterator("constant", [Constant(tuple(value))], length=len(value))
+            symbol = Constant(fixed_range(interpreter, symbol))
+            return new_iterator(interpreter, "constant", [symbol], length=len(symbol.value))
+        case Constant(value=range() | str() | bytes() | tuple() as value):
+            return new_iterator(interpreter, "constant", [symbol], length=len(value))
+        case Constant(value=frozenset() as value, source=source):
+            if source is None or len(value) <= 1:
+                length = len(value)
+                return new_iterator(
+                    interpreter, "constant", [symbol], length=length, state=tuple(value)
+                )
         case Array(type=kind) if kind.shape:
-            return Iterator("rows", [symbol])
+            return new_iterator(interpreter, "rows", [symbol])
+        case Array():
+            raise raise_error(TypeError, "iteration over a 0-d array")
         case Instance():
             return _iterator_of_instance(interpreter, symbol)
     raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
+
+
+def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
+    keys = tuple(mapping.items)
+    return new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
 
 
 def described_kind(symbol: Symbol) -> str:
@@ -102,24 +134,50 @@ def described_kind(symbol: Symbol) -> str:
 def _iterator_of_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
     method = special_method(interpreter, symbol, "__iter__")
     if method is not None:
-        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple):
-            return Iterator("sequence", [symbol.content])
+        own = static_lookup(symbol.kind, "__iter__") is not tuple.__iter__
+        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple) and not own:
+            return new_iterator(interpreter, "sequence", [symbol.content])
         return interpreter.call(method)
     if special_method(interpreter, symbol, "__getitem__") is not None:
-        return Iterator("getitem", [symbol])
+        return new_iterator(interpreter, "getitem", [symbol])
     raise GraphBreak("operator", f"iterating over a {symbol.kind.__name__}")
 
 
-def _range_items(interpreter: Interpreter, symbol: Range) -> list[Symbol]:
+def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
+    """A range whose bounds are guarded to stay what they are."""
     numbers = []
     for part in (symbol.start, symbol.stop, symbol.step):
-        expression = as_size(part)
+        expression = as_size(interpreter.trace.look(part))
         assert expression is not None
         numbers.append(interpreter.trace.fixed(expression))
-    values = range(*numbers)
-    if len(values) > LONGEST_SEQUENCE:
-        raise GraphBreak("loop")
-    return [Constant(value) for value in values]
+    return range(*numbers)
+
+
+def type_of(iterator: Iterator) -> type | None:
+    """The class of the real iterator; None where that is not told."""
+    over = iterator.parts[0] if iterator.parts else None
+    empty: Any = {List: [], Tuple: (), Set: set()}.get(type(over))
+    match iterator.kind, over:
+        case "sequence" | "members", _ if empty is not None:
+            return type(iter(empty))
+        case "constant", Constant(value=value):
+            return type(iter(value))
+        case "reversed", List():
+            return type(reversed([]))
+        case "reversed", _:
+            return reversed
+        case "keys" | "values" | "pairs" as kind, _:
+            return {
+                "keys": type(iter({})),
+                "values": type(iter({}.values())),
+                "pairs": type(iter({}.items())),
+            }[kind]
+        case "zip" | "zip strictly", _:
+            return zip
+        case "enumerate" | "map" | "filter" as kind, _:
+            found: type = getattr(builtins, kind)
+            return found
+    return getattr(itertools, iterator.kind, None)
 
 
 # Going on --------------------------------------------------------------------------------------------------------
@@ -132,10 +190,10 @@ def next_item(interpreter: Interpreter, iterator: Symbol) -> Symbol | None:
             return None
         case Iterator(kind=kind):
             result = NEXT[kind](interpreter, iterator)
-            iterator.is_exhausted = result is None
+            iterator.is_exhausted = result is None and kind not in ASKED_AGAIN
             return result
         case Generator():
-            return send(interpreter, iterator, Constant(None))
+            return generators.send(interpreter, iterator, Constant(None))
         case Instance():
             return _next_of_instance(interpreter, iterator)
     raise GraphBreak("loop")
@@ -145,42 +203,14 @@ def _next_of_instance(interpreter: Interpreter, iterator: Instance) -> Symbol | 
     try:
         return call_special(interpreter, iterator, "__next__")
     except Raised as raised:
-        if isinstance(raised.symbol, Instance) and issubclass(raised.symbol.kind, StopIteration):
+        if is_a(raised.symbol, StopIteration):
             return None
         raise
 
 
-def send(interpreter: Interpreter, generator: Generator, value: Symbol) -> Symbol | None:
-    """Run a generator to its next `yield`; None when it returns, and `returned` of its frame then is its value."""
-    if generator.state == "running":
-        raise raise_error(ValueError, "generator already executing")
-    if generator.state == "finished":
-        return None
-    frame = generator.frame
-    if generator.state == "waiting":
-        frame.push(value)
-    elif not isinstance(value, Constant) or value.value is not None:
-        raise raise_error(TypeError, "can't send non-None value to a just-started generator")
-    generator.state = "running"
-    try:
-        outcome = interpreter.run_frame(frame)
-    except Raised as raised:
-        generator.state = "finished"
-        _refuse_stop_iteration(raised)
-        raise
-    if isinstance(outcome, Returned):
-        generator.state = "finished"
-        frame.stack[:] = [outcome.value]
-        return None
-    generator.state = "waiting"
-    return outcome.value
-
-
-def _refuse_stop_iteration(raised: Raised) -> None:
-    """Inside a generator a StopIteration becomes a RuntimeError, which plain Python words."""
-    symbol = raised.symbol
-    if isinstance(symbol, Instance) and issubclass(symbol.kind, StopIteration):
-        raise GraphBreak("eager-raises", "RuntimeError: generator raised StopIteration")
+def is_a(symbol: Symbol, *kinds: type[BaseException]) -> bool:
+    """Whether what was raised is an exception of one of these classes."""
+    return isinstance(symbol, Instance) and issubclass(symbol.kind, kinds)
 
 
 def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
@@ -188,9 +218,21 @@ def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Tuple | List):
         return list(symbol.items)
-    if isinstance(symbol, Array):
-        return _rows(interpreter, symbol)
-    iterator = iterator_over(interpreter, symbol)
+    refuse_length_hint(interpreter, symbol)
+    return rest_of(interpreter, iterator_over(interpreter, symbol))
+
+
+def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
+    """Break where a list that is filled from an object asks that for its length first."""
+    if not isinstance(symbol, Instance):
+        return
+    for hint in ("__len__", "__length_hint__"):
+        if special_method(interpreter, symbol, hint) is not None:
+            raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
+
+
+def rest_of(interpreter: Interpreter, iterator: Symbol) -> list[Symbol]:
+    """Every item that an iterator still gives."""
     found: list[Symbol] = []
     while (item := next_item(interpreter, iterator)) is not None:
         found.append(item)
@@ -199,24 +241,7 @@ def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
     return found
 
 
-def _rows(interpreter: Interpreter, array: Array) -> list[Symbol]:
-    if not array.type.shape:
-        raise GraphBreak("eager-raises", "TypeError: iteration over a 0-d array")
-    count = interpreter.trace.fixed(array.type.shape[0])
-    if count > LONGEST_SEQUENCE // 10:
-        raise GraphBreak("loop")
-    return [arrays.item(interpreter.trace, array, Constant(i)) for i in range(count)]
-
-
 # The kinds -------------------------------------------------------------------------------------------------------
-
-
-@next_of("items")
-def _next_of_items(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    if iterator.position == len(iterator.parts):
-        return None
-    iterator.position += 1
-    return iterator.parts[iterator.position - 1]
 
 
 @next_of("sequence")
@@ -236,7 +261,8 @@ def _next_of_constant(_: Interpreter, iterator: Iterator) -> Symbol | None:
     if iterator.position == iterator.length:
         return None
     iterator.position += 1
-    return Constant(constant.value[iterator.position - 1])
+    members = constant.value if iterator.state is None else iterator.state
+    return Constant(members[iterator.position - 1])
 
 
 @next_of("keys", "values", "pairs")
@@ -244,10 +270,13 @@ def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
     if len(mapping.items) != iterator.length:
+        iterator.length = -1  # once it has failed it goes on failing
         raise raise_error(RuntimeError, "dictionary changed size during iteration")
     if iterator.position == iterator.length:
         return None
-    key = list(mapping.items)[iterator.position]
+    key = iterator.state[iterator.position]
+    if tuple(mapping.items) != iterator.state:
+        raise GraphBreak("operator", "going through a dict whose keys change")
     iterator.position += 1
     if iterator.kind == "keys":
         return Constant(key)
@@ -255,16 +284,35 @@ def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
     return value if iterator.kind == "values" else Tuple((Constant(key), value))
 
 
+@next_of("keys backwards", "values backwards", "pairs backwards")
+def _next_backwards_in_dict(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    """`state` has the keys the other way round."""
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    if tuple(mapping.items)[::-1] != iterator.state:
+        raise GraphBreak("operator", "going backwards through a dict whose keys change")
+    if iterator.position == iterator.length:
+        return None
+    key = iterator.state[iterator.position]
+    iterator.position += 1
+    pair = Tuple((Constant(key), mapping.items[key]))
+    kind = iterator.kind.split()[0]
+    return {"keys": pair.items[0], "values": pair.items[1], "pairs": pair}[kind]
+
+
 @next_of("members")
 def _next_in_set(_: Interpreter, iterator: Iterator) -> Symbol | None:
     members = iterator.parts[0]
     assert isinstance(members, Set)
     if len(members.items) != iterator.length:
+        iterator.length = -1
         raise raise_error(RuntimeError, "Set changed size during iteration")
+    if members.items != set(iterator.state):
+        raise GraphBreak("operator", "going through a set whose members change")
     if iterator.position == iterator.length:
         return None
     iterator.position += 1
-    return Constant(list(members.items)[iterator.position - 1])
+    return Constant(iterator.state[iterator.position - 1])
 
 
 @next_of("rows")
@@ -274,10 +322,21 @@ def _next_row(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     count = interpreter.trace.fixed(array.type.shape[0])
     if count > LONGEST_SEQUENCE // 10:
         raise GraphBreak("loop")
-    if iterator.position == count:
+    if iterator.position >= count:
         return None
     iterator.position += 1
     return arrays.item(interpreter.trace, array, Constant(iterator.position - 1))
+
+
+@next_of("rows backwards")
+def _next_row_backwards(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    array = iterator.parts[0]
+    assert isinstance(array, Array)
+    if iterator.position == iterator.length:
+        return None
+    iterator.position += 1
+    place = Constant(iterator.length - iterator.position)
+    return arrays.item(interpreter.trace, array, place)
 
 
 @next_of("getitem")
@@ -287,51 +346,11 @@ def _next_by_index(interpreter: Interpreter, iterator: Iterator) -> Symbol | Non
             interpreter, iterator.parts[0], "__getitem__", (Constant(iterator.position),)
         )
     except Raised as raised:
-        ends = (IndexError, StopIteration)
-        if isinstance(raised.symbol, Instance) and issubclass(raised.symbol.kind, ends):
+        if is_a(raised.symbol, IndexError, StopIteration):
             return None
         raise
     iterator.position += 1
     return result
-
-
-@next_of("enumerate")
-def _next_numbered(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`position` is the number that comes next."""
-    item = next_item(interpreter, iterator.parts[0])
-    if item is None:
-        return None
-    iterator.position += 1
-    return Tuple((Constant(iterator.position - 1), item))
-
-
-@next_of("zip", "zip strictly")
-def _next_of_each(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    found: list[Symbol] = []
-    for part in iterator.parts:
-        item = next_item(interpreter, part)
-        if item is None:
-            if iterator.kind == "zip strictly" and (found or _any_left(interpreter, iterator)):
-                raise GraphBreak("eager-raises", "ValueError: zip() arguments differ in length")
-            return None
-        found.append(item)
-    return Tuple(tuple(found)) if found else None
-
-
-def _any_left(interpreter: Interpreter, iterator: Iterator) -> bool:
-    return any(next_item(interpreter, part) is not None for part in iterator.parts[1:])
-
-
-@next_of("map")
-def _next_mapped(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    function, *parts = iterator.parts
-    found: list[Symbol] = []
-    for part in parts:
-        item = next_item(interpreter, part)
-        if item is None:
-            return None
-        found.append(item)
-    return interpreter.call(function, found)
 
 
 @next_of("reversed")
@@ -345,4 +364,7 @@ def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
     return sequence.items[iterator.length]
 
 
-__all__ = ["NEXT", "as_size", "items_of", "iterator_over", "next_item", "next_of", "send"]
+__all__ = [
+    "NEXT", "as_size", "fixed_range", "is_a", "items_of", "iterator_over", "new_iterator", "next_item", "next_of",
+    "refuse_length_hint", "rest_of", "type_of",
+]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from ufuse.frame_hook import arrays, iterate, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.known import is_none
 from ufuse.frame_hook.numpy_calls import (
     Given,
     Positional,
@@ -209,9 +210,10 @@ def _scalar_type(kind: type) -> Rule:
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
             return operators.pure(kind, symbol.value)
-        known = symbol.node.type if isinstance(symbol, Number) else None
-        if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
-            return symbol
+        if isinstance(symbol, Number):
+            known = symbol.node.type  # a Python float is no np.float64
+            if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
+                return symbol
         raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
 
     return rule
@@ -261,7 +263,7 @@ def _transpose(interpreter: Interpreter, arguments: Positional, keywords: Given)
     rest: list[Symbol] = [interpreter.trace.look(a) for a in (*arguments[1:], *keywords.values())]
     if len(rest) == 1 and isinstance(rest[0], Tuple | List):
         rest = list(rest[0].items)
-    axes = [arrays.plain(interpreter.trace, a) for a in rest if not operators.same_type_none(a)]
+    axes = [arrays.plain(interpreter.trace, a) for a in rest if not is_none(a)]
     normal = axes_argument(interpreter, Constant(tuple(axes)), array.type.ndim) if axes else None
     if normal is not None and len(normal) != array.type.ndim:
         raise GraphBreak("eager-raises", "ValueError: axes don't match array")

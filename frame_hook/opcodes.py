@@ -5,8 +5,10 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook import calls, classes, operators
 from ufuse.frame_hook.instructions import VERSION, Instruction
@@ -19,11 +21,12 @@ from ufuse.frame_hook.symbols import (
     Null,
     Slice,
     Symbol,
-    Tuple,
     Unbound,
     Unread,
 )
 
+# Nothing that matters happens when one of these dies.
+QUIET = (int, float, complex, str, bytes, np.ndarray, np.generic, NoneType)
 COMPARISONS = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 
 
@@ -46,6 +49,7 @@ def nothing(_: Interpreter, __: Frame, ___: Instruction) -> Outcome:
 
 @handles("POP_TOP", "POP_ITER")
 def pop_top(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
+    classes.refuse_finalizer(frame.stack[-1])
     frame.pop()
     return None
 
@@ -75,20 +79,19 @@ def swap(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
 
 
 @handles("LOAD_CONST", "LOAD_SMALL_INT")
-def load_const(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+def load_const(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     number = argument(instruction)
     if instruction.opname == "LOAD_SMALL_INT":
         frame.push(Constant(number))
+        return None
+    value = frame.code.co_consts[number]
+    if type(value) is slice:
+        frame.push(Slice(*(Constant(part) for part in (value.start, value.stop, value.step))))
+    elif type(value) is tuple:
+        frame.push(interpreter.trace.tuple_of_code(value))
     else:
-        frame.push(constant(frame.code.co_consts[number]))
+        frame.push(Constant(value))
     return None
-
-
-def constant(value: Any) -> Symbol:
-    """A constant of the code; tuples are taken apart so that items can be looked at."""
-    if type(value) is tuple:
-        return Tuple(tuple(constant(item) for item in value))
-    return Constant(value)
 
 
 # Locals and cells ------------------------------------------------------------------------------------------------
@@ -149,6 +152,7 @@ def load_fast_and_clear(
 
 @handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
 def store_fast(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+    classes.refuse_finalizer(frame.locals[argument(instruction)])
     symbol = frame.pop()
     frame.locals[argument(instruction)] = None if isinstance(symbol, Null) else symbol
     return None
@@ -175,6 +179,7 @@ def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction
     symbol = _local(interpreter, frame, argument(instruction))
     if symbol is None:
         raise _unbound(frame, argument(instruction))
+    classes.refuse_finalizer(symbol)
     if isinstance(symbol, Unread):
         interpreter.trace.found_bound(symbol)
     frame.locals[argument(instruction)] = None
@@ -302,8 +307,13 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("IMPORT_FROM")
 def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    module = interpreter.trace.look(frame.stack[-1])
-    frame.push(calls.attribute(interpreter, module, frame.code.co_names[argument(instruction)]))
+    module, name = (
+        interpreter.trace.look(frame.stack[-1]),
+        frame.code.co_names[argument(instruction)],
+    )
+    if isinstance(module, Constant) and name not in getattr(module.value, "__dict__", ()):
+        raise GraphBreak("opcode", "IMPORT_FROM")  # it may be a module inside that package
+    frame.push(calls.attribute(interpreter, module, name))
     return None
 
 
@@ -311,7 +321,10 @@ def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction
 def load_super_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     number = argument(instruction)
     function, start, receiver = frame.pop_many(3)
-    given = interpreter.call(function, (start, receiver))
+    function = interpreter.trace.look(function)
+    is_super = isinstance(function, Constant) and function.value is super
+    # a `super` of the user's own is called as it stands in the program
+    given = interpreter.call(function, (start, receiver) if is_super or number & 2 else ())
     frame.push(calls.attribute(interpreter, given, frame.code.co_names[number >> 2]))
     if number & 1:
         _make_method_pair(frame)

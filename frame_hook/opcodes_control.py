@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import opcode
 
-from ufuse.frame_hook import classes, iterate, operators
+from ufuse.frame_hook import classes, generators, iterate, operators
 from ufuse.frame_hook.instructions import EXHAUSTED_SKIPS, VERSION, Instruction
 from ufuse.frame_hook.interpret import (
     Frame,
@@ -16,7 +16,7 @@ from ufuse.frame_hook.interpret import (
     Yielded,
     handles,
 )
-from ufuse.frame_hook.opcodes import argument, constant
+from ufuse.frame_hook.opcodes import argument
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     NULL,
@@ -97,8 +97,10 @@ def return_value(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
 
 
 @handles("RETURN_CONST")
-def return_const(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    return Returned(constant(frame.code.co_consts[argument(instruction)]))
+def return_const(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+    value = frame.code.co_consts[argument(instruction)]
+    is_tuple = type(value) is tuple
+    return Returned(interpreter.trace.tuple_of_code(value) if is_tuple else Constant(value))
 
 
 # Exceptions ------------------------------------------------------------------------------------------------------
@@ -242,7 +244,7 @@ def send(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Ou
     value, receiver = frame.pop(), frame.stack[-1]
     assert instruction.target is not None
     if isinstance(receiver, Generator):
-        item = iterate.send(interpreter, receiver, value)
+        item = generators.send(interpreter, receiver, value)
     elif isinstance(value, Constant) and value.value is None:
         item = iterate.next_item(interpreter, receiver)
     else:
@@ -250,9 +252,7 @@ def send(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Ou
     if item is not None:
         frame.push(item)
         return None
-    result: Symbol = Constant(None)
-    if isinstance(receiver, Generator) and receiver.frame.stack:
-        result = receiver.frame.stack[0]
+    result = generators.returned_value(receiver)
     if VERSION < (3, 12):
         frame.pop()
     frame.push(result)
@@ -264,4 +264,19 @@ def end_send(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
     result = frame.pop()
     frame.pop()
     frame.push(result)
+    return None
+
+
+@handles("CLEANUP_THROW")
+def cleanup_throw(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
+    """What was thrown into `yield from`: a StopIteration ends that, anything else goes on."""
+    error = frame.pop()
+    frame.pop_many(2)
+    if not isinstance(error, Instance):
+        raise GraphBreak("opcode", "CLEANUP_THROW")
+    if not issubclass(error.kind, StopIteration):
+        raise Raised(error)
+    given = error.content.items if isinstance(error.content, Tuple) else ()
+    frame.push(Constant(None))
+    frame.push(given[0] if given else Constant(None))
     return None

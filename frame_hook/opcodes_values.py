@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufuse.frame_hook import calls, classes, iterate, operators
-from ufuse.frame_hook.instructions import Instruction
-from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, Raised, handles
+from ufuse.frame_hook import calls, classes, containers, iterate, operators
+from ufuse.frame_hook.instructions import VERSION, Instruction
+from ufuse.frame_hook.interpret import (
+    Frame,
+    Interpreter,
+    Outcome,
+    Raised,
+    handles,
+    raise_error,
+)
+from ufuse.frame_hook.known import key_of
 from ufuse.frame_hook.opcodes import argument
 from ufuse.frame_hook.python_calls import python_type
+from ufuse.frame_hook.python_text import joined
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Constant,
@@ -40,17 +49,11 @@ def build_list(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcom
 
 @handles("BUILD_SET")
 def build_set(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    made = Set(set())
+    made = containers.set_of(interpreter, None)
     for member in frame.pop_many(argument(instruction)):
-        _add(interpreter, made, member)
+        containers.add(interpreter, made, member)
     frame.push(made)
     return None
-
-
-def _add(interpreter: Interpreter, target: Set, member: Symbol) -> None:
-    value = operators.hashable(interpreter.trace.look(member))
-    target.items.add(value)
-    target.made.append(("add", value))
 
 
 @handles("SET_ADD")
@@ -59,31 +62,24 @@ def set_add(interpreter: Interpreter, frame: Frame, instruction: Instruction) ->
     target = frame.stack[-argument(instruction)]
     if not isinstance(target, Set) or target.source is not None:
         raise GraphBreak("effect", "adding to a set")
-    _add(interpreter, target, member)
+    containers.add(interpreter, target, member)
     return None
 
 
 @handles("SET_UPDATE")
 def set_update(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    more = interpreter.trace.look(frame.pop())
+    more = frame.pop()
     target = frame.stack[-argument(instruction)]
     if not isinstance(target, Set) or target.source is not None:
         raise GraphBreak("effect", "adding to a set")
-    if isinstance(more, Constant) and isinstance(more.value, frozenset):
-        target.items.update(more.value)
-        target.made.append(("update", more.value))
-        return None
-    if isinstance(more, Set):
-        raise GraphBreak("operator", "a set made of a set")
-    for member in iterate.items_of(interpreter, more):
-        _add(interpreter, target, member)
+    containers.update_set(interpreter, target, "update", more)
     return None
 
 
 @handles("BUILD_MAP")
 def build_map(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     flat = frame.pop_many(2 * argument(instruction))
-    keys = [operators.hashable(interpreter.trace.look(key)) for key in flat[::2]]
+    keys = [key_of(interpreter, key) for key in flat[::2]]
     frame.push(Dict(dict(zip(keys, flat[1::2], strict=True))))
     return None
 
@@ -95,7 +91,7 @@ def build_const_key_map(
     keys = interpreter.trace.look(frame.pop())
     assert isinstance(keys, Tuple)
     values = frame.pop_many(argument(instruction))
-    frame.push(Dict(dict(zip((operators.hashable(k) for k in keys.items), values, strict=True))))
+    frame.push(Dict(dict(zip((key_of(interpreter, k) for k in keys.items), values, strict=True))))
     return None
 
 
@@ -109,9 +105,7 @@ def build_slice(_: Interpreter, frame: Frame, instruction: Instruction) -> Outco
 @handles("BUILD_STRING")
 def build_string(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     parts = frame.pop_many(argument(instruction))
-    if not all(isinstance(part, Constant) for part in parts):
-        raise GraphBreak("opcode", "an f-string")
-    frame.push(Constant("".join(part.value for part in parts if isinstance(part, Constant))))
+    frame.push(joined(parts))
     return None
 
 
@@ -156,7 +150,7 @@ def _format(interpreter: Interpreter, frame: Frame, conversion: int, spec: Symbo
 def list_extend(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     target = _made_list(frame, argument(instruction) + 1)
     more = frame.pop()
-    target.items.extend(iterate.items_of(interpreter, more))
+    containers.extend(interpreter, target, more)
     return None
 
 
@@ -186,7 +180,7 @@ def _made_dict(frame: Frame, place: int) -> Dict:
 def map_add(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     target = _made_dict(frame, argument(instruction) + 2)
     key, value = frame.pop_many(2)
-    target.items[operators.hashable(interpreter.trace.look(key))] = value
+    target.items[key_of(interpreter, key)] = value
     return None
 
 
@@ -197,8 +191,8 @@ def dict_update(interpreter: Interpreter, frame: Frame, instruction: Instruction
     if not isinstance(update, Dict):
         raise GraphBreak("effect", f"updating a dict with {operators.described(update)}")
     if instruction.opname == "DICT_MERGE" and target.items.keys() & update.items.keys():
-        raise GraphBreak("eager-raises", "a keyword argument is given twice")
-    target.items.update(update.items)
+        raise GraphBreak("eager-raises", "TypeError: a keyword argument is given twice")
+    containers.update(interpreter, target, update)
     return None
 
 
@@ -227,21 +221,59 @@ def call_intrinsic(interpreter: Interpreter, frame: Frame, instruction: Instruct
 
 @handles("UNPACK_SEQUENCE")
 def unpack_sequence(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    items = iterate.items_of(interpreter, frame.pop())
-    if len(items) != argument(instruction):
-        raise Raised(Instance(ValueError))
-    frame.stack.extend(reversed(items))
+    given = interpreter.trace.look(frame.pop())
+    frame.stack.extend(reversed(_unpacked(interpreter, given, argument(instruction))))
     return None
+
+
+def _unpacked(interpreter: Interpreter, given: Symbol, count: int) -> list[Symbol]:
+    """So many items and no more: one more is asked for than there should be."""
+    if isinstance(given, List | Tuple) and len(given.items) == count:
+        return list(given.items)
+    _refuse_scalar(interpreter, given)
+    iterator = iterate.iterator_over(interpreter, given)
+    items = _first_items(interpreter, iterator, count, f"expected {count}")
+    if iterate.next_item(interpreter, iterator) is not None:
+        if VERSION >= (3, 14) and isinstance(given, List | Tuple | Dict):
+            text = f"too many values to unpack (expected {count}, got {len(given.items)})"
+            raise raise_error(ValueError, text)
+        raise raise_error(ValueError, f"too many values to unpack (expected {count})")
+    return items
+
+
+def _first_items(
+    interpreter: Interpreter, iterator: Symbol, count: int, expected: str
+) -> list[Symbol]:
+    items: list[Symbol] = []
+    while len(items) < count:
+        item = iterate.next_item(interpreter, iterator)
+        if item is None:
+            text = f"not enough values to unpack ({expected}, got {len(items)})"
+            raise raise_error(ValueError, text)
+        items.append(item)
+    return items
+
+
+def _refuse_scalar(interpreter: Interpreter, given: Symbol) -> None:
+    kind = python_type(interpreter, given)
+    if kind in (int, float, complex, bool, type(None)):
+        raise raise_error(TypeError, f"cannot unpack non-iterable {kind.__name__} object")
 
 
 @handles("UNPACK_EX")
 def unpack_ex(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     before, after = argument(instruction) & 255, argument(instruction) >> 8
-    items = iterate.items_of(interpreter, frame.pop())
-    if len(items) < before + after:
-        raise Raised(Instance(ValueError))
-    middle = items[before : len(items) - after]
-    frame.stack.extend(reversed([*items[:before], List(middle), *items[len(items) - after :]]))
+    given = interpreter.trace.look(frame.pop())
+    _refuse_scalar(interpreter, given)
+    iterator = iterate.iterator_over(interpreter, given)
+    expected = f"expected at least {before + after}" if after else f"expected at least {before}"
+    items = _first_items(interpreter, iterator, before, expected)
+    rest = iterate.rest_of(interpreter, iterator)
+    if len(rest) < after:
+        text = f"not enough values to unpack ({expected}, got {before + len(rest)})"
+        raise raise_error(ValueError, text)
+    middle = List(rest[: len(rest) - after])
+    frame.stack.extend(reversed([*items, middle, *rest[len(rest) - after :]]))
     return None
 
 

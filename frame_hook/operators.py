@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, iterate
-from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
+from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook.classes import (
+    call_special,
+    is_not_implemented,
+    refuse_finalizer,
+    special_method,
+    static_lookup,
+)
+from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
+from ufuse.frame_hook.known import (
+    KNOWN,
+    PURE,
+    described,
+    hashable,
+    key_of,
+    known_value,
+    pure,
+    text_value,
+)
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -36,10 +54,9 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
-from ufuse.graph.sample import warnings_raise
 from ufuse.graph.types import ArrayType, NumberType
 
 # fmt: off
@@ -64,32 +81,6 @@ COMPARE = {
     "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
 }
 # fmt: on
-PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
-
-
-def pure(function: Callable[..., Any], *values: Any) -> Symbol:
-    """A function of known constants, run now; what it warns of or raises is left to eager."""
-    try:
-        with np.errstate(all="raise"), warnings_raise():
-            return Constant(function(*values))
-    except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
-        raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
-
-
-def described(symbol: Symbol) -> str:
-    """A few words for a message."""
-    match symbol:
-        case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
-        case Opaque(source=source, value=value) | Unread(source=source, value=value):
-            return f"{source.text} (a {type(value).__name__})"
-        case Array(type=kind):
-            return f"a {kind.ndim}-d array"
-        case Instance(kind=kind):
-            return f"a {kind.__name__}"
-    return type(symbol).__name__.lower()
-
-
 def binary(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
@@ -179,6 +170,8 @@ def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
 
 
 def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
+    if name == "or_" and all(type(v) is type or v is None for v in (left.value, right.value)):
+        return pure(operator.or_, left.value, right.value)
     if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
         raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
     a: Any = left.value
@@ -188,8 +181,9 @@ def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
         raise GraphBreak("operator", f"{name} of very large numbers")
     if name in ("pow", "lshift") and len(numbers) == 2 and abs(b) > 1024:
         raise GraphBreak("operator", f"{name} of very large numbers")
-    if name == "mul" and any(isinstance(v, (str, bytes)) for v in (a, b)):
-        raise GraphBreak("operator", "a repeated string")
+    texts = [v for v in (a, b) if isinstance(v, (str, bytes))]
+    if name == "mul" and texts and any(v * len(texts[0]) > LONGEST_SEQUENCE for v in numbers):
+        raise GraphBreak("operator", "a long text")
     return pure(getattr(operator, name), a, b)
 
 
@@ -203,10 +197,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -247,20 +253,37 @@ def _on_containers(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
     trace = interpreter.trace
+    made = containers.combine_sets(interpreter, sign, left, right, in_place=in_place)
+    if made is not None:
+        return made
     match left, right:
+        case List() as target, _ if sign == "+" and in_place:
+            containers.extend(interpreter, target, right)
+            return target
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
-        case List() as target, List() | Tuple() if sign == "+":
-            if in_place:
-                raise GraphBreak("effect", "extending a list")
-            if isinstance(right, List):
-                return List([*target.items, *right.items])
-        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*" and not in_place:
+        case List(items=first), List(items=second) if sign == "+":
+            return List([*first, *second])
+        case List() as target, _ if sign == "*" and in_place and as_size(right) is not None:
+            containers.repeat_in_place(interpreter, target, trace.fixed(as_size(right) or 0))
+            return target
+        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*":
             return _repeated(trace, left, right)
         case Constant(value=int()) | Integer(), Tuple() | List() if sign == "*":
             return _repeated(trace, right, left)
-        case Constant(value=str() as text), Tuple() if sign == "%":
-            return pure(operator.mod, text, tuple(hashable(trace.look(i)) for i in right.items))
+        case Dict(items=entries), Dict() if sign == "|":
+            target_dict = left if in_place else Dict(dict(entries))
+            containers.update(interpreter, target_dict, right)
+            return target_dict
+        case Dict(), _ if sign == "|" and in_place:
+            containers.update(interpreter, left, right)
+            return left
+        case Constant(value=str() | bytes() as text), _ if sign == "%":
+            return pure(operator.mod, text, text_value(interpreter, right))
+        case Constant(value=str() | bytes() as text), Integer() if sign == "*":
+            return _on_constants("mul", left, Constant(known_value(interpreter, right)))
     raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
 
 
@@ -272,7 +295,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -288,7 +311,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -354,11 +377,12 @@ def _rich_comparison(
             )
         special_method(interpreter, receiver, method_name)
         return Constant(NotImplemented)
-    return interpreter.trace.look(call_special(interpreter, receiver, method_name, (other,)))
+    result = call_special(interpreter, receiver, method_name, (other,))
+    return interpreter.trace.look(result)
 
 
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
-    if isinstance(left, PURE) and isinstance(right, PURE):
+    if isinstance(left, KNOWN) and isinstance(right, KNOWN):
         return pure(getattr(operator, name), left, right)
     if (
         name in ("eq", "ne")
@@ -366,36 +390,91 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
         and isinstance(right, (type, np.dtype, str))
     ):
         return pure(getattr(operator, name), left, right)
-    plain_types = all(isinstance(v, type) and type(v).__eq__ is type.__eq__ for v in (left, right))
-    if name in ("eq", "ne") and plain_types:
+    by_identity = all(
+        _is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right)
+    )
+    if name in ("eq", "ne") and by_identity:
         return Constant((left is right) == (name == "eq"))
     raise GraphBreak("operator", f"comparing {type(left).__name__} and {type(right).__name__}")
 
 
+def _is_compared_by_identity(value: Any) -> bool:
+    """Whether `==` of a value is `is`: of plain classes, functions and modules."""
+    if isinstance(value, type):
+        return type(value).__eq__ is type.__eq__
+    return isinstance(value, FunctionType | BuiltinFunctionType | ModuleType)
+
+
 def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
-    if isinstance(left, Tuple | List) and type(left) is type(right) and name in ("eq", "ne"):
-        assert isinstance(right, Tuple | List)
-        if len(left.items) != len(right.items):
-            return Constant(name == "ne")
-        for a, b in zip(left.items, right.items, strict=True):
-            if not truth(interpreter, compare(interpreter, "eq", a, b)):
-                return Constant(name == "ne")
-        return Constant(name == "eq")
-    none = Constant(None)
-    if name in ("eq", "ne") and (same_type_none(left) or same_type_none(right)):
-        if (
-            arrays.is_number(left)
-            or arrays.is_number(right)
-            or isinstance(left, Tuple | List | Dict)
-        ):
-            return Constant(name == "ne")
-        del none
+    is_equality = name in ("eq", "ne")
+    match left, right:
+        case (Tuple(items=first), Tuple(items=second)):
+            return _compare_sequences(interpreter, name, first, second)
+        case (List(items=some), List(items=others)):
+            return _compare_sequences(interpreter, name, some, others)
+        case Dict(items=a), Dict(items=b) if is_equality:
+            return Constant(_dicts_are_equal(interpreter, a, b) == (name == "eq"))
+        case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
+            values = [known_value(interpreter, side) for side in (left, right)]
+            return pure(getattr(operator, name), *values)
+    if containers.is_set(left) and containers.is_set(right):
+        values = [_set_value(interpreter, side) for side in (left, right)]
+        return pure(getattr(operator, name), *values)
+    if is_equality and _never_equal(left, right):
+        return Constant(name == "ne")
     raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
 
 
-def same_type_none(symbol: Symbol) -> bool:
-    """Whether it is None."""
-    return isinstance(symbol, Constant) and symbol.value is None
+def _set_value(interpreter: Interpreter, symbol: Symbol) -> Any:
+    if isinstance(symbol, View) and symbol.kind == "items":
+        raise GraphBreak("operator", "comparing the items of a dict")
+    return set(containers.operand(interpreter, symbol)[0])
+
+
+def _never_equal(left: Symbol, right: Symbol) -> bool:
+    """Whether both are of built-in types of which none equals the other."""
+    kinds = _built_in_kind(left), _built_in_kind(right)
+    return "" not in kinds and kinds[0] != kinds[1]
+
+
+def _built_in_kind(symbol: Symbol) -> str:
+    """A name that is the same for all built-in values that may be equal; "" for what is none of them."""
+    if isinstance(symbol, Constant | Number | Integer):
+        kind = number_type(symbol)
+        return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
+    return (
+        type(symbol).__name__
+        if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice)
+        else ""
+    )
+
+
+COMPARED = {
+    "NoneType": "None", "str": "str", "bytes": "bytes", "ellipsis": "...", "frozenset": "Set", "range": "Range",
+}  # fmt: skip
+
+
+def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: Any) -> Symbol:
+    """As tuples and lists do: by the first items that differ, else by length."""
+    if name in ("eq", "ne") and len(left) != len(right):
+        return Constant(name == "ne")
+    for a, b in zip(list(left), list(right), strict=False):
+        if not equal_or_same(interpreter, a, b):
+            if name in ("eq", "ne"):
+                return Constant(name == "ne")
+            return compare(interpreter, name, a, b)
+    return Constant(getattr(operator, name)(len(left), len(right)))
+
+
+def _dicts_are_equal(
+    interpreter: Interpreter, left: dict[Any, Symbol], right: dict[Any, Symbol]
+) -> bool:
+    if len(left) != len(right):
+        return False
+    return all(
+        key in right and equal_or_same(interpreter, value, right[key])
+        for key, value in list(left.items())
+    )
 
 
 def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
@@ -427,8 +506,10 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             raise GraphBreak("data-branch", "an array's value")
         case Instance():
             return _truth_of_instance(interpreter, symbol)
-        case Function() | Method() | Generator() | Iterator() | ArrayMethod():
+        case Function() | Method() | Generator() | Iterator() | ArrayMethod() | Slice():
             return True
+        case Range():
+            return bool(iterate.fixed_range(interpreter, symbol))
     raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
 
 
@@ -450,6 +531,8 @@ WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
@@ -465,6 +548,12 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and (left.source is None or right.source is None)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
     if (
         type(left) is not type(right)
         and not isinstance(left, Opaque)
@@ -483,6 +572,24 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
 
 
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
+
+
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
     a, b = left.buffer.source, right.buffer.source
     if a is not None and b is not None:
@@ -494,22 +601,21 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = trace.look(container), trace.look(member)
+    container, unread, member = trace.look(container), member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(equal_or_same(interpreter, item, member) for item in list(items))
+            return any(equal_or_same(interpreter, item, unread) for item in items)
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
-            return hashable(member) in entries
+            return key_of(interpreter, member) in entries
         case View():
             return contains(interpreter, iterate.iterator_over(interpreter, container), member)
         case Set(items=members):
-            return hashable(member) in members
-        case Constant(value=str() as text) if isinstance(member, Constant):
-            return member.value in text
-        case Constant(value=frozenset() as members) if isinstance(member, Constant):
-            return member.value in members
-        case Constant(value=range() | bytes() as value) if isinstance(member, Constant):
-            found = pure(operator.contains, value, member.value)
+            return key_of(interpreter, member) in members
+        case Constant(value=frozenset() as members):
+            return key_of(interpreter, member) in members
+        case Constant(value=range() | bytes() | str() | tuple()) | Range():
+            values = [known_value(interpreter, one) for one in (container, member)]
+            found = pure(operator.contains, *values)
             assert isinstance(found, Constant)
             return bool(found.value)
         case Instance():
@@ -531,7 +637,9 @@ def _contains_by_method(interpreter: Interpreter, container: Instance, member: S
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    item = interpreter.trace.look(item)
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
     if _surely_different(item, member):
@@ -543,20 +651,10 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
     return truth(interpreter, compare(interpreter, "eq", item, member))
 
 
-def known_value(interpreter: Interpreter, symbol: Symbol) -> Any:
-    """The Python value of a symbol that is known entirely, whole numbers guarded to stay what they are."""
-    symbol = interpreter.trace.look(symbol)
-    if isinstance(symbol, Integer):
-        return interpreter.trace.fixed(symbol.size)
-    if isinstance(symbol, Number) and symbol.node in interpreter.trace.number_examples:
-        return interpreter.trace.specialised(symbol).value
-    if isinstance(symbol, Tuple):
-        return tuple(known_value(interpreter, item) for item in symbol.items)
-    if isinstance(symbol, Constant) and isinstance(
-        symbol.value, (*PURE, type(...), range, frozenset)
-    ):
-        return symbol.value
-    raise GraphBreak("call", f"{described(symbol)}, which is known only at run time,")
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
 def _surely_different(left: Symbol, right: Symbol) -> bool:
@@ -564,21 +662,6 @@ def _surely_different(left: Symbol, right: Symbol) -> bool:
         kinds = {type(left.value), type(right.value)}
         return len(kinds) == 2 and bool(kinds & {str, type(None), bytes})
     return False
-
-
-def hashable(symbol: Symbol) -> Any:
-    """The Python value of a symbol that is known entirely; used as a key.
-
-    Raises:
-        GraphBreak: part of it is known only when the program runs.
-
-    """
-    match symbol:
-        case Constant(value=value):
-            return value
-        case Tuple(items=items):
-            return tuple(hashable(item) for item in items)
-    raise GraphBreak("operator", f"a key made of {described(symbol)}")
 
 
 def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
@@ -597,7 +680,7 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
         case Constant(value=str() | bytes() | range() | frozenset() | tuple() as value):
             return Constant(len(value))
         case Range():
-            return Constant(len(iterate.items_of(interpreter, symbol)))
+            return pure(len, iterate.fixed_range(interpreter, symbol))
         case Instance(content=Tuple(items=items), kind=kind) if (
             static_lookup(kind, "__len__") is tuple.__len__
         ):
@@ -626,9 +709,9 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         case Array():
             return arrays.item(trace, container, key)
         case Tuple(items=items) | List(items=items):
-            return _sequence_item(trace, container, items, key)
+            return _sequence_item(interpreter, container, items, key)
         case Dict(items=entries):
-            name = hashable(key)
+            name = key_of(interpreter, key)
             if name not in entries:
                 raise raise_error(KeyError, name)
             return entries[name]
@@ -640,18 +723,19 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
             return call_special(interpreter, container, "__getitem__", (key,))
         case Constant(value=type() as kind) if type(kind) is type:
             return interpreter.call(interpreter.attribute(container, "__class_getitem__"), (key,))
-        case Constant(value=str() | bytes() | tuple() | range() as value) if isinstance(
-            key, Constant
-        ):
-            return pure(operator.getitem, value, key.value)
+        case Constant(value=str() | bytes() | tuple() | range()) | Range():
+            values = [known_value(interpreter, one) for one in (container, key)]
+            return pure(operator.getitem, *values)
     raise GraphBreak("operator", f"an item of {described(container)}")
 
 
-def _sequence_item(trace: Trace, container: Symbol, items: Any, key: Symbol) -> Symbol:
+def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key: Symbol) -> Symbol:
+    trace = interpreter.trace
     if isinstance(key, Slice):
-        parts = [hashable(trace.look(p)) if as_size(trace.look(p)) is None else trace.fixed(as_size(trace.look(p)) or 0)
-                 for p in (key.start, key.stop, key.step)]  # fmt: skip
-        chosen = items[slice(*parts)]
+        where = known_value(interpreter, key)
+        if where.step == 0:
+            raise raise_error(ValueError, "slice step cannot be zero")
+        chosen = items[where]
         return Tuple(tuple(chosen)) if isinstance(container, Tuple) else List(list(chosen))
     expression = as_size(key)
     if expression is None:
@@ -675,13 +759,14 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case ArrayMethod(name="flat"):
             arrays.store_flat(trace, container, key, value)
             return
+        case List() if isinstance(key, Slice):
+            containers.store_slice(interpreter, container, key, value)
+            return
         case List():
             _store_in_list(trace, container, key, value)
             return
-        case Dict(items=entries):
-            entries[hashable(key)] = value
-            if trace.changes.note(container):
-                trace.changes.effect("dict_set", container, key, value)
+        case Dict():
+            containers.store_entry(interpreter, container, key, value)
             return
         case Instance():
             call_special(interpreter, container, "__setitem__", (key, value))
@@ -696,6 +781,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
+    refuse_finalizer(target.items[number])
     target.items[number] = value
     if trace.changes.note(target):
         trace.changes.effect("list_set", target, number % len(target.items), value)
@@ -710,15 +796,18 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             number = trace.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
+            refuse_finalizer(items[number])
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return
+        case List() if isinstance(key, Slice):
+            containers.delete_slice(interpreter, container, key)
+            return
         case Dict(items=entries):
-            if hashable(key) not in entries:
-                raise raise_error(KeyError, hashable(key))
-            del entries[hashable(key)]
-            if trace.changes.note(container):
-                trace.changes.effect("dict_set", container, key, None)
+            name = key_of(interpreter, key)
+            if name not in entries:
+                raise raise_error(KeyError, name)
+            containers.delete_entry(trace, container, name)
             return
         case Instance():
             call_special(interpreter, container, "__delitem__", (key,))
@@ -738,3 +827,9 @@ def number_type(symbol: Symbol) -> str:
         case Number(node=node) if isinstance(node.type, NumberType):
             return node.type.kind
     return "numpy"
+
+
+__all__ = [
+    "PURE", "binary", "compare", "contains", "delete_item", "described", "equal_or_same", "hashable", "item",
+    "known_value", "length", "number_type", "pure", "same", "scalar", "special_method", "store_item", "truth", "unary",
+]  # fmt: skip

@@ -116,13 +116,32 @@ class View:
     kind: str
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of making a set: a method called on it, or a function that gives it to begin with."""
+
+    function: Any
+    arguments: tuple[Any, ...]  # values; steps in a tuple of type `Replay` make another set
+    begins: bool = False
+
+
+class Replay(tuple[Step, ...]):
+    """The steps that make a set."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True, eq=False)
 class Set:
-    """A set of known values. `made` is how it came to be, for a set made alike has the same order."""
+    """A set of known values. `made` is how it came to be, for a set made alike has the same order.
+
+    None: of sets that the frame brought, whose order is not known. `born` is when the trace made it.
+    """
 
     items: set[Any]
     source: Source | None = None
-    made: list[tuple[str, Any]] = field(default_factory=list)
+    made: list[Step] | None = field(default_factory=list)
+    born: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +168,7 @@ class Iterator:
     """An iterator made in the trace: `kind` says how it goes on (see `iterate.NEXT`), `parts` what it goes over.
 
     `position` counts what it has given; `length` is that of a container which must not change size meanwhile.
+    `born` is when the trace made it; `state` is what else its kind remembers.
     """
 
     kind: str
@@ -156,6 +176,8 @@ class Iterator:
     position: int = 0
     length: int = -1
     is_exhausted: bool = False
+    born: int = 0
+    state: Any = None
 
 
 @dataclass(slots=True, eq=False)

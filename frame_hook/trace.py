@@ -13,6 +13,7 @@ import numpy as np
 
 from ufuse.frame_hook.changes import Changes
 from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -64,6 +65,8 @@ IDENTIFIED = (
 )
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 LARGEST_INT = 2**62
+CONTAINERS = (tuple, list, dict, set, frozenset)
+LARGEST_CONTAINER = 512  # items, which are followed one by one
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
 
 
@@ -78,6 +81,12 @@ def is_plain(value: Any) -> bool:
     if type(value) in (float, complex):
         return bool(value == value)  # noqa: PLR0124
     return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
+
+
+def _size(value: Any) -> int:
+    """The number of items of a container, whatever its class says."""
+    base = next(one for one in CONTAINERS if issubclass(type(value), one))
+    return base.__len__(value)
 
 
 def _is_made_anew(value: Any) -> bool:
@@ -132,10 +141,23 @@ class Trace:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Any] = []  # example values whose id is a key
+        self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
+        self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
         self.state: list[Symbol] = [
             Unbound(Source(i, name)) if value is null else Unread(Source(i, name), value)
             for i, (name, value) in enumerate(zip(slot_names, state, strict=True))
         ]
+
+    def tuple_of_code(self, value: tuple[Any, ...]) -> Tuple:
+        """A tuple that stands in code: taken apart so that items can be looked at, and one object whoever loads it."""
+        known = self._tuples.get(id(value))
+        if known is None:
+            items = (
+                self.tuple_of_code(one) if type(one) is tuple else Constant(one) for one in value
+            )
+            known = self._tuples[id(value)] = Tuple(tuple(items))
+            self.code_tuples[id(known)] = value
+        return known
 
     # Reading the frame -----------------------------------------------------------------------------------------
 
@@ -187,14 +209,18 @@ class Trace:
                 "STR" if kind is str else "EQUAL",
                 source,
                 value,
-                f"{source.text} is no longer {value!r}",
+                f"{source.text} is no longer {shown(value)}",
             )
             return Constant(value, source)
         if kind is np.ndarray:
             return self._read_array(source, value)
-        if isinstance(value, np.generic):
+        # of the type, as isinstance() may ask the value for its class, and that may run code of the user's
+        if issubclass(kind, np.generic):
             return self._read_scalar(source, value)
-        if isinstance(value, IDENTIFIED) and not _is_made_anew(value):
+        if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            return Opaque(source, value)
+        if issubclass(kind, IDENTIFIED) and not _is_made_anew(value):
             self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
             return Constant(value, source)
         return self._read_container(source, value)
@@ -223,12 +249,16 @@ class Trace:
         return known
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
+        if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+            return Opaque(source, value)
         if kind is tuple or kind is list:
             items = self._items(source, value)
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
         if kind is dict and all(is_plain(key) for key in value):
             keys = tuple(value)
-            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
+            self.check(
+                "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
+            )
             return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
         if kind in (set, frozenset) and all(is_plain(member) for member in value):
             members = frozenset(value)
@@ -236,13 +266,13 @@ class Trace:
             return Set(set(value), source) if kind is set else Constant(members, source)
         if issubclass(kind, tuple):
             return Instance(kind, source, value, content=Tuple(tuple(self._items(source, value))))
-        if isinstance(value, LEFT_ALONE):
+        if issubclass(kind, LEFT_ALONE):
             return Opaque(source, value)
         return Instance(kind, source, value)
 
     def _items(self, source: Source, value: Any) -> list[Symbol]:
         """What a tuple or list, or an instance of a subclass of these, holds."""
-        flat = tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)
+        flat = tuple.__iter__(value) if issubclass(type(value), tuple) else list.__iter__(value)
         items = list(flat)
         self.check("LENGTH", source, len(items), f"{source.text} no longer has {len(items)} items")
         return [
@@ -319,7 +349,7 @@ class Trace:
             symbol = self.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
-        self.check(kind, source, value, f"{source.text} is no longer {value}")
+        self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(value, source)
 
     def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
@@ -461,6 +491,8 @@ class Trace:
             else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
         )
         program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
+        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
+            raise GraphBreak("operator", "a comparison with a very large number")
         text = f"{left} {RELATIONS[name]} {right} no longer holds"
         self.guards.check("RELATION", program, text=text, source=str(left))
         if name == "eq":
@@ -533,7 +565,7 @@ class Trace:
         for node, source in leaves:
             value = self.number_examples[node]
             kind = "FLOAT" if type(value) is float else "EQUAL"
-            self.check(kind, source, value, f"{source.text} is no longer {value!r}")
+            self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:

@@ -60,6 +60,7 @@ def check_same(
     state: Callable[[], Any] | None = None,
     reset: Callable[[], object] | None = None,
     copies: bool = True,
+    every_file: bool = False,
     atoms: bool = True,
 ) -> None:
     """Raise `Difference` unless `compiled` is indistinguishable from `plain`.
@@ -75,9 +76,10 @@ def check_same(
         state: gives what else the call may have changed (globals, closures, objects).
         reset: puts that state back before each run.
         copies: false where arguments cannot be copied: `make_args` is then called for each run.
+        every_file: whether the lines of a traceback are compared in all files, not only in the function's own.
         atoms: false where it does not matter which of equal numbers, strings and tuples of such are one object.
     """
-    user_file = file_of(plain)
+    user_file = None if every_file else file_of(plain)
     for mode in modes:
         if callable(forget := getattr(compiled, "reset", None)):
             forget()

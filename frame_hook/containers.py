@@ -1,0 +1,308 @@
+"""Changes of lists, dicts and sets: on the symbol now, and recorded for what the frame brought.
+
+What is recorded holds snapshots: a list given to `extend` may change later, and the change is done when the graph has
+run.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ufuse.frame_hook import iterate
+from ufuse.frame_hook.classes import refuse_finalizer
+from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.iterate import LONGEST_SEQUENCE
+from ufuse.frame_hook.known import hashable, key_of, known_value
+from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.symbols import (
+    Constant,
+    Dict,
+    List,
+    Replay,
+    Set,
+    Slice,
+    Step,
+    Symbol,
+    Tuple,
+    View,
+)
+from ufuse.frame_hook.trace import Trace
+
+# Lists -----------------------------------------------------------------------------------------------------------
+
+
+def extend(interpreter: Interpreter, target: List, more: Symbol) -> None:
+    """`target.extend(more)`: what was taken before an error stays, as in CPython, where that can be seen."""
+    more = interpreter.trace.look(more)
+    items = list(target.items) if more is target else None
+    if items is None and isinstance(more, List | Tuple):
+        items = list(more.items)
+    if items is not None:
+        _extend_by(interpreter.trace, target, items)
+        return
+    iterate.refuse_length_hint(interpreter, more)
+    iterator = iterate.iterator_over(interpreter, more)
+    iterate.refuse_length_hint(interpreter, iterator)
+    while (item := iterate.next_item(interpreter, iterator)) is not None:
+        _extend_by(interpreter.trace, target, [item])
+        if len(target.items) > LONGEST_SEQUENCE:
+            raise GraphBreak("loop")
+
+
+def _extend_by(trace: Trace, target: List, items: list[Symbol]) -> None:
+    target.items.extend(items)
+    if len(items) == 1:
+        trace.changes.call(list.append, target, items[0])
+    elif items:
+        trace.changes.call(list.extend, target, Tuple(tuple(items)))
+
+
+def replace_items(trace: Trace, target: List, items: list[Symbol]) -> None:
+    """`target[:] = items`, of the same items in another order."""
+    target.items[:] = items
+    everything = Constant(slice(None))
+    trace.changes.call(list.__setitem__, target, everything, Tuple(tuple(items)))
+
+
+def repeat_in_place(interpreter: Interpreter, target: List, times: int) -> None:
+    """`target *= times`."""
+    if times * len(target.items) > LONGEST_SEQUENCE:
+        raise GraphBreak("operator", "a long sequence")
+    target.items[:] = target.items * max(times, 0)
+    interpreter.trace.changes.call(list.__imul__, target, Constant(times))
+
+
+def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbol) -> None:
+    """`target[start:stop:step] = value`."""
+    where = known_value(interpreter, key)
+    items = iterate.items_of(interpreter, value)
+    chosen = range(*where.indices(len(target.items)))
+    if where.step not in (None, 1) and len(items) != len(chosen):
+        text = f"attempt to assign sequence of size {len(items)} to extended slice of size {len(chosen)}"
+        raise raise_error(ValueError, text)
+    for dropped in target.items[where]:
+        refuse_finalizer(dropped)
+    target.items[where] = items
+    interpreter.trace.changes.call(list.__setitem__, target, Constant(where), Tuple(tuple(items)))
+
+
+def delete_slice(interpreter: Interpreter, target: List, key: Slice) -> None:
+    """`del target[start:stop:step]`."""
+    where = known_value(interpreter, key)
+    for dropped in target.items[where]:
+        refuse_finalizer(dropped)
+    del target.items[where]
+    interpreter.trace.changes.call(list.__delitem__, target, Constant(where))
+
+
+# Dicts -----------------------------------------------------------------------------------------------------------
+
+
+def store_entry(interpreter: Interpreter, target: Dict, key: Symbol, value: Symbol) -> None:
+    """`target[key] = value`."""
+    trace = interpreter.trace
+    key = trace.look(key)
+    name = key_of(interpreter, key)
+    refuse_finalizer(target.items.get(name))
+    target.items[name] = value
+    if trace.changes.note(target):
+        trace.changes.effect("dict_set", target, key, value)
+
+
+def delete_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
+    """Take an entry out that is there."""
+    refuse_finalizer(target.items[key])
+    value = target.items.pop(key)
+    if trace.changes.note(target):
+        trace.changes.effect("dict_set", target, Constant(key), None)
+    return value
+
+
+def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:
+    """`target.update(more)` for a mapping or for pairs."""
+    more = interpreter.trace.look(more)
+    if isinstance(more, Dict):
+        for key, value in list(more.items.items()):
+            store_entry(interpreter, target, Constant(key), value)
+        return
+    if not isinstance(more, List | Tuple | View) and not _has_no_keys(more):
+        raise GraphBreak("effect", f"updating a dict with {iterate.described_kind(more)}")
+    iterator = iterate.iterator_over(interpreter, more)
+    count = 0
+    while (pair := iterate.next_item(interpreter, iterator)) is not None:
+        parts = _pair(interpreter, pair, count)
+        store_entry(interpreter, target, parts[0], parts[1])
+        count += 1
+        if count > LONGEST_SEQUENCE:
+            raise GraphBreak("loop")
+
+
+def _has_no_keys(symbol: Symbol) -> bool:
+    return type(symbol).__name__ in ("Iterator", "Generator", "Set") or (
+        isinstance(symbol, Constant) and isinstance(symbol.value, str | range | frozenset)
+    )
+
+
+def _pair(interpreter: Interpreter, pair: Symbol, place: int) -> list[Symbol]:
+    pair = interpreter.trace.look(pair)
+    if not isinstance(pair, List | Tuple) and not (
+        isinstance(pair, Constant) and isinstance(pair.value, str)
+    ):
+        raise GraphBreak("effect", "updating a dict with unusual pairs")
+    parts = iterate.items_of(interpreter, pair)
+    if len(parts) != 2:
+        text = f"dictionary update sequence element #{place} has length {len(parts)}; 2 is required"
+        raise raise_error(ValueError, text)
+    return parts
+
+
+# Sets ------------------------------------------------------------------------------------------------------------
+
+
+def add(interpreter: Interpreter, target: Set, member: Symbol) -> None:
+    """`target.add(member)`."""
+    change_set(interpreter, target, "add", key_of(interpreter, member))
+
+
+def change_set(interpreter: Interpreter, target: Set, name: str, *values: Any) -> Any:
+    """Call a method that changes a set with plain values: on the real one, in its steps, in the effects."""
+    method: Callable[..., Any] = getattr(set, name)
+    result = method(target.items, *values)
+    if target.made is not None:
+        target.made.append(Step(method, values))
+    constants = [Constant(value) for value in values]
+    interpreter.trace.changes.call(method, target, *constants)
+    return result
+
+
+def update_set(interpreter: Interpreter, target: Set, name: str, *others: Symbol) -> None:
+    """`target.update(*others)` and its kin, `|=` among them."""
+    method: Callable[..., Any] = getattr(set, name)
+    for other in others or (None,):
+        arguments = () if other is None else (operand(interpreter, other),)
+        method(target.items, *(real for real, _, _ in arguments))
+        if target.made is not None:
+            steps = tuple(step for _, step, _ in arguments)
+            unknown = any(step is None for step in steps)
+            target.made = None if unknown else [*target.made, Step(method, steps)]
+        handed = [symbol for _, _, symbol in arguments]
+        interpreter.trace.changes.call(method, target, *handed)
+
+
+def operand(interpreter: Interpreter, symbol: Symbol) -> tuple[Any, Any, Symbol]:
+    """A set's operand: the real value, what stands for it in steps (None: its order is not known), its snapshot."""
+    symbol = interpreter.trace.look(symbol)
+    match symbol:
+        case Set(items=members, source=None):
+            if symbol.made is None:
+                return members, None, symbol
+            replay = Replay(symbol.made)
+            return members, replay, Set(members, made=list(symbol.made), born=symbol.born)
+        case Set(items=members):
+            return members, members.copy() if len(members) < 2 else None, symbol
+        case Constant(value=frozenset() as value, source=source):
+            return value, value if source is None or len(value) < 2 else None, symbol
+        case Dict(items=entries):
+            keys = dict.fromkeys(entries)
+            return keys, keys, Dict(dict(entries))
+        case View(of=Dict(items=entries), kind="keys"):
+            keys = dict.fromkeys(entries)
+            return keys.keys(), tuple(keys), View(Dict(dict(entries)), "keys")
+    items = tuple(key_of(interpreter, item) for item in iterate.items_of(interpreter, symbol))
+    return items, items, Constant(items)
+
+
+def new_set(interpreter: Interpreter, function: Callable[..., Any], *parts: Symbol) -> Symbol:
+    """The set that an operator or a method makes of others."""
+    operands = [operand(interpreter, part) for part in parts]
+    result = function(*(real for real, _, _ in operands))
+    steps = tuple(step for _, step, _ in operands)
+    unknown = any(step is None for step in steps) and len(result) > 1
+    if type(result) is frozenset:
+        if unknown:
+            raise GraphBreak("operator", "a frozenset of a set whose order is not followed")
+        return Constant(result)
+    assert type(result) is set
+    made = None if unknown else [Step(function, steps, begins=True)]
+    if not unknown and any(step is None for step in steps):
+        made = [Step(set.add, (member,)) for member in result]
+    return Set(result, made=made, born=interpreter.root_count)
+
+
+def set_of(interpreter: Interpreter, more: Symbol | None) -> Set:
+    """`set(more)`."""
+    made = Set(set(), born=interpreter.root_count)
+    if more is not None:
+        update_set(interpreter, made, "update", more)
+    return made
+
+
+def is_set(symbol: Symbol) -> bool:
+    """Whether the set operators know it."""
+    return (
+        isinstance(symbol, Set)
+        or (isinstance(symbol, View) and symbol.kind in ("keys", "items"))
+        or (isinstance(symbol, Constant) and isinstance(symbol.value, frozenset))
+    )
+
+
+SET_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "|": (operator.or_, "update"),
+    "&": (operator.and_, "intersection_update"),
+    "-": (operator.sub, "difference_update"),
+    "^": (operator.xor, "symmetric_difference_update"),
+}
+
+
+def combine_sets(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol | None:
+    """A set operator; None where it is none of theirs."""
+    if sign not in SET_OPERATORS or not (is_set(left) or is_set(right)):
+        return None
+    function, method = SET_OPERATORS[sign]
+    if any(isinstance(one, View) for one in (left, right)):
+        return _combine_views(interpreter, function, left, right)
+    if not (is_set(left) and is_set(right)):
+        return None
+    if in_place and isinstance(left, Set):
+        update_set(interpreter, left, method, right)
+        return left
+    return new_set(interpreter, function, left, right)
+
+
+def on_views(
+    function: Callable[[Any, Any], Any], left_kind: str, left: Any, right_kind: str, right: Any
+) -> Any:
+    """An operator of which one operand is a view: dicts are given, and which of their views is meant."""
+    sides = [
+        one.keys() if kind == "keys" else one.items() if kind == "items" else one
+        for kind, one in ((left_kind, left), (right_kind, right))
+    ]
+    return function(*sides)
+
+
+def _combine_views(
+    interpreter: Interpreter, function: Callable[[Any, Any], Any], left: Symbol, right: Symbol
+) -> Symbol:
+    """Operators of views: a set made of the real keys or pairs."""
+    reals: list[Any] = [function]
+    steps: list[Any] = [function]
+    for side in (left, right):
+        if isinstance(side, View):
+            real: Any = dict.fromkeys(side.of.items)
+            if side.kind == "items":
+                look = interpreter.trace.look
+                real = {key: hashable(look(value)) for key, value in side.of.items.items()}
+            kind, step = side.kind, real
+        else:
+            real, step, _ = operand(interpreter, side)
+            kind = ""
+        if step is None:
+            raise GraphBreak("operator", "a view and a set whose order is not followed")
+        reals += [kind, real]
+        steps += [kind, step]
+    made = [Step(on_views, tuple(steps), begins=True)]
+    return Set(on_views(*reals), made=made, born=interpreter.root_count)
