@@ -11,6 +11,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -371,9 +372,24 @@ def store_plainly(
     if symbol.source is None and value is None:
         del symbol.attributes[name]
         return
-    symbol.attributes[name] = value
     if trace.changes.note(symbol):
+        _replace_own(trace, symbol, name, found)
+    symbol.attributes[name] = value
+    if symbol.source is not None:
         trace.changes.effect("set_attr", symbol, name, value)
+
+
+def _replace_own(trace: Trace, symbol: Instance, name: str, found: Any) -> None:
+    """Guard that nobody notices when what an object of the frame has under a name dies."""
+    if name in symbol.attributes:
+        trace.changes.replaced(symbol.attributes[name])
+        return
+    assert symbol.source is not None
+    value = _example_attribute(symbol.value, name, found)
+    if value is not ABSENT and not _hook.dies_quietly(value):
+        raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
+    text = f"something runs now when {symbol.source.text}.{name} dies"
+    trace.check("QUIET_ATTR", symbol.source, name, text)
 
 
 def _store_property(

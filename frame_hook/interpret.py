@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from ufuse.frame_hook import instructions
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import NULL, Constant, Instance, List, Symbol, Tuple
+from ufuse.frame_hook.symbols import (
+    NULL,
+    Array,
+    Constant,
+    Instance,
+    List,
+    Method,
+    Source,
+    Symbol,
+    Tuple,
+)
 from ufuse.frame_hook.symbols import Iterator as IteratorSymbol
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Location
@@ -144,7 +154,8 @@ class Interpreter:
 
     `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
     `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
-    attributes say; they are arguments because those tables need the interpreter.
+    attributes say; they are arguments because those tables need the interpreter. `watched` are registers of the state
+    whose values must not die in the graph, with their names.
     """
 
     def __init__(
@@ -155,6 +166,7 @@ class Interpreter:
         attribute: AttributeRule,
         stop_at: int | None,
         kept_loops: frozenset[int],
+        watched: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self.trace = trace
         self._call = call
@@ -162,6 +174,7 @@ class Interpreter:
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
         self.stop_at = stop_at
         self.kept_loops = kept_loops
+        self.watched = watched
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -194,9 +207,18 @@ class Interpreter:
                 del self.call_stack[1:]
                 self._catch(frame, raised)
                 outcome = None
-            self.root_count += 1
             if isinstance(outcome, Returned):
+                self.root_count += 1
                 return outcome
+            if self.watched:
+                self._refuse_dropping(frame)
+            self.root_count += 1
+
+    def _refuse_dropping(self, frame: Frame) -> None:
+        """Leave it to plain Python to drop what cannot die unnoticed."""
+        gone = self.watched.keys() - held_registers(frame)
+        if gone:
+            raise GraphBreak("finalizer", self.watched[min(gone)])
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
         """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""
@@ -314,6 +336,23 @@ class Interpreter:
         return iter(self.call_stack)
 
 
+def held_registers(frame: Frame) -> set[int]:
+    """The registers of the frame's values that its slots and stack still hold."""
+    found = set()
+    for symbol in (*frame.locals, *frame.stack):
+        if isinstance(symbol, Array) and not symbol.path and symbol.buffer.source is not None:
+            found.add(symbol.buffer.source.register)
+        elif isinstance(symbol, Method):
+            found |= {one.register for one in map(_source, (symbol.self, symbol.function)) if one}
+        elif (source := _source(symbol)) is not None:
+            found.add(source.register)
+    return found
+
+
+def _source(symbol: object) -> Source | None:
+    return getattr(symbol, "source", None)
+
+
 def described_error(symbol: Symbol) -> str:
     """An exception in words."""
     if isinstance(symbol, Instance):
@@ -330,5 +369,5 @@ def raise_error(kind: type[BaseException], *arguments: object) -> Raised:
 
 __all__ = [
     "HANDLERS", "NULL", "Frame", "Handler", "Interpreter", "Jump", "LoopTooLong", "NotRebuilt", "Outcome", "Raised",
-    "Returned", "Yielded", "handles", "raise_error", "slot_names",
+    "Returned", "Yielded", "handles", "held_registers", "raise_error", "slot_names",
 ]  # fmt: skip

@@ -679,8 +679,10 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
             _store_in_list(trace, container, key, value)
             return
         case Dict(items=entries):
-            entries[hashable(key)] = value
             if trace.changes.note(container):
+                trace.changes.replaced(entries.get(hashable(key)))
+            entries[hashable(key)] = value
+            if container.source is not None:
                 trace.changes.effect("dict_set", container, key, value)
             return
         case Instance():
@@ -696,8 +698,10 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
-    target.items[number] = value
     if trace.changes.note(target):
+        trace.changes.replaced(target.items[number])
+    target.items[number] = value
+    if target.source is not None:
         trace.changes.effect("list_set", target, number % len(target.items), value)
 
 
@@ -716,8 +720,10 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
         case Dict(items=entries):
             if hashable(key) not in entries:
                 raise raise_error(KeyError, hashable(key))
-            del entries[hashable(key)]
             if trace.changes.note(container):
+                trace.changes.replaced(entries[hashable(key)])
+            del entries[hashable(key)]
+            if container.source is not None:
                 trace.changes.effect("dict_set", container, key, None)
             return
         case Instance():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 import operator
 import types
@@ -158,14 +159,33 @@ def _isinstance(
 ) -> Symbol:
     kind = python_type(interpreter, arguments[0])
     wanted = arrays.plain(interpreter.trace, arguments[1])
+    _refuse_own_checks(wanted)
     return operators.pure(issubclass, kind, wanted)
+
+
+def _refuse_own_checks(wanted: Any) -> None:
+    """Break where a metaclass of the user's says what is an instance or a subclass."""
+    for one in wanted if isinstance(wanted, tuple) else (wanted,):
+        if isinstance(one, tuple):
+            _refuse_own_checks(one)
+        checks = [
+            classes.static_lookup(type(one), f"__{name}check__")
+            for name in ("instance", "subclass")
+        ]
+        if (
+            any(isinstance(check, types.FunctionType) for check in checks)
+            and type(one) is not abc.ABCMeta
+        ):
+            raise GraphBreak("call", f"isinstance of {one!r}")
 
 
 @rule_for(issubclass)
 def _issubclass(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    return operators.pure(issubclass, *[arrays.plain(interpreter.trace, a) for a in arguments])
+    kind, wanted = [arrays.plain(interpreter.trace, a) for a in arguments]
+    _refuse_own_checks(wanted)
+    return operators.pure(issubclass, kind, wanted)
 
 
 def python_type(interpreter: Interpreter, symbol: Symbol) -> type:

@@ -33,12 +33,13 @@ from ufuse.frame_hook.interpret import (
     LoopTooLong,
     NotRebuilt,
     Returned,
+    held_registers,
     slot_names,
 )
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
+from ufuse.frame_hook.symbols import NULL, Constant, Integer, Number, Symbol, Unbound, Unread
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
@@ -303,6 +304,7 @@ class Session:
             attribute=calls.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
+            watched=_watched(trace, state),
         )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
@@ -328,6 +330,8 @@ class Session:
     ) -> Any:
         trace.arrays_disjoint()
         trace.changes.guard_different()
+        for symbol in _dropped(trace, frame):
+            trace.changes.replaced(symbol)
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
         if returned is not None:
@@ -502,6 +506,24 @@ class _Visited:
         while count and resume.why_not_resume(code, self.positions[count]) is not None:
             count -= 1
         return count
+
+
+def _watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
+    """The registers of the state whose values cannot die unnoticed, with their names."""
+    return {
+        symbol.source.register: symbol.source.text
+        for symbol, value in zip(trace.state, state, strict=True)
+        if isinstance(symbol, Unread) and not _hook.dies_quietly(value)
+    }
+
+
+def _dropped(trace: Trace, frame: Frame) -> Iterator[Symbol]:
+    """What the frame had at the start of the trace and no longer has at its end, though nothing looked what it is."""
+    kept = held_registers(frame)
+    for symbol in trace.state:
+        if isinstance(symbol, Unread) and symbol.source.register not in kept:
+            if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):
+                yield symbol
 
 
 def _is_cheap(symbol: Any) -> bool:

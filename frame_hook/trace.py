@@ -160,6 +160,10 @@ class Trace:
             self._looked[symbol.source.register] = known
         return known
 
+    def looked_at(self, symbol: Unread) -> Symbol | None:
+        """What an unread symbol was found to be; None if nothing has looked at it."""
+        return self._looked.get(symbol.source.register)
+
     def found_bound(self, symbol: Unread) -> None:
         """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""
         if self._all_dynamic and symbol.source.register < len(self.state):
@@ -265,6 +269,7 @@ class Trace:
 
     def global_value(self, namespace: dict[str, Any], name: str) -> Symbol:
         """A global or builtin name."""
+        self.changes.use_globals(namespace)
         is_written, value = self.changes.written_global(namespace, name)
         if value is not None:
             return value
@@ -285,7 +290,11 @@ class Trace:
     def module_attribute(self, module: types.ModuleType, name: str, text: str) -> Symbol:
         """The attribute of a module, which has been identified."""
         namespace = vars(module)
-        if name not in namespace:
+        self.changes.use_globals(namespace)
+        is_written, written = self.changes.written_global(namespace, name)
+        if written is not None:
+            return written
+        if name not in namespace or is_written:
             value = getattr(module, name, None)
             if value is None:
                 raise GraphBreak("attribute", f"{text}.{name}")

@@ -2,6 +2,7 @@
 
 #include "arrays.h"
 #include "plain.h"
+#include "quiet.h"
 #include "storage.h"
 
 #define X(name, operands, text) GUARD_##name,
@@ -381,6 +382,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
         return source == NULL;
+    case GUARD_QUIET:
+        return source == NULL || dies_quietly(source);
     default:
         break;
     }
@@ -423,6 +426,10 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return source == other;
     case GUARD_DIFFERENT:
         return source != other;
+    case GUARD_NOT_DICT_OF:
+        return other != NULL && dict_of_instance(other) != source;
+    case GUARD_QUIET_ATTR:
+        return attribute_dies_quietly(source, expected);
     default:
         return layout_holds(guard, source);
     }

@@ -10,6 +10,7 @@
 #include "loop.h"
 #include "marks.h"
 #include "plain.h"
+#include "quiet.h"
 #include "session.h"
 #include "storage.h"
 
@@ -52,6 +53,24 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(hook_is_installed());
 }
 
+/* dies_quietly(object) */
+static PyObject *
+ask_dies_quietly(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    return PyBool_FromLong(dies_quietly(object));
+}
+
+/* is_dict_of(dict, object) */
+static PyObject *
+is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *dict, *object;
+    if (!PyArg_ParseTuple(args, "OO:is_dict_of", &dict, &object)) {
+        return NULL;
+    }
+    return PyBool_FromLong(dict_of_instance(object) == dict);
+}
+
 static PyMethodDef module_methods[] = {
     {"restore", restore_frame, METH_NOARGS,
      "Move the pending state into the resume frame that calls. For resume code only."},
@@ -65,6 +84,10 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"dies_quietly", ask_dies_quietly, METH_O,
+     "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
+    {"is_dict_of", is_dict_of, METH_VARARGS,
+     "Whether a dict is where an object has its attributes."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
      "Give a subclass of Dispatcher its base's fast call; returns it."},
     {0},

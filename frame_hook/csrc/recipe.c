@@ -353,7 +353,7 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
             return -1;
         }
         return step->kind == STEP_cell_set ? PyCell_Set(target, value)
-                                           : PyObject_SetAttr(target, step->object, value);
+                                           : PyObject_GenericSetAttr(target, step->object, value);
     }
     PyObject *second = value_of(registers, step->source[1]);
     if (second == NULL) {

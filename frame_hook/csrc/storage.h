@@ -12,6 +12,7 @@ typedef enum { FIND_ABSENT, FIND_FOUND, FIND_UNKNOWN } Finding;
 
 Finding find_in_dict(PyObject *dict, PyObject *key, PyObject **value);
 Finding find_in_instance(PyObject *object, PyObject *name, PyObject **value);
+PyObject *dict_of_instance(PyObject *object);
 PyObject *class_value(PyObject *type, PyObject *name);
 PyObject *attribute_value(PyObject *object, PyObject *name);
 int storage_ready(void);
