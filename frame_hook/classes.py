@@ -112,6 +112,15 @@ def refuse_hidden(trace: Trace, kind: type, name: str) -> None:
     trace.check("IDENTITY", loaded, inherited, f"{text} was replaced")
 
 
+def bases(trace: Trace, kind: type) -> tuple[type, ...]:
+    """The classes that instances of `kind` are instances of; guarded, for `__bases__` can be assigned."""
+    found = mro(kind)
+    if is_changeable(kind):
+        text = f"{kind.__name__} has other bases now"
+        trace.guards.check("MRO", kind, found, text=text, source=kind.__name__)
+    return found
+
+
 def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
     """Whether a class still has `object`'s or another C type's own special method; guarded."""
     found, symbol = class_member(trace, kind, name)

@@ -160,6 +160,7 @@ def _isinstance(
     kind = python_type(interpreter, arguments[0])
     wanted = arrays.plain(interpreter.trace, arguments[1])
     _refuse_own_checks(wanted)
+    classes.bases(interpreter.trace, kind)
     return operators.pure(issubclass, kind, wanted)
 
 
@@ -185,6 +186,7 @@ def _issubclass(
 ) -> Symbol:
     kind, wanted = [arrays.plain(interpreter.trace, a) for a in arguments]
     _refuse_own_checks(wanted)
+    classes.bases(interpreter.trace, kind)
     return operators.pure(issubclass, kind, wanted)
 
 

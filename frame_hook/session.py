@@ -153,7 +153,7 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
-        if code in DISABLED or resume.why_not_code(code) is not None:
+        if code in DISABLED or resume.why_not_code(code) is not None or has_own_names(function):
             cache.give_up(position)
             return None
         if position == 0 and self.check_arguments is not None:
@@ -506,6 +506,15 @@ class _Visited:
         while count and resume.why_not_resume(code, self.positions[count]) is not None:
             count -= 1
         return count
+
+
+def has_own_names(function: FunctionType) -> bool:
+    """Whether a function looks names up elsewhere than functions do; its graphs would not."""
+    try:
+        calls.refuse_namespaces(function)
+    except GraphBreak:
+        return True
+    return False
 
 
 def _watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import types
 from collections.abc import Iterator, Mapping
@@ -275,14 +276,12 @@ class Trace:
             return value
         if name in namespace and not is_written:
             return self._global(namespace, name)
-        builtins = namespace.get("__builtins__")
-        builtins = vars(builtins) if isinstance(builtins, types.ModuleType) else builtins
-        if not isinstance(builtins, dict) or name not in builtins:
+        if name not in vars(builtins):
             raise GraphBreak("eager-raises", f"the name {name!r} is not defined")
         if not is_written:
             text = f"the builtin {name} is hidden by a global now"
             self.guards.check("ABSENT", namespace, name, text=text, source=name)
-        return self._global(builtins, name)
+        return self._global(vars(builtins), name)
 
     def _global(self, namespace: dict[str, Any], name: str) -> Symbol:
         return Unread(self.guards.load("LOAD_KEY", namespace, name, text=name), namespace[name])

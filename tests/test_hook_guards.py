@@ -244,6 +244,8 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("LOAD_CLASS",     [(K.LOAD_CLASS, Below, "none")],                          [],                              [(0,)]),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "none")],                         [(0,)],                          []),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "scale")],                        [],                              [(0,)]),
+    ("MRO",            [(K.MRO, Below, Below.__mro__)],                          [(1,)],                          []),
+    ("MRO",            [(K.MRO, Below, Pair.__mro__)],                           [],                              [(1,)]),
     ("INSTANCE_LACKS", [(K.INSTANCE_LACKS, 0, "mass")],                          [(Below(1),), (Slotted(1),), (3,), (math,), (with_own(depth=1),)], [(with_own(mass=1),), (with_dict(mass=1),), (NULL,), (int,), (namespace(mass=1),)]),
     ("LOAD_CLOSURE",   [(K.LOAD_CLOSURE, 0, 0), (K.LOAD_CELL, 1), (K.INT, 2, 5)], [(closure_of(5),)],             [(closure_of(6),), (dispatcher,), (5,)]),
     ("LOAD_DEFAULT",   [(K.LOAD_DEFAULT, 0, 0), (K.INT, 1, 2)],                  [(sample,)],                     [(closure_of,), (len,)]),

@@ -378,6 +378,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return dict_lacks(guard->object[0], guard->object[1]);
     case GUARD_CLASS_LACKS:
         return class_value(guard->object[0], guard->object[1]) == NULL;
+    case GUARD_MRO:
+        return ((PyTypeObject *)guard->object[0])->tp_mro == guard->object[1];
     case GUARD_RELATION:
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:

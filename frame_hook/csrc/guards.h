@@ -30,6 +30,7 @@
     X(LOAD_ATTR, "+rK", "{0} has no attribute {1}")                                                \
     X(LOAD_CLASS, "+TK", "the class {0!r} has no {1}")                                             \
     X(CLASS_LACKS, "TK", "the class {0!r} has {1} now")                                            \
+    X(MRO, "Tt", "the classes that {0!r} is made of are others now")                               \
     X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
     X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \
     X(LOAD_DEFAULT, "+rn", "{0} has no default for its parameter {1}")                             \
