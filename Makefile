@@ -4,6 +4,7 @@ PYTEST_ARGS ?=
 BENCH ?=
 FUZZ_COUNT ?= 5000
 FUZZ_SEED ?= 0
+STRESS_SECONDS ?= 600
 
 TAG := $(shell $(PYTHON) -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
 ifeq ($(TAG),)
@@ -18,7 +19,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo test check bench fuzz sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo test check bench fuzz stress sanitize leaks gpu-check format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -41,6 +42,10 @@ leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
 fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_COUNT, FUZZ_SEED
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
 		--count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
+
+stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; STRESS_SECONDS
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.stress", run_name="__main__")' \
+		--seconds $(STRESS_SECONDS)
 
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi

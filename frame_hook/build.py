@@ -9,8 +9,9 @@ from typing import Any
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.changes import Effect, ObjectOperand, RegisterOperand
-from ufuse.frame_hook.classes import HEAP_TYPE, PLAIN_EXCEPTIONS
+from ufuse.frame_hook.classes import HEAP_TYPE
 from ufuse.frame_hook.guards import Guard, postfix
+from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.interpret import NotRebuilt
 from ufuse.frame_hook.reasons import Break
 from ufuse.frame_hook.symbols import (

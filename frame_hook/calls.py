@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, markers, operators
-from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook import arrays, classes, instances, markers, operators
+from ufuse.frame_hook.arity import why_not_arguments
+from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -46,6 +47,9 @@ UNSEEN: dict[tuple[Any, str], Any] = {
     (list, "append"): list.append,
     (set, "add"): set.add,
 }  # what may be done to a container of the frame without looking at what it holds
+OF_SYMBOLS: dict[type, type] = {
+    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType,
+}  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -79,9 +83,17 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return trace.look(trace.module_attribute(module, name, text))
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
-        case List() | Dict() | Tuple() | Set() | Generator() | Iterator():
+        case List() | Dict() | Tuple() | Set() | Generator():
+            kind = OF_SYMBOLS[type(symbol)]
+            if not hasattr(kind, name):
+                text = f"{kind.__name__!r} object has no attribute {name!r}"
+                raise raise_error(AttributeError, text)
+            if not callable(getattr(kind, name)):
+                raise GraphBreak("attribute", f"{name} of a {kind.__name__}")
             return ArrayMethod(symbol, name)
-        case Slice():
+        case Iterator() if f"iterator.{name}" in METHODS:
+            return ArrayMethod(symbol, name)
+        case Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
         case Instance():
             return classes.attribute(interpreter, symbol, name)
@@ -90,6 +102,9 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Method() if name in ("__self__", "__func__"):
             return symbol.self if name == "__self__" else symbol.function
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+_KINDS: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set}
 
 
 def _constant_attribute(
@@ -157,6 +172,9 @@ def _call_constant(
 ) -> Symbol:
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
+        refusal = why_not_arguments(value, len(arguments), keywords)
+        if refusal is not None:
+            raise GraphBreak("call", refusal)
         return rule(interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
@@ -170,7 +188,7 @@ def _call_constant(
         inner = value.function
         return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
-        return classes.instantiate(interpreter, value, arguments, keywords)
+        return instances.instantiate(interpreter, value, arguments, keywords)
     raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
 
 
@@ -353,7 +371,7 @@ def _inline(
         loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
-    return _inline_made(interpreter, made, arguments, keywords)
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
 
 
 def refuse_namespaces(function: types.FunctionType) -> None:
@@ -376,7 +394,9 @@ def _inline_made(
     function: Function,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
+    symbol: Symbol | None = None,
 ) -> Symbol:
+    """Trace the body of a function; `symbol` is what was called, where that is not the function made here."""
     code = function.code
     if code.co_flags & COROUTINE_FLAGS:
         raise GraphBreak("call", f"the coroutine {code.co_qualname}")
@@ -387,7 +407,7 @@ def _inline_made(
         slots[first_free + i] = cell
     frame = Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
     if code.co_flags & inspect.CO_GENERATOR:
-        made = (function, tuple(arguments), dict(keywords))
+        made = (symbol or function, tuple(arguments), dict(keywords))
         return Generator(frame, made, interpreter.root_count)
     return interpreter.run_inlined(frame)
 

@@ -41,6 +41,7 @@ class Changes:
         self._unseen: set[int] = set()  # changed without being looked at
         self._namespaces: dict[int, dict[str, Any]] = {}  # modules of which a name was looked up
         self._globals: dict[tuple[int, str], Symbol | None] = {}
+        self._classes: dict[tuple[type, str], Symbol | None] = {}
 
     # One object is one symbol --------------------------------------------------------------------------------------
 
@@ -221,6 +222,48 @@ class Changes:
         """Whether the trace has written this global, and what."""
         key = (id(namespace), name)
         return key in self._globals, self._globals.get(key)
+
+    # Attributes ----------------------------------------------------------------------------------------------------
+
+    def set_attribute(
+        self, target: Symbol, name: str, value: Symbol | None, *, plainly: bool
+    ) -> None:
+        """Write an attribute that an object of the frame has itself; None deletes it.
+
+        `plainly`: past a `__setattr__` of its class.
+        """
+        if not self.note(target):
+            return
+        if not plainly:
+            self.effect("set_attr", target, name, value)
+        elif value is None:
+            self.effect("call", object.__delattr__, (target, ObjectOperand(name)))
+        else:
+            self.effect("call", object.__setattr__, (target, ObjectOperand(name), value))
+
+    def set_class_attribute(self, kind: type, name: str, value: Symbol | None) -> None:
+        """Write an attribute of a class; None deletes it."""
+        self._replace_in_class(kind, name)
+        self._classes[kind, name] = value
+        if value is None:
+            self.effect("call", type.__delattr__, (ObjectOperand(kind), ObjectOperand(name)))
+        else:
+            self.effect("call", type.__setattr__, (ObjectOperand(kind), ObjectOperand(name), value))
+
+    def _replace_in_class(self, kind: type, name: str) -> None:
+        text, own = f"{kind.__name__}.{name}", type.__dict__["__dict__"].__get__(kind)
+        if (kind, name) in self._classes:
+            self.replaced(self._classes[kind, name])
+        elif name in own:
+            loaded = self._guards.load("LOAD_CLASS", kind, name, text=text)
+            self.replaced(Unread(loaded, own[name]))
+        else:
+            there = f"{text} is defined now"
+            self._guards.check("CLASS_OWN_LACKS", kind, name, text=there, source=text)
+
+    def written_class_attribute(self, kind: type, name: str) -> tuple[bool, Symbol | None]:
+        """Whether the trace has written this attribute of a class itself, and what."""
+        return (kind, name) in self._classes, self._classes.get((kind, name))
 
 
 @dataclass(frozen=True, slots=True)

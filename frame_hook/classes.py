@@ -1,4 +1,4 @@
-"""Python's object model on symbols: attributes of instances, classes and `super()`, special methods, making instances.
+"""Python's object model on symbols: attributes of instances, classes and `super()`, special methods.
 
 Lookups are the interpreter's own: along the classes' `__mro__`, guarded by what was found there. Nothing of the user's
 runs while tracing: properties, descriptors and `__getattr__` written in Python are inlined, others break the graph.
@@ -6,45 +6,39 @@ runs while tracing: properties, descriptors and `__getattr__` written in Python 
 
 from __future__ import annotations
 
-import builtins
+import functools
 import types
-from collections.abc import Mapping, Sequence
+from collections import _tuplegetter  # type: ignore[attr-defined]
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
+    Array,
     Constant,
+    Dict,
     Instance,
+    Integer,
+    List,
     Method,
+    Number,
     Opaque,
     Super,
     Symbol,
     Tuple,
     Unread,
+    class_of,
 )
 from ufuse.frame_hook.trace import Trace
 
-HEAP_TYPE, IS_ABSTRACT = 1 << 9, 1 << 20
+IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
-# Built-in exceptions whose instances are made of their arguments alone.
-PLAIN_EXCEPTIONS = (
-    *(
-        one
-        for one in vars(builtins).values()
-        if isinstance(one, type)
-        and issubclass(one, BaseException)
-        and one.__basicsize__ == BaseException.__basicsize__
-    ),
-    AttributeError,
-    NameError,
-    StopIteration,
-)
-PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCEPTIONS))  # noqa: B009  a wrapper, for mypy
+TUPLE_FIELD = _tuplegetter
 
 
 def mro(kind: type) -> tuple[type, ...]:
@@ -59,7 +53,7 @@ def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
     if after is not None:
         classes = classes[classes.index(after) + 1 :]
     for one in classes:
-        found = type.__dict__["__dict__"].__get__(one).get(name, ABSENT)
+        found = namespace_of(one).get(name, ABSENT)
         if found is not ABSENT:
             return found
     return ABSENT
@@ -75,50 +69,59 @@ def class_member(
 ) -> tuple[Any, Symbol]:
     """What a class has under a name, and the symbol for it; guarded. ABSENT and None if nothing."""
     found = static_lookup(kind, name, after)
-    text = f"{kind.__name__}.{name}"
     if not is_changeable(kind):
         return found, Constant(None if found is ABSENT else found)
-    if after is not None:
-        return found, _member_behind(trace, kind, name, after, found)
+    is_written = any(trace.changes.written_class_attribute(one, name)[0] for one in mro(kind))
+    if is_written or after is not None:
+        return _member_by_steps(trace, kind, name, after)
+    text = f"{kind.__name__}.{name}"
     if found is ABSENT:
         trace.guards.check("CLASS_LACKS", kind, name, text=f"{text} is defined now", source=text)
         return ABSENT, Constant(None)
     return found, Unread(trace.guards.load("LOAD_CLASS", kind, name, text=text), found)
 
 
-def _member_behind(trace: Trace, kind: type, name: str, after: type, found: Any) -> Symbol:
-    """For `super()`: the classes up to the one that has the name are asked one by one."""
+def _member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> tuple[Any, Symbol]:
+    """The classes are asked one by one: for `super()`, and where the trace has written a class's attribute."""
+    guard_bases(trace, kind)
     classes = mro(kind)
-    for one in classes[classes.index(after) + 1 :]:
-        own = type.__dict__["__dict__"].__get__(one)
-        if name in own and found is own[name]:
+    for one in classes[classes.index(after) + 1 if after is not None else 0 :]:
+        text = f"{one.__name__}.{name}"
+        is_written, value = trace.changes.written_class_attribute(one, name)
+        if value is not None:
+            return _standing_for(value), value
+        own = namespace_of(one)
+        if name in own and not is_written:
             if not is_changeable(one):
-                return Constant(found)
-            text = f"{one.__name__}.{name}"
-            return Unread(trace.guards.load("LOAD_CLASS", one, name, text=text), found)
-        if one.__flags__ & HEAP_TYPE:
-            refuse_hidden(trace, one, name)
-    return Constant(None)
+                return own[name], Constant(own[name])
+            return own[name], Unread(
+                trace.guards.load("LOAD_CLASS", one, name, text=text), own[name]
+            )
+        if one.__flags__ & HEAP_TYPE and not is_written:
+            there = f"{text} is defined now"
+            trace.guards.check("CLASS_OWN_LACKS", one, name, text=there, source=text)
+    return ABSENT, Constant(None)
 
 
-def refuse_hidden(trace: Trace, kind: type, name: str) -> None:
-    """Guard that a class between `super()`'s and the one that answers goes on having no such name."""
-    inherited = static_lookup(kind, name)
-    text = f"{kind.__name__}.{name}"
-    if inherited is ABSENT:
-        trace.guards.check("CLASS_LACKS", kind, name, text=f"{text} is defined now", source=text)
-        return
-    loaded = trace.guards.load("LOAD_CLASS", kind, name, text=text)
-    trace.check("IDENTITY", loaded, inherited, f"{text} was replaced")
+def _standing_for(symbol: Symbol) -> Any:
+    """A value that is a descriptor as what the symbol stands for is."""
+    return symbol.value if isinstance(symbol, Constant) else None
 
 
-def bases(trace: Trace, kind: type) -> tuple[type, ...]:
-    """The classes that instances of `kind` are instances of; guarded, for `__bases__` can be assigned."""
-    found = mro(kind)
+def guard_bases(trace: Trace, kind: type) -> None:
+    """Guard that a class goes on inheriting from what it does now."""
     if is_changeable(kind):
-        text = f"{kind.__name__} has other bases now"
-        trace.guards.check("MRO", kind, found, text=text, source=kind.__name__)
-    return found
+        text = f"the bases of {kind.__name__} were changed"
+        classes = mro(kind)
+        for place, base in enumerate(classes[1:], 1):
+            trace.guards.check(
+                "BASE", kind, place, len(classes), base, text=text, source=kind.__name__
+            )
+
+
+def namespace_of(kind: type) -> Any:
+    """What a class itself has, whatever a metaclass says."""
+    return type.__dict__["__dict__"].__get__(kind)
 
 
 def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
@@ -133,7 +136,20 @@ def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
 
 
 def attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
-    """What `symbol.name` is, by the rules of `object.__getattribute__`."""
+    """What `symbol.name` is; the class's `__getattr__` is asked where there is nothing."""
+    try:
+        return _looked_up(interpreter, symbol, name)
+    except Raised as raised:
+        error = raised.symbol
+        if not isinstance(error, Instance) or not issubclass(error.kind, AttributeError):
+            raise
+        fallback, function = class_member(interpreter.trace, symbol.kind, "__getattr__")
+        if fallback is ABSENT:
+            raise
+    return interpreter.call(function, (symbol, Constant(name)))
+
+
+def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     trace, kind = interpreter.trace, symbol.kind
     own = static_lookup(kind, "__getattribute__")
     if isinstance(own, types.FunctionType):
@@ -148,30 +164,35 @@ PLAIN_GETATTRIBUTE = (object.__getattribute__, BaseException.__getattribute__)
 
 
 def plain_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
-    """`object.__getattribute__(symbol, name)`, with the class's `__getattr__` where there is nothing."""
+    """`object.__getattribute__(symbol, name)`."""
     trace, kind = interpreter.trace, symbol.kind
     found, member = class_member(trace, kind, name)
     if name == "__class__" and found is object.__dict__["__class__"]:
         return Constant(kind)
-    if is_data_descriptor(found):
+    if is_data_descriptor(trace, found, member):
         return _described(interpreter, symbol, found, member, name)
     value = own_attribute(trace, symbol, name, found)
     if value is not None:
         return value
     if found is not ABSENT:
         return bound(interpreter, found, member, symbol, kind)
-    fallback, function = class_member(trace, kind, "__getattr__")
-    if fallback is not ABSENT:
-        return interpreter.call(function, (symbol, Constant(name)))
-    raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+    raise missing(kind, name)
 
 
-def is_data_descriptor(found: Any) -> bool:
-    """Whether it goes before what an instance has itself."""
+def missing(kind: type, name: str) -> Raised:
+    """The error of an attribute that an object of a class does not have."""
+    return raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+
+
+def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
+    """Whether it goes before what an instance has itself; guarded."""
     kind = type(found)
-    return (
-        static_lookup(kind, "__set__") is not ABSENT
-        or static_lookup(kind, "__delete__") is not ABSENT
+    if found is ABSENT:
+        return False
+    if isinstance(member, Unread):
+        trace.check("TYPE", member.source, kind, f"{member.source.text} was replaced")
+    return any(
+        class_member(trace, kind, name)[0] is not ABSENT for name in ("__set__", "__delete__")
     )
 
 
@@ -179,21 +200,31 @@ def _described(
     interpreter: Interpreter, symbol: Instance, found: Any, member: Symbol, name: str
 ) -> Symbol:
     """The value of a data descriptor."""
-    if isinstance(found, SLOT):
-        value = own_attribute(interpreter.trace, symbol, name, found)
+    trace = interpreter.trace
+    if is_slot(found):
+        value = own_attribute(trace, symbol, name, found)
         if value is None:
-            text = f"{symbol.kind.__name__!r} object has no attribute {name!r}"
-            raise raise_error(AttributeError, text)
+            raise missing(symbol.kind, name)
         return value
-    if isinstance(found, types.GetSetDescriptorType):
+    if isinstance(found, TUPLE_FIELD):
+        trace.look(member)
+        if isinstance(symbol.content, Tuple):
+            return symbol.content.items[found.__reduce__()[1][0]]
+    if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
     return bound(interpreter, found, member, symbol, symbol.kind)
+
+
+def is_slot(found: Any) -> bool:
+    """Whether it is the descriptor of a slot of a class written in Python."""
+    return isinstance(found, SLOT) and "__slots__" in namespace_of(found.__objclass__)
 
 
 def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, name: str) -> Symbol:
     if found is BaseException.__dict__["args"] and symbol.content is not None:
         return symbol.content
-    if symbol.source is not None and type(found.__objclass__) is type and name != "__dict__":
+    owner = found.__objclass__
+    if symbol.source is not None and type(owner) is type and name != "__dict__":
         if issubclass(symbol.kind, BaseException) and name != "args":
             raise GraphBreak("attribute", f"{name} of an exception")
         return interpreter.trace.attribute(symbol.source, symbol.value, name)
@@ -204,20 +235,16 @@ def own_attribute(trace: Trace, symbol: Instance, name: str, found: Any) -> Symb
     """What an object itself has under a name, in its dict or slot; None if nothing, which is guarded."""
     if name in symbol.attributes:
         return symbol.attributes[name]
-    if symbol.source is None:
-        return None
-    if not isinstance(found, SLOT) and not has_dict(symbol.kind):
+    if symbol.source is None or not (is_slot(found) or has_dict(symbol.kind)):
         return None
     value = _example_attribute(symbol.value, name, found)
     if value is ABSENT:
-        if isinstance(found, SLOT):
-            raise GraphBreak("attribute", f"the empty slot {name} of {symbol.source.text}")
         text = f"{symbol.source.text} has an attribute {name} of its own now"
         trace.check("INSTANCE_LACKS", symbol.source, name, text)
         symbol.attributes[name] = None
         return None
     text = f"{symbol.source.text}.{name}"
-    loaded = trace.guards.load("LOAD_ATTR", symbol.source.register, name, text=text)
+    loaded = trace.guards.load("LOAD_OWN", symbol.source.register, name, text=text)
     result = symbol.attributes[name] = Unread(loaded, value)
     return result
 
@@ -228,22 +255,20 @@ def has_dict(kind: type) -> bool:
 
 
 def _example_attribute(value: Any, name: str, found: Any) -> Any:
-    """What the example object itself has; the class has nothing under this name, a slot, or no data descriptor."""
-    try:
-        result = object.__getattribute__(value, name)
-    except AttributeError:
-        return ABSENT
-    if found is ABSENT or isinstance(found, SLOT):
-        return result
-    own = getattr_static_dict(value)
-    return own.get(name, ABSENT)
+    """What the example object itself has, in its slot or in its dict."""
+    if is_slot(found):
+        try:
+            return found.__get__(value)
+        except AttributeError:
+            return ABSENT
+    return static_dict(value).get(name, ABSENT)
 
 
-def getattr_static_dict(value: Any) -> dict[str, Any]:
+def static_dict(value: Any) -> dict[str, Any]:
     """The dict of an object, without running a property that hides it."""
     for one in mro(type(value)):
-        entry = type.__dict__["__dict__"].__get__(one).get("__dict__")
-        if isinstance(entry, types.GetSetDescriptorType) and entry.__objclass__ is one:
+        entry = namespace_of(one).get("__dict__")
+        if isinstance(entry, types.GetSetDescriptorType | SLOT) and entry.__objclass__ is one:
             result = entry.__get__(value)
             return result if isinstance(result, dict) else {}
     return {}
@@ -255,20 +280,20 @@ def bound(
     """What a member of a class gives for an instance (or, for None, for the class itself)."""
     trace = interpreter.trace
     owner = Constant(kind)
+    if isinstance(member, Unread):
+        trace.check("TYPE", member.source, type(found), f"{member.source.text} was replaced")
     match found:
         case types.FunctionType():
             return member if symbol is None else Method(symbol, member)
         case staticmethod():
-            return _inside(trace, found, member, "__func__")
+            return inner_function(trace, found, member, "__func__")
         case classmethod():
-            return Method(owner, _inside(trace, found, member, "__func__"))
+            return Method(owner, inner_function(trace, found, member, "__func__"))
         case property():
-            if symbol is None:
-                return member
+            return member if symbol is None else _property_value(interpreter, found, member, symbol)
+        case functools.cached_property():
             trace.look(member)
-            if found.fget is None:
-                raise GraphBreak("eager-raises", "AttributeError: a property without a getter")
-            return interpreter.call(_inside(trace, found, member, "fget"), (symbol,))
+            return member if symbol is None else _cached_property(interpreter, found, symbol)
         case _ if isinstance(found, UNBOUND_C):
             return Constant(found) if symbol is None else Method(symbol, Constant(found))
         case types.BuiltinFunctionType():
@@ -284,7 +309,40 @@ def bound(
     raise GraphBreak("attribute", f"the descriptor {type(found).__name__} of {kind.__name__}")
 
 
-def _inside(trace: Trace, found: Any, member: Symbol, name: str) -> Symbol:
+def _property_value(
+    interpreter: Interpreter, found: property, member: Symbol, symbol: Symbol
+) -> Symbol:
+    function = inner_function(interpreter.trace, found, member, "fget")
+    if found.fget is None:
+        raise _property_error(symbol, lambda one: found.__get__(one))
+    return interpreter.call(function, (symbol,))
+
+
+def _property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
+    """What Python says of a property without a getter, setter or deleter, asked of an object of a like-named class."""
+    stand_in = type("StandIn", (), {})
+    if isinstance(symbol, Instance):
+        stand_in.__qualname__ = symbol.kind.__qualname__
+    try:
+        use(stand_in())
+    except AttributeError as error:
+        return raise_error(AttributeError, *error.args)
+    raise GraphBreak("attribute", "a property")
+
+
+def _cached_property(
+    interpreter: Interpreter, found: functools.cached_property[Any], symbol: Symbol
+) -> Symbol:
+    """The value is computed now, and kept in the instance's dict under the property's name."""
+    name = found.attrname
+    if not isinstance(symbol, Instance) or not has_dict(symbol.kind) or name is None:
+        raise GraphBreak("attribute", "a cached property")
+    value = interpreter.call(Constant(found.func), (symbol,))
+    set_own_attribute(interpreter.trace, symbol, name, value, plainly=True)
+    return value
+
+
+def inner_function(trace: Trace, found: Any, member: Symbol, name: str) -> Symbol:
     """A function inside a property, classmethod or staticmethod."""
     value = getattr(found, name)
     if isinstance(member, Constant):
@@ -296,25 +354,42 @@ def _inside(trace: Trace, found: Any, member: Symbol, name: str) -> Symbol:
 
 
 def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
-    """What `kind.name` is, for a class."""
+    """What `kind.name` is, for a class: what its metaclass's data descriptors, itself, its metaclass give."""
     trace, meta = interpreter.trace, type(kind)
     if static_lookup(meta, "__getattribute__") is not type.__getattribute__:
         raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
-    above, _ = class_member(trace, meta, name)
-    if is_data_descriptor(above):
-        return _class_property(kind, above, name)
+    above, from_meta = class_member(trace, meta, name)
+    if is_data_descriptor(trace, above, from_meta):
+        if isinstance(above, property):
+            return _property_value(interpreter, above, from_meta, Constant(kind))
+        return _class_property(trace, kind, above, name)
     found, member = class_member(trace, kind, name)
     if found is not ABSENT:
         return bound(interpreter, found, member, None, kind)
-    if above is not ABSENT and meta is type:
-        return Method(Constant(kind), Constant(above))
-    raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+    if above is not ABSENT:
+        return bound(interpreter, above, from_meta, Constant(kind), meta)
+    fallback, function = class_member(trace, meta, "__getattr__")
+    if fallback is not ABSENT:
+        return interpreter.call(function, (Constant(kind), Constant(name)))
+    raise raise_error(AttributeError, f"type object {kind.__name__!r} has no attribute {name!r}")
 
 
-def _class_property(kind: type, above: Any, name: str) -> Symbol:
-    fixed = name in ("__name__", "__qualname__", "__module__") and not kind.__flags__ & HEAP_TYPE
-    if fixed or name in ("__mro__", "__base__"):
-        value = getattr(kind, name)
+def _class_property(trace: Trace, kind: type, above: Any, name: str) -> Symbol:
+    """What `type` itself computes of a class."""
+    if type.__dict__.get(name) is not above:
+        raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+    if name in ("__name__", "__qualname__", "__module__"):
+        value = type.__dict__[name].__get__(kind)
+        if not kind.__flags__ & HEAP_TYPE:
+            return Constant(value)
+        if type(kind).__getattribute__ is type.__getattribute__ and type(value) is str:
+            if static_lookup(type(kind), "__getattr__") is not ABSENT:
+                raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+            source = trace.guards.load("LOAD_CONST", kind, text=kind.__name__)
+            return trace.attribute(source, kind, name)
+    if name in ("__mro__", "__base__"):
+        guard_bases(trace, kind)
+        value = type.__dict__[name].__get__(kind)
         if isinstance(value, tuple):
             return Tuple(tuple(Constant(one) for one in value))
         return Constant(value)
@@ -341,6 +416,10 @@ def store_attribute(
     """Carry out `symbol.name = value`; None: `del symbol.name`."""
     trace = interpreter.trace
     symbol = trace.look(symbol)
+    kind = class_of(symbol)
+    if kind is not None:
+        store_in_class(trace, kind, name, value)
+        return
     if not isinstance(symbol, Instance):
         raise GraphBreak("effect", f"assigning to the attribute {name}")
     special = "__setattr__" if value is not None else "__delattr__"
@@ -362,6 +441,7 @@ def store_plainly(
     """`object.__setattr__(symbol, name, value)`; None: `object.__delattr__`."""
     trace, kind = interpreter.trace, symbol.kind
     found, member = class_member(trace, kind, name)
+    is_data = is_data_descriptor(trace, found, member)
     if isinstance(found, property):
         _store_property(interpreter, symbol, found, member, value)
         return
@@ -371,30 +451,38 @@ def store_plainly(
         given = (symbol,) if value is None else (symbol, value)
         call_special(interpreter, trace.look(member), special, given)
         return
-    if is_data_descriptor(found) and not isinstance(found, SLOT):
+    if is_data and not is_slot(found):
         raise GraphBreak("effect", f"assigning to {name} of a {kind.__name__}")
-    if not isinstance(found, SLOT) and not has_dict(kind):
+    if not is_slot(found) and not has_dict(kind):
         raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
     before = own_attribute(trace, symbol, name, found) if value is None else value
     if before is None:
-        raise raise_error(AttributeError, name)
+        raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
+    plainly = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
+                         types.FunctionType)  # fmt: skip
+    set_own_attribute(trace, symbol, name, value, plainly=plainly)
+
+
+def set_own_attribute(
+    trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, plainly: bool
+) -> None:
+    """Write what an object has itself, past what its class says of that name."""
     if symbol.source is None and value is None:
         del symbol.attributes[name]
         return
     if trace.changes.note(symbol):
-        _replace_own(trace, symbol, name, found)
+        _replace_own(trace, symbol, name)
     symbol.attributes[name] = value
-    if symbol.source is not None:
-        trace.changes.effect("set_attr", symbol, name, value)
+    trace.changes.set_attribute(symbol, name, value, plainly=plainly)
 
 
-def _replace_own(trace: Trace, symbol: Instance, name: str, found: Any) -> None:
+def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
     """Guard that nobody notices when what an object of the frame has under a name dies."""
     if name in symbol.attributes:
         trace.changes.replaced(symbol.attributes[name])
         return
     assert symbol.source is not None
-    value = _example_attribute(symbol.value, name, found)
+    value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
     if value is not ABSENT and not _hook.dies_quietly(value):
         raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
     text = f"something runs now when {symbol.source.text}.{name} dies"
@@ -409,24 +497,68 @@ def _store_property(
     value: Symbol | None,
 ) -> None:
     which = "fset" if value is not None else "fdel"
+    function = inner_function(interpreter.trace, found, member, which)
     if getattr(found, which) is None:
-        raise GraphBreak("eager-raises", "AttributeError: the property cannot be set")
-    interpreter.trace.look(member)
-    function = _inside(interpreter.trace, found, member, which)
+        write = (lambda one: found.__delete__(one)) if value is None else (lambda one: found.__set__(one, None))  # fmt: skip
+        raise _property_error(symbol, write)
     interpreter.call(function, (symbol,) if value is None else (symbol, value))
+
+
+def store_in_class(trace: Trace, kind: type, name: str, value: Symbol | None) -> None:
+    """Carry out `kind.name = value` for a class; None: `del kind.name`."""
+    meta, special = type(kind), "__setattr__" if value is not None else "__delattr__"
+    plain = getattr(type, special)
+    fixed = not kind.__flags__ & HEAP_TYPE or kind.__flags__ & IS_IMMUTABLE
+    if (
+        fixed
+        or static_lookup(meta, special) is not plain
+        or not uses_plain(trace, meta, special, plain)
+    ):
+        raise GraphBreak("effect", f"assigning to {name} of the class {kind.__name__}")
+    above, from_meta = class_member(trace, meta, name)
+    if name.startswith("__") or is_data_descriptor(trace, above, from_meta):
+        raise GraphBreak("effect", f"assigning to {name} of the class {kind.__name__}")
+    if value is None:
+        is_written, before = trace.changes.written_class_attribute(kind, name)
+        if before is None and (is_written or name not in namespace_of(kind)):
+            raise GraphBreak("eager-raises", f"AttributeError: {name}")
+        _member_by_steps(trace, kind, name, None)
+    elif not _is_plain_member(trace.look(value)):
+        raise GraphBreak("effect", f"assigning a {type(value).__name__.lower()} to a class")
+    trace.changes.set_class_attribute(kind, name, value)
+
+
+def _is_plain_member(value: Symbol) -> bool:
+    """Whether something becomes an attribute of a class that is read back as it is."""
+    if isinstance(value, Instance):
+        return all(
+            static_lookup(value.kind, n) is ABSENT for n in ("__get__", "__set__", "__delete__")
+        )
+    return isinstance(value, Constant | Array | Number | Integer | Tuple | List | Dict)
 
 
 # Special methods -------------------------------------------------------------------------------------------------
 
 
+def object_class(symbol: Symbol) -> type | None:
+    """The class in which special methods are looked up: of instances, and of classes with a metaclass of their own."""
+    if isinstance(symbol, Instance):
+        return symbol.kind
+    kind = class_of(symbol)
+    return None if kind is None or type(kind) is type else type(kind)
+
+
 def special_method(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol | None:
     """A special method as operators look it up: on the class; None where the class has none."""
-    if not isinstance(symbol, Instance):
+    kind = object_class(symbol)
+    if kind is None:
         return None
-    found, member = class_member(interpreter.trace, symbol.kind, name)
-    if found is ABSENT or found is None:
+    found, member = class_member(interpreter.trace, kind, name)
+    if found is None:
+        raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}.{name} is None")
+    if found is ABSENT:
         return None
-    return bound(interpreter, found, member, symbol, symbol.kind)
+    return bound(interpreter, found, member, symbol, kind)
 
 
 def call_special(
@@ -449,99 +581,6 @@ def is_not_implemented(symbol: Symbol) -> bool:
     return isinstance(symbol, Constant) and symbol.value is NotImplemented
 
 
-# Making instances ------------------------------------------------------------------------------------------------
-
-
-def instantiate(
-    interpreter: Interpreter,
-    kind: type,
-    arguments: Sequence[Symbol],
-    keywords: Mapping[str, Symbol],
-) -> Symbol:
-    """What calling a class gives."""
-    trace, meta = interpreter.trace, type(kind)
-    if meta is not type and not uses_plain(trace, meta, "__call__", type.__call__):
-        found, function = class_member(trace, meta, "__call__")
-        if not isinstance(found, types.FunctionType):
-            raise GraphBreak("call", kind.__qualname__)
-        return interpreter.call(function, (Constant(kind), *arguments), keywords)
-    return make_instance(interpreter, kind, arguments, keywords)
-
-
-def make_instance(
-    interpreter: Interpreter,
-    kind: type,
-    arguments: Sequence[Symbol],
-    keywords: Mapping[str, Symbol],
-) -> Symbol:
-    """`type.__call__(kind, …)`: `__new__`, then `__init__` where that gave an instance of the class."""
-    trace = interpreter.trace
-    found, function = class_member(trace, kind, "__new__")
-    first, second = class_member(trace, kind, "__init__")
-    if isinstance(found, staticmethod):
-        inner = _inside(trace, found, function, "__func__")
-        made = interpreter.call(inner, (Constant(kind), *arguments), keywords)
-    else:
-        if isinstance(function, Unread):
-            trace.check("IDENTITY", function.source, found, f"{kind.__name__}.__new__ was replaced")
-        if found is object.__new__ and (arguments or keywords) and first is object.__init__:
-            raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes no arguments")
-        made = new_instance(interpreter, found, kind, arguments, keywords)
-    if not isinstance(made, Instance) or not issubclass(made.kind, kind):
-        return made
-    if first is object.__init__ and isinstance(second, Unread):
-        trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
-    if isinstance(first, types.FunctionType):
-        result = interpreter.call(second, (made, *arguments), keywords)
-        if not isinstance(result, Constant) or result.value is not None:
-            raise GraphBreak("eager-raises", "TypeError: __init__() should return None")
-    elif first not in PLAIN_INITS:
-        raise GraphBreak("call", f"{kind.__qualname__}, whose __init__ is not Python,")
-    return made
-
-
-def new_instance(
-    interpreter: Interpreter,
-    function: Any,
-    kind: type,
-    arguments: Sequence[Symbol],
-    keywords: Mapping[str, Symbol],
-) -> Symbol:
-    """What a C type's `__new__` makes of `kind`."""
-    refuse_making(interpreter.trace, kind)
-    if function is object.__new__ and made_by_object(kind):
-        return Instance(kind)
-    maker = getattr(function, "__self__", None)
-    if maker in PLAIN_EXCEPTIONS and issubclass(kind, BaseException):
-        plain_base = kind if not kind.__flags__ & HEAP_TYPE else maker
-        if keywords and kind is plain_base:
-            raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} takes no keywords")
-        return Instance(kind, content=Tuple(tuple(arguments)))
-    if function is tuple.__new__ and not keywords and len(arguments) == 1:
-        items = interpreter.trace.look(arguments[0])
-        if isinstance(items, Tuple):
-            return Instance(kind, content=Tuple(items.items))
-    raise GraphBreak("call", kind.__qualname__)
-
-
-def refuse_making(trace: Trace, kind: type) -> None:
-    """Break where an instance made in the trace could be told from a real one."""
-    if kind.__flags__ & IS_ABSTRACT:
-        raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} is abstract")
-    found, _ = class_member(trace, kind, "__del__")
-    if found is not ABSENT:
-        raise GraphBreak("effect", f"making a {kind.__name__}, which has a finalizer,")
-
-
-def made_by_object(kind: type) -> bool:
-    """Whether all that an instance is, is in its dict and slots."""
-    return all(one is object or one.__flags__ & HEAP_TYPE for one in mro(kind)) and all(
-        type.__dict__["__dict__"].__get__(one).get("__new__") is None
-        or isinstance(type.__dict__["__dict__"].__get__(one).get("__new__"), staticmethod)
-        for one in mro(kind)[:-1]
-    )
-
-
 def function_of(symbol: Symbol) -> types.FunctionType | None:
     """The Python function that a symbol stands for, if it does."""
     match symbol:
@@ -553,6 +592,6 @@ def function_of(symbol: Symbol) -> types.FunctionType | None:
 
 
 __all__ = [
-    "ABSENT", "attribute", "bound", "call_special", "class_attribute", "class_member", "function_of", "instantiate",
+    "ABSENT", "attribute", "bound", "call_special", "class_attribute", "class_member", "function_of", "guard_bases",
     "special_method", "static_lookup", "store_attribute", "store_plainly", "super_attribute",
 ]  # fmt: skip

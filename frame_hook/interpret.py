@@ -154,8 +154,9 @@ class Interpreter:
 
     `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
     `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
-    attributes say; they are arguments because those tables need the interpreter. `watched` are registers of the state
-    whose values must not die in the graph, with their names.
+    attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
+    instruction but the first, with the number of those run and the position, whether the trace shall end there.
+    `watched` are registers of the state whose values must not die in the graph, with their names.
     """
 
     def __init__(
@@ -167,6 +168,7 @@ class Interpreter:
         stop_at: int | None,
         kept_loops: frozenset[int],
         watched: Mapping[int, str] = MappingProxyType({}),
+        may_end: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.trace = trace
         self._call = call
@@ -175,6 +177,7 @@ class Interpreter:
         self.stop_at = stop_at
         self.kept_loops = kept_loops
         self.watched = watched
+        self.may_end = may_end
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -198,7 +201,7 @@ class Interpreter:
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
         while True:
-            if self.root_count == self.stop_at:
+            if self.root_count == self.stop_at or self._ends_early(frame):
                 return None
             self.positions.append(frame.position)
             try:
@@ -219,6 +222,13 @@ class Interpreter:
         gone = self.watched.keys() - held_registers(frame)
         if gone:
             raise GraphBreak("finalizer", self.watched[min(gone)])
+
+    def _ends_early(self, frame: Frame) -> bool:
+        return (
+            self.may_end is not None
+            and self.root_count > 0
+            and self.may_end(self.root_count, frame.position)
+        )
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
         """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""

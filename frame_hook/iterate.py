@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ufuse.frame_hook import arrays
-from ufuse.frame_hook.classes import call_special, special_method
+from ufuse.frame_hook.classes import call_special, special_method, static_lookup
 from ufuse.frame_hook.interpret import Interpreter, Raised, Returned, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -102,7 +102,8 @@ def described_kind(symbol: Symbol) -> str:
 def _iterator_of_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
     method = special_method(interpreter, symbol, "__iter__")
     if method is not None:
-        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple):
+        own = static_lookup(symbol.kind, "__iter__") is not tuple.__iter__
+        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple) and not own:
             return Iterator("sequence", [symbol.content])
         return interpreter.call(method)
     if special_method(interpreter, symbol, "__getitem__") is not None:

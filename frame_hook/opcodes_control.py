@@ -154,7 +154,8 @@ def check_exc_match(interpreter: Interpreter, frame: Frame, _: Instruction) -> O
     error = interpreter.trace.look(frame.stack[-1])
     if not isinstance(error, Instance):
         raise GraphBreak("opcode", "CHECK_EXC_MATCH")
-    frame.push(Constant(any(one in classes.bases(interpreter.trace, error.kind) for one in wanted)))
+    classes.guard_bases(interpreter.trace, error.kind)
+    frame.push(Constant(any(one in classes.mro(error.kind) for one in wanted)))
     return None
 
 

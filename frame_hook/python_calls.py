@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, iterate, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, iterate, markers, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, attribute, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
@@ -160,7 +160,7 @@ def _isinstance(
     kind = python_type(interpreter, arguments[0])
     wanted = arrays.plain(interpreter.trace, arguments[1])
     _refuse_own_checks(wanted)
-    classes.bases(interpreter.trace, kind)
+    classes.guard_bases(interpreter.trace, kind)
     return operators.pure(issubclass, kind, wanted)
 
 
@@ -186,7 +186,7 @@ def _issubclass(
 ) -> Symbol:
     kind, wanted = [arrays.plain(interpreter.trace, a) for a in arguments]
     _refuse_own_checks(wanted)
-    classes.bases(interpreter.trace, kind)
+    classes.guard_bases(interpreter.trace, kind)
     return operators.pure(issubclass, kind, wanted)
 
 
@@ -348,7 +348,7 @@ def _new(interpreter: Interpreter, arguments: Positional, keywords: Given, funct
     kind = class_of(interpreter.trace.look(arguments[0]))
     if kind is None:
         raise GraphBreak("call", "__new__ of something that is no class")
-    return classes.new_instance(interpreter, function, kind, arguments[1:], keywords)
+    return instances.new_instance(interpreter, function, kind, arguments[1:], keywords)
 
 
 @rule_for(object.__new__)
@@ -376,7 +376,7 @@ def _exception_init(interpreter: Interpreter, arguments: Positional, keywords: G
     return Constant(None)
 
 
-for _wrapper in classes.PLAIN_INITS[1:]:
+for _wrapper in instances.PLAIN_INITS[1:]:
     BUILTINS[_wrapper] = _exception_init
 
 

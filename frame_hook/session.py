@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ from ufuse.frame_hook.interpret import (
     slot_names,
 )
 from ufuse.frame_hook.markers import DISABLED
-from ufuse.frame_hook.places import ON_STACK, in_words, short_file
+from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
 from ufuse.frame_hook.symbols import NULL, Constant, Integer, Number, Symbol, Unbound, Unread
 from ufuse.frame_hook.trace import Trace
@@ -45,9 +46,11 @@ from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
+MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
+MOST_FAILURES = 3  # of a position where traces are cut short
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -72,6 +75,9 @@ class Compile(Protocol):
 
     def __call__(self, graph: Graph) -> Callable[..., Any]:
         """The callable that computes `graph`."""
+
+
+Longest = Callable[[CodeType, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,11 @@ class CodeRecord:
     varying: set[str] = field(default_factory=set)  # floats too many values of which were seen
     values: dict[str, int] = field(default_factory=dict)
     dull: set[int] = field(default_factory=set)
+    stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
     kept_loops: set[int] = field(default_factory=set)
+    traces: dict[int, int] = field(default_factory=dict)  # by position
+    given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
+    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
 
 
@@ -114,15 +124,22 @@ class Stats:
     retraces: int = 0
     breaks: int = 0
     eager_calls: int = 0
+    instructions: int = 0  # read by traces
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
 
 
 class Session:
-    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again."""
+    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again.
+
+    `longest` cuts traces short, to try every way a frame can be divided: it gives the most root instructions of a trace
+    that begins at a position. A trace then ends at the first position from there where a frame can go on, entries
+    without a graph are kept, and no position is dull.
+    """
 
     notify_eager = True
 
+    # `every_frame`: nothing is skipped for bringing no array or for having nothing to compute.
     def __init__(
         self,
         compile_graph: Compile,
@@ -131,14 +148,19 @@ class Session:
         should_trace: Callable[[CodeType], bool] = lambda _: True,
         check_arguments: Callable[[FunctionType, tuple[Any, ...]], None] | None = None,
         static_sizes: bool | frozenset[str] = False,
+        every_frame: bool = False,
+        longest: Longest | None = None,
     ) -> None:
         self.compile_graph = compile_graph
+        self.every_frame = every_frame or longest is not None
         self.fullgraph = fullgraph
         self.should_trace = should_trace
         self.check_arguments = check_arguments
         self.static_sizes = static_sizes
+        self.longest = longest
         self.stats = Stats()
         self.breaks: list[Break] = []
+        self._known_breaks: set[Break] = set()
         self.retraces: list[Retrace] = []
         self.specialisations: list[Specialisation] = []
         self.caches: dict[int, Any] = {}
@@ -153,8 +175,10 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
-        if code in DISABLED or resume.why_not_code(code) is not None or has_own_names(function):
-            cache.give_up(position)
+        refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
+        refusal = refusal or _own_names(function)
+        if refusal is not None:
+            self._give_up(cache, position, refusal)
             return None
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
@@ -163,8 +187,12 @@ class Session:
         if entries:
             self._note_retrace(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
-                cache.give_up(position)
+                self._give_up(cache, position, "too many specialisations")
                 return None
+        traces = record.traces.get(position, 0) + 1
+        record.traces[position] = traces
+        if traces >= MOST_TRACES:
+            self._give_up(cache, position, "traced too often")
         started = time.perf_counter()
         entry = self._trace(cache, position, function, state, record)
         self.stats.trace_seconds += time.perf_counter() - started
@@ -176,7 +204,8 @@ class Session:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
         code = cache.code
         record = self.record(code)
-        stops = resume.stops_after(code, position, frozenset(record.dull))
+        stops = resume.stops_after(code, position, record.dull)
+        record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
@@ -203,7 +232,7 @@ class Session:
         refused = self._refused.get(id(entry), 0) + 1
         self._refused[id(entry)] = refused
         if refused >= MOST_REFUSALS and 2 * refused > entry.hits:
-            cache.give_up(position)
+            self._give_up(cache, position, "its graph warns or fails at nearly every call")
             LOG_BREAKS.info(
                 "%s: the graph at %d is given up, because it warns or fails at nearly every call",
                 cache.code.co_qualname,
@@ -241,6 +270,7 @@ class Session:
         started = time.perf_counter()
         stop_at: int | None = None
         found: Break | None = None
+        handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
             trace, interpreter, frame = self._begin(
                 cache.code, position, function, state, record, stop_at
@@ -251,7 +281,7 @@ class Session:
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
-                _forget_frames(graph_break)
+                _forget_frames(graph_break, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except NotRebuilt as needed:
                 count = (
@@ -261,26 +291,26 @@ class Session:
                 )
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = _located(interpreter, GraphBreak("opcode", needed.what))
-                _forget_frames(needed)
+                _forget_frames(needed, handled)
                 stop_at = visited.last_resumable(cache.code, count)
+            except RecursionError as error:
+                found = _located(
+                    interpreter,
+                    GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
+                )
+                _forget_frames(error)
+                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue
+            finally:
+                self.stats.instructions += interpreter.total
             self._note_break(found)
             self._visited = visited.positions
             if not stop_at:
-                if position == 0 and resume.why_not_resume(cache.code, 0) is None:
-                    return self._finish(cache, position, *self._nothing(cache, position, function, state, record), None,
-                                        found, started, record)  # fmt: skip
-                return None
+                return None  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return None
-
-    def _nothing(
-        self, cache: Any, position: int, function: Any, state: Any, record: CodeRecord
-    ) -> tuple[Trace, Frame]:
-        trace, _, frame = self._begin(cache.code, position, function, state, record, 0)
-        return trace, frame
 
     def _begin(
         self,
@@ -305,6 +335,9 @@ class Session:
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
             watched=_watched(trace, state),
+            may_end=None
+            if self.longest is None
+            else _end_after(code, self.longest(code, position)),
         )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
@@ -343,7 +376,7 @@ class Session:
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
             return None
-        if idle and position != 0 and returned is None:
+        if idle and position != 0 and returned is None and not self.every_frame:
             return None
         traced = time.perf_counter() - started
         artefact = None
@@ -373,7 +406,7 @@ class Session:
         )
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, tuple(trace.guards.rows), sources, found, line, seconds
+            cache.code, position, graph, trace.guards.remembered(), sources, found, line, seconds
         )
         entry.data = kept
         self.specialisations.append(kept)
@@ -407,23 +440,37 @@ class Session:
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
     def _note_break(self, found: Break) -> None:
-        if found not in self.breaks:
+        if found not in self._known_breaks:
+            self._known_breaks.add(found)
             self.breaks.append(found)
             self.stats.breaks += 1
             LOG_BREAKS.info("%s\n  %s", found, found.hint)
         if self.fullgraph is not None:
             raise self.fullgraph(found)
 
+    def _give_up(self, cache: Any, position: int, why: str) -> None:
+        self.record(cache.code).given_up[position] = why
+        cache.give_up(position)
+
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
-        cache.give_up(position)
-        visited = {position, *self._visited}
-        if not visited <= record.dull:
-            record.dull |= visited
-            cache.drop_resume()
+        if self.longest is not None:
+            failures = record.failures[position] = record.failures.get(position, 0) + 1
+            if failures >= MOST_FAILURES:
+                self._give_up(cache, position, "traced in vain too often")
+            return
+        why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
+        self._give_up(cache, position, why)
+        visited = {position} if self.every_frame else {position, *self._visited}
+        record.dull |= visited
+        for place, stops in record.stops.items():
+            if not stops.isdisjoint(visited):
+                cache.drop_resume(place)
+        if self.every_frame:
+            return
         if len(record.dull) > MOST_DULL and not record.useful:
             record.dull.update(instructions.by_position(cache.code))
-            cache.give_up(0)
+            self._give_up(cache, 0, "too many places where no graph begins")
             for entry in cache.entries(0):
                 cache.remove(0, entry)
 
@@ -482,12 +529,15 @@ class Session:
             should_trace=self.should_trace,
             check_arguments=self.check_arguments,
             static_sizes=self.static_sizes,
+            every_frame=self.every_frame,
+            longest=self.longest,
         )
 
     def forget(self) -> None:
         """Drop everything captured."""
         self.stats = Stats()
         self.breaks.clear()
+        self._known_breaks.clear()
         self.retraces.clear()
         self.specialisations.clear()
         self._records.clear()
@@ -508,13 +558,13 @@ class _Visited:
         return count
 
 
-def has_own_names(function: FunctionType) -> bool:
-    """Whether a function looks names up elsewhere than functions do; its graphs would not."""
+def _own_names(function: FunctionType) -> str | None:
+    """Why no graph looks names up as a function does; None if one may."""
     try:
         calls.refuse_namespaces(function)
     except GraphBreak:
-        return True
-    return False
+        return "its globals or builtins are its own"
+    return None
 
 
 def _watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
@@ -535,13 +585,25 @@ def _dropped(trace: Trace, frame: Frame) -> Iterator[Symbol]:
                 yield symbol
 
 
+def _end_after(code: CodeType, most: int) -> Callable[[int, int], bool]:
+    """Tell when a trace has run its instructions and the frame can go on at the next one."""
+
+    def may_end(count: int, position: int) -> bool:
+        return count >= most and resume.why_not_resume(code, position) is None
+
+    return may_end
+
+
 def _is_cheap(symbol: Any) -> bool:
     return getattr(symbol, "source", None) is not None
 
 
-def _forget_frames(error: BaseException | None) -> None:
-    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle."""
-    while error is not None:
+def _forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
+
+    `handled` is the exception in whose handler the frame was traced: that one is the user's, and so is what it holds.
+    """
+    while error is not None and error is not handled:
         error.__traceback__ = None
         error = error.__context__
 
@@ -578,7 +640,7 @@ def _described_now(row: Any, state: tuple[Any, ...]) -> str:
             return _items(len(value))
         if isinstance(value, np.ndarray):
             return f"a {value.ndim}-d {value.dtype} array"
-        return repr(value)[:80]
+        return shown(value)
     return ""
 
 
@@ -591,9 +653,9 @@ def _described_was(row: Any) -> str:
         case "ARRAY", (_, dtype, ndim):
             return f"a {ndim}-d {dtype} array"
         case "TYPE", (_, kind):
-            return f"a {kind.__name__}"
+            return f"a {kind}"
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
-            return repr(value)[:80]
+            return shown(value)
     return ""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ufuse.frame_hook.changes import Changes
 from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -65,6 +66,8 @@ IDENTIFIED = (
 )
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 LARGEST_INT = 2**62
+CONTAINERS = (tuple, list, dict, set, frozenset)
+LARGEST_CONTAINER = 512  # items, which are followed one by one
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
 
 
@@ -79,6 +82,12 @@ def is_plain(value: Any) -> bool:
     if type(value) in (float, complex):
         return bool(value == value)  # noqa: PLR0124
     return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
+
+
+def _size(value: Any) -> int:
+    """The number of items of a container, whatever its class says."""
+    base = next(one for one in CONTAINERS if isinstance(value, one))
+    return base.__len__(value)
 
 
 def _is_made_anew(value: Any) -> bool:
@@ -192,7 +201,7 @@ class Trace:
                 "STR" if kind is str else "EQUAL",
                 source,
                 value,
-                f"{source.text} is no longer {value!r}",
+                f"{source.text} is no longer {shown(value)}",
             )
             return Constant(value, source)
         if kind is np.ndarray:
@@ -228,12 +237,16 @@ class Trace:
         return known
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
+        if isinstance(value, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+            return Opaque(source, value)
         if kind is tuple or kind is list:
             items = self._items(source, value)
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
         if kind is dict and all(is_plain(key) for key in value):
             keys = tuple(value)
-            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
+            self.check(
+                "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
+            )
             return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
         if kind in (set, frozenset) and all(is_plain(member) for member in value):
             members = frozenset(value)
@@ -327,7 +340,7 @@ class Trace:
             symbol = self.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
-        self.check(kind, source, value, f"{source.text} is no longer {value}")
+        self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(value, source)
 
     def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
@@ -541,7 +554,7 @@ class Trace:
         for node, source in leaves:
             value = self.number_examples[node]
             kind = "FLOAT" if type(value) is float else "EQUAL"
-            self.check(kind, source, value, f"{source.text} is no longer {value!r}")
+            self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:

@@ -207,7 +207,7 @@ def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
 def test_only_resume_code_may_restore_and_suspend() -> None:
     """Anybody else gets an error, not a crash."""
     with pytest.raises(SystemError, match="only resume code"):
-        _hook.restore()
+        _hook.restore(None)
     with pytest.raises(SystemError, match="only resume code"):
         _hook.suspend((0, 0))
 

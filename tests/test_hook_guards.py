@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import abc
 import gc
 import math
 import sys
@@ -101,6 +102,18 @@ class Base:
 
 class Below(Base):
     """One that inherits them."""
+
+
+class Asked(Below):
+    """A class with `__getattr__`, which is for what is nowhere else."""
+
+    __getattr__ = screams
+
+
+class Overriding(Asked):
+    """A class all of whose lookups are its own."""
+
+    __getattribute__ = screams
 
 
 class Slotted:
@@ -240,13 +253,22 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("LOAD_DICT_ITEM", [(K.LOAD_DICT_ITEM, 0, (1, "a")), (K.INT, 1, 7)],         [({(1, "a"): 7},)],              [({},), (7,), (types.MappingProxyType({(1, "a"): 7}),)]),
     ("LOAD_ATTR",      [(K.LOAD_ATTR, 0, "pi"), (K.FLOAT, 1, math.pi)],          [(math,), (np,)],                [(3,), (types.ModuleType("m"),)]),
     ("LOAD_ATTR",      [(K.LOAD_ATTR, 0, "real"), (K.INT, 1, 3)],                [(3,)],                          [("3",), (4,)]),
+    ("LOAD_OWN",       [(K.LOAD_OWN, 0, "weight"), (K.INT, 1, 1)],               [(Below(1),), (Slotted(1),), (Asked(1),), (Overriding(1),), (with_dict(weight=1),)], [(Slotted.__new__(Slotted),), (Below.__new__(Below),), (3,), (NULL,)]),
+    ("LOAD_OWN",       [(K.LOAD_OWN, 0, "note"), (K.STR, 1, "own")],             [(with_own(note="own"),), (with_dict(note="own"),)], [(Below(1),), (math,)]),
     ("LOAD_CLASS",     [(K.LOAD_CLASS, Below, "scale"), (K.IDENTITY, 1, vars(Base)["scale"])], [(0,)],               []),
     ("LOAD_CLASS",     [(K.LOAD_CLASS, Below, "none")],                          [],                              [(0,)]),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "none")],                         [(0,)],                          []),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "scale")],                        [],                              [(0,)]),
-    ("MRO",            [(K.MRO, Below, Below.__mro__)],                          [(1,)],                          []),
-    ("MRO",            [(K.MRO, Below, Pair.__mro__)],                           [],                              [(1,)]),
     ("INSTANCE_LACKS", [(K.INSTANCE_LACKS, 0, "mass")],                          [(Below(1),), (Slotted(1),), (3,), (math,), (with_own(depth=1),)], [(with_own(mass=1),), (with_dict(mass=1),), (NULL,), (int,), (namespace(mass=1),)]),
+    ("INSTANCE_LACKS", [(K.INSTANCE_LACKS, 0, "weight")],                        [(Slotted.__new__(Slotted),), (Below.__new__(Below),)], [(Slotted(1),), (Below(1),)]),
+    ("CLASS_OWN_LACKS", [(K.CLASS_OWN_LACKS, Below, "scale")],                   [(0,)],                          []),
+    ("CLASS_OWN_LACKS", [(K.CLASS_OWN_LACKS, Base, "scale")],                    [],                              [(0,)]),
+    ("BASE",           [(K.BASE, Below, 1, len(Below.__mro__), Below.__mro__[1])], [(0,)],                        []),
+    ("BASE",           [(K.BASE, Below, 1, 1, Below.__mro__[1])],                [],                              [(0,)]),
+    ("BASE",           [(K.BASE, Below, 1, len(Below.__mro__), int)],            [],                              [(0,)]),
+    ("ABC_TOKEN",      [(K.ABC_TOKEN, abc.get_cache_token())],                   [(0,)],                          []),
+    ("ABC_TOKEN",      [(K.ABC_TOKEN, abc.get_cache_token() - 1)],               [],                              [(0,)]),
+    ("LOAD_DICT_ITEM", [(K.LOAD_DICT_ITEM, 0, Below), (K.INT, 1, 7)],            [({Below: 7},), ({"a": 1, Below: 7},), ({Screaming(1): 1, Below: 7},)], [({Base: 7},), ({},), ({"a": 7},)]),
     ("LOAD_CLOSURE",   [(K.LOAD_CLOSURE, 0, 0), (K.LOAD_CELL, 1), (K.INT, 2, 5)], [(closure_of(5),)],             [(closure_of(6),), (dispatcher,), (5,)]),
     ("LOAD_DEFAULT",   [(K.LOAD_DEFAULT, 0, 0), (K.INT, 1, 2)],                  [(sample,)],                     [(closure_of,), (len,)]),
     ("LOAD_KWDEFAULT", [(K.LOAD_KWDEFAULT, 0, "c"), (K.INT, 1, 3)],              [(sample,)],                     [(closure_of,), (len,)]),
@@ -302,18 +324,6 @@ class Getter:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AssertionError(name)
-
-
-class Asked(Below):
-    """A class with `__getattr__`, which is for what is nowhere else."""
-
-    __getattr__ = screams
-
-
-class Overriding(Asked):
-    """A class all of whose lookups are its own."""
-
-    __getattribute__ = screams
 
 
 class Nondata:

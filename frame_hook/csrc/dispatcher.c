@@ -49,7 +49,7 @@ call_plainly(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *n
 {
     PyThreadState *thread = PyThreadState_Get();
     self->eager_calls++;
-    PyObject *outer = region_enter(self->session);
+    Region outer = region_enter(self->cache);
     PyObject *passing = ufuse_thread.passing;
     ufuse_thread.passing = PyFunction_GET_CODE(self->function);
     int lent = lend_recursion(thread);
@@ -143,6 +143,7 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
     switch (outcome) {
     case RUN_RETURNED:
         self->hits++;
+        self->cache->whole++;
         return result;
     case RUN_RESUMES:
         self->hits++;

@@ -369,7 +369,7 @@ Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     use.appended += n_outputs;
-    if ((self->recipe = compile_recipe(recipe, &use)) == NULL ||
+    if ((self->recipe = compile_recipe(recipe, self->guards, &use)) == NULL ||
         compile_ending(self, ending, &use) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -450,6 +450,38 @@ Entry_first_failing(Entry *self, PyObject *state)
     return failing < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(failing);
 }
 
+/*
+ * Whether an entry may be run again: nobody has said otherwise, and nothing it was made for is
+ * dead.
+ */
+bool
+entry_is_valid(Entry *entry)
+{
+    return entry->valid && !guards_are_dead(entry->guards);
+}
+
+static PyObject *
+Entry_get_valid(Entry *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(entry_is_valid(self));
+}
+
+static int
+Entry_set_valid(Entry *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    int truth = value == NULL ? 0 : PyObject_IsTrue(value);
+    self->valid = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+static PyGetSetDef Entry_getset[] = {
+    {"valid", (getter)Entry_get_valid, (setter)Entry_set_valid,
+     "False, also where a class or function of its guards is dead: the next look-up forgets the "
+     "entry.",
+     NULL},
+    {0},
+};
+
 static PyMethodDef Entry_methods[] = {
     {"first_failing", (PyCFunction)Entry_first_failing, METH_O,
      "The index of the first guard that does not hold for a state (a tuple, NULL for empty slots), "
@@ -463,7 +495,6 @@ static PyMemberDef Entry_members[] = {
     {"position", T_OBJECT, offsetof(Entry, position), 0, "Where the entry belongs; for its maker."},
     {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
     {"hits", T_LONGLONG, offsetof(Entry, hits), READONLY, "How often its guards held."},
-    {"valid", T_BOOL, offsetof(Entry, valid), 0, "False: the next look-up forgets the entry."},
     {0},
 };
 
@@ -479,6 +510,7 @@ PyTypeObject Entry_Type = {
     .tp_clear = (inquiry)Entry_clear,
     .tp_methods = Entry_methods,
     .tp_members = Entry_members,
+    .tp_getset = Entry_getset,
 };
 
 /* Prepare the types. Returns 0, or -1 with an exception set. */

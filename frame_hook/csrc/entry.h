@@ -28,7 +28,7 @@ typedef struct {
     bool inputs_in_order;   /* the inputs are registers 0, 1, 2, … */
     bool may_return_output; /* true: when `result` is the output, it is the frame's result as it is
                              */
-    char valid;
+    bool valid;
     long long hits;
 } Entry;
 
@@ -67,6 +67,7 @@ typedef struct {
 extern NullObject Null_Object;
 #define NULL_OBJECT ((PyObject *)&Null_Object)
 
+bool entry_is_valid(Entry *entry);
 int entry_matches(Entry *entry, Registers *registers);
 RunOutcome entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next);
 PyObject *state_tuple(PyObject *const *values, Py_ssize_t count);

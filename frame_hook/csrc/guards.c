@@ -1,6 +1,7 @@
 #include "guards.h"
 
 #include "arrays.h"
+#include "held.h"
 #include "plain.h"
 #include "quiet.h"
 #include "storage.h"
@@ -24,9 +25,11 @@ typedef struct {
     GuardKind kind;
     bool loads;
     int32_t source[2];
-    int64_t number[2];   /* n, b, and the bits of an f */
-    PyObject *object[3]; /* owned */
-    int32_t *axes;       /* owned; the permutation */
+    int64_t number[2]; /* n, b, and the bits of an f */
+    Py_ssize_t place;  /* where LOAD_KEY last found its name */
+    Held object[3];
+    FunctionParts *parts; /* owned; the objects of FUNCTION */
+    int32_t *axes;        /* owned; the permutation */
     Py_ssize_t n_axes;
     Program *relation; /* owned */
 } Guard;
@@ -51,7 +54,6 @@ fits_operand(char letter, PyObject *object)
         return PyUnicode_CheckExact(object);
     case 'I':
         return PyLong_CheckExact(object);
-    case 'k':
     case 'v':
         return is_plain_value(object);
     case 'T':
@@ -65,7 +67,7 @@ fits_operand(char letter, PyObject *object)
     case 'F':
         return is_plain_set(object);
     default:
-        return letter == 'o';
+        return letter == 'o' || letter == 'k';
     }
 }
 
@@ -111,6 +113,39 @@ compile_number(char letter, PyObject *operand, int64_t *number)
     }
     *number = PyLong_AsLongLong(operand);
     return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/*
+ * Hold an operand that is an object; a constant that nobody else may own is held strongly. Returns
+ * 0, or -1 with an exception set.
+ */
+static int
+compile_object(char letter, PyObject *operand, const Guard *guard, Held *held)
+{
+    if (letter == 'F') {
+        held->object = members_by_value(operand);
+        return held->object == NULL ? -1 : 0;
+    }
+    if (guard->kind == GUARD_IDENTITY || is_mortal(operand)) {
+        return hold(operand, held);
+    }
+    held->object = Py_NewRef(operand);
+    return 0;
+}
+
+/*
+ * Turn the three objects of FUNCTION, which are held as they are, into its parts. Returns 0, or -1
+ * with an exception set.
+ */
+static int
+compile_parts(Guard *guard)
+{
+    guard->parts =
+        function_parts(guard->object[0].object, guard->object[1].object, guard->object[2].object);
+    for (int k = 0; k < 3; k++) {
+        Py_CLEAR(guard->object[k].object);
+    }
+    return guard->parts == NULL ? -1 : 0;
 }
 
 /*
@@ -166,9 +201,7 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                              guard_facts[kind].name, operand);
                 return -1;
             }
-            guard->object[n_objects] =
-                letters[i] == 'F' ? members_by_value(operand) : Py_NewRef(operand);
-            status = guard->object[n_objects++] == NULL ? -1 : 0;
+            status = compile_object(letters[i], operand, guard, &guard->object[n_objects++]);
         }
         if (status < 0) {
             return -1;
@@ -176,7 +209,7 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
     }
     guard->loads = loads;
     use->appended += loads;
-    return 0;
+    return guard->kind == GUARD_FUNCTION ? compile_parts(guard) : 0;
 }
 
 /*
@@ -220,8 +253,9 @@ free_guards(GuardProgram *guards)
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         Guard *guard = &guards->rows[i];
         for (int k = 0; k < 3; k++) {
-            Py_CLEAR(guard->object[k]);
+            Py_CLEAR(guard->object[k].object);
         }
+        free_function_parts(guard->parts);
         PyMem_Free(guard->axes);
         PyMem_Free(guard->relation);
     }
@@ -234,10 +268,61 @@ traverse_guards(GuardProgram *guards, visitproc visit, void *arg)
 {
     for (Py_ssize_t i = 0; guards != NULL && i < guards->count; i++) {
         for (int k = 0; k < 3; k++) {
-            Py_VISIT(guards->rows[i].object[k]);
+            Py_VISIT(guards->rows[i].object[k].object);
+        }
+        int status = traverse_function_parts(guards->rows[i].parts, visit, arg);
+        if (status != 0) {
+            return status;
         }
     }
     return 0;
+}
+
+/* Whether a type's method resolution order has that length, and at that place that type. */
+static bool
+base_is(PyTypeObject *type, const Guard *guard)
+{
+    PyObject *base = held_object(&guard->object[1]);
+    PyObject *order = type->tp_mro;
+    return base != NULL && order != NULL && PyTuple_GET_SIZE(order) == guard->number[1] &&
+           guard->number[0] >= 0 && guard->number[0] < guard->number[1] &&
+           PyTuple_GET_ITEM(order, guard->number[0]) == base;
+}
+
+/*
+ * Whether some row holds an object weakly and, where all rows hold, a register keeps it alive: what
+ * the entry does then needs no reference of its own.
+ */
+bool
+guards_find_alive(const GuardProgram *guards, PyObject *object)
+{
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        bool in_register = guard->kind == GUARD_IDENTITY || guard->kind == GUARD_TYPE ||
+                           guard->kind == GUARD_LOAD_CONST;
+        if (in_register && guard->object[0].weak && held_object(&guard->object[0]) == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether some row can never hold again, because an object it compares with is dead. */
+bool
+guards_are_dead(const GuardProgram *guards)
+{
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        if (guard->parts != NULL && function_parts_are_dead(guard->parts)) {
+            return true;
+        }
+        for (int k = 0; k < 3; k++) {
+            if (guard->object[k].weak && held_object(&guard->object[k]) == NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* How many registers a program appends. */
@@ -258,19 +343,35 @@ dict_value(PyObject *dict, PyObject *key)
     return Py_XNewRef(value);
 }
 
+/* What LOAD_KEY loads, as a new reference, or NULL. */
+static inline PyObject *
+named_value(Guard *guard)
+{
+    PyObject *value;
+    (void)find_name(guard->object[0].object, guard->object[1].object, &guard->place, &value);
+    return Py_XNewRef(value);
+}
+
+/* An attribute that an object has itself, in its dict or slot, borrowed; NULL where it has none. */
+static PyObject *
+own_value(PyObject *object, PyObject *name)
+{
+    PyObject *value;
+    (void)find_own(object, name, &value);
+    return value;
+}
+
 /* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
 static PyObject *
 load_value(const Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
+    PyObject *first = held_object(&guard->object[0]);
     if (guard->kind == GUARD_LOAD_CONST) {
-        return Py_NewRef(guard->object[0]);
-    }
-    if (guard->kind == GUARD_LOAD_KEY) {
-        return dict_value(guard->object[0], guard->object[1]);
+        return Py_XNewRef(first);
     }
     if (guard->kind == GUARD_LOAD_CLASS) {
-        return Py_XNewRef(class_value(guard->object[0], guard->object[1]));
+        return first == NULL ? NULL : Py_XNewRef(class_value(first, guard->object[1].object));
     }
     if (source == NULL) {
         return NULL;
@@ -281,9 +382,11 @@ load_value(const Guard *guard, PyObject *const *registers)
     case GUARD_LOAD_ITEM:
         return sequence_item(source, guard->number[0]);
     case GUARD_LOAD_DICT_ITEM:
-        return PyDict_Check(source) ? dict_value(source, guard->object[0]) : NULL;
+        return PyDict_Check(source) ? dict_value(source, first) : NULL;
     case GUARD_LOAD_ATTR:
-        return attribute_value(source, guard->object[0]);
+        return attribute_value(source, first);
+    case GUARD_LOAD_OWN:
+        return Py_XNewRef(own_value(source, first));
     default:
         break;
     }
@@ -297,30 +400,12 @@ load_value(const Guard *guard, PyObject *const *registers)
     case GUARD_LOAD_DEFAULT:
         return sequence_item(function->func_defaults, guard->number[0]);
     default:
-        return function->func_kwdefaults == NULL
-                   ? NULL
-                   : dict_value(function->func_kwdefaults, guard->object[0]);
+        return function->func_kwdefaults == NULL ? NULL
+                                                 : dict_value(function->func_kwdefaults, first);
     }
 }
 
 /* ---- checking ---- */
-
-/* Whether a possibly absent part of a function is `expected`, where None stands for absent. */
-static inline bool
-part_is(PyObject *part, PyObject *expected)
-{
-    return part == expected || (part == NULL && expected == Py_None);
-}
-
-/* Whether an exact function has this code and these defaults. */
-static bool
-function_is(PyObject *object, PyObject *const *expected)
-{
-    PyFunctionObject *function = (PyFunctionObject *)object;
-    return Py_IS_TYPE(object, &PyFunction_Type) && function->func_code == expected[0] &&
-           part_is(function->func_defaults, expected[1]) &&
-           part_is(function->func_kwdefaults, expected[2]);
-}
 
 /* Whether a dict certainly has no such key. */
 static bool
@@ -330,12 +415,13 @@ dict_lacks(PyObject *dict, PyObject *key)
     return find_in_dict(dict, key, &value) == FIND_ABSENT;
 }
 
-/* Whether an object certainly has no such attribute of its own. */
+/* Whether an object certainly has no such attribute of its own; one whose slot is empty has none.
+ */
 static bool
 instance_lacks(PyObject *object, PyObject *name)
 {
     PyObject *value;
-    return find_in_instance(object, name, &value) == FIND_ABSENT;
+    return find_own(object, name, &value) == FIND_ABSENT;
 }
 
 /* Whether an exact float has these bits. */
@@ -372,14 +458,19 @@ static bool
 guard_holds(const Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
+    PyObject *expected = held_object(&guard->object[0]); /* NULL: it is dead, or there is none */
     int64_t value;
     switch (guard->kind) {
     case GUARD_ABSENT:
-        return dict_lacks(guard->object[0], guard->object[1]);
+        return dict_lacks(expected, guard->object[1].object);
     case GUARD_CLASS_LACKS:
-        return class_value(guard->object[0], guard->object[1]) == NULL;
-    case GUARD_MRO:
-        return ((PyTypeObject *)guard->object[0])->tp_mro == guard->object[1];
+        return expected != NULL && class_value(expected, guard->object[1].object) == NULL;
+    case GUARD_CLASS_OWN_LACKS:
+        return expected != NULL && class_own_lacks(expected, guard->object[1].object);
+    case GUARD_BASE:
+        return expected != NULL && base_is((PyTypeObject *)expected, guard);
+    case GUARD_ABC_TOKEN:
+        return abc_token() == guard->number[0];
     case GUARD_RELATION:
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
@@ -393,7 +484,6 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return false;
     }
     PyObject *other = registers[guard->source[1]];
-    PyObject *expected = guard->object[0];
     switch (guard->kind) {
     case GUARD_BOUND:
         return true;
@@ -420,7 +510,7 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     case GUARD_CELL_EMPTY:
         return PyCell_Check(source) && PyCell_GET(source) == NULL;
     case GUARD_FUNCTION:
-        return function_is(source, guard->object);
+        return function_has_parts(source, guard->parts);
     case GUARD_DISJOINT:
         return other != NULL && is_array(source) && is_array(other) &&
                arrays_disjoint(source, other);
@@ -446,7 +536,7 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
     return source != NULL && is_array(source) && array_ndim(source) == guard->number[0] &&
-           array_type_is((PyArrayObject *)source, (PyArray_Descr *)guard->object[0]);
+           array_type_is((PyArrayObject *)source, (PyArray_Descr *)guard->object[0].object);
 }
 
 /*
@@ -455,14 +545,15 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
  * caller, otherwise they are gone again. Runs no Python code, and never leaves an exception set.
  */
 Py_ssize_t
-first_failing_guard(const GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
+first_failing_guard(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
 {
     Py_ssize_t n_registers = n_state;
     for (Py_ssize_t i = 0; i < guards->count; i++) {
-        const Guard *guard = &guards->rows[i];
+        Guard *guard = &guards->rows[i];
         bool holds;
         if (guard->loads) {
-            PyObject *value = load_value(guard, registers);
+            PyObject *value =
+                guard->kind == GUARD_LOAD_KEY ? named_value(guard) : load_value(guard, registers);
             holds = value != NULL;
             if (holds) {
                 registers[n_registers++] = value;

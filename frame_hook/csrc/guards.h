@@ -14,7 +14,8 @@
  *   D  a dict                 K  an exact str             S  an exact str   I  an exact int
  *   T  a type                 d  a dtype                  t  a tuple        C  a code object
  *   o  any object             v  an immutable value of built-in types
- *   k  the same, as a key     p  a permutation of axes, slowest first
+ *   k  any key; what is no such value is found by identity
+ *   p  a permutation of axes, slowest first
  *   R  a relation             F  a frozenset of such values
  * A leading `+`: the row appends one register. The sentence says what is wrong when the row fails;
  * `{0}`, `{1}`, … are the operands (for a register, whoever prints it puts the user's name for the
@@ -28,9 +29,12 @@
     X(LOAD_ITEM, "+rn", "{0} has no item {1}")                                                     \
     X(LOAD_DICT_ITEM, "+rk", "{0} has no key {1!r}")                                               \
     X(LOAD_ATTR, "+rK", "{0} has no attribute {1}")                                                \
+    X(LOAD_OWN, "+rK", "{0} has no attribute {1} of its own")                                      \
     X(LOAD_CLASS, "+TK", "the class {0!r} has no {1}")                                             \
     X(CLASS_LACKS, "TK", "the class {0!r} has {1} now")                                            \
-    X(MRO, "Tt", "the classes that {0!r} is made of are others now")                               \
+    X(CLASS_OWN_LACKS, "TK", "the class {0!r} itself has {1} now")                                 \
+    X(BASE, "TnnT", "the classes that {0!r} inherits from have changed")                           \
+    X(ABC_TOKEN, "n", "abstract classes have had other classes registered since")                  \
     X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
     X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \
     X(LOAD_DEFAULT, "+rn", "{0} has no default for its parameter {1}")                             \
@@ -69,9 +73,10 @@ typedef struct GuardProgram GuardProgram;
 GuardProgram *compile_guards(PyObject *rows, RegisterUse *use);
 void free_guards(GuardProgram *guards);
 int traverse_guards(GuardProgram *guards, visitproc visit, void *arg);
+bool guards_find_alive(const GuardProgram *guards, PyObject *object);
+bool guards_are_dead(const GuardProgram *guards);
 Py_ssize_t guards_loads(const GuardProgram *guards);
-Py_ssize_t first_failing_guard(const GuardProgram *guards, PyObject **registers,
-                               Py_ssize_t n_state);
+Py_ssize_t first_failing_guard(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state);
 int export_guard_kinds(PyObject *module);
 
 #endif

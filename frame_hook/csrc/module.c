@@ -72,7 +72,7 @@ is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef module_methods[] = {
-    {"restore", restore_frame, METH_NOARGS,
+    {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
     {"suspend", suspend_frame, METH_O,
      "Move the state out of the resume frame that calls. For resume code only."},
@@ -88,6 +88,8 @@ static PyMethodDef module_methods[] = {
      "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
     {"is_dict_of", is_dict_of, METH_VARARGS,
      "Whether a dict is where an object has its attributes."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
      "Give a subclass of Dispatcher its base's fast call; returns it."},
     {0},

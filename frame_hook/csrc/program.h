@@ -26,6 +26,7 @@ int read_registers(PyObject *numbers, RegisterUse *use, bool optional, int32_t *
 typedef struct Program Program;
 
 Program *compile_program(PyObject *rows, RegisterUse *use, bool is_relation);
+PyObject *run_program_exactly(const Program *program, PyObject *const *registers);
 bool run_program(const Program *program, PyObject *const *registers, int64_t *result);
 bool exact_int64(PyObject *object, int64_t *value);
 

@@ -117,13 +117,6 @@ bool
 attribute_dies_quietly(PyObject *object, PyObject *name)
 {
     PyObject *value;
-    PyObject *on_class = class_value((PyObject *)Py_TYPE(object), name);
-    if (on_class != NULL && Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
-        value = attribute_value(object, name);
-        bool quiet = value == NULL || dies_quietly(value);
-        Py_XDECREF(value);
-        return quiet;
-    }
-    Finding finding = find_in_instance(object, name, &value);
+    Finding finding = find_own(object, name, &value);
     return finding == FIND_ABSENT || (finding == FIND_FOUND && dies_quietly(value));
 }

@@ -15,6 +15,7 @@
 #include <internal/pycore_object.h>
 #pragma GCC diagnostic pop
 #include <stdbool.h>
+#include <structmember.h>
 
 #include "arrays.h"
 #include "plain.h"
@@ -27,6 +28,11 @@ static destructor dealloc_of_python_class;
 static PyTypeObject *tuple_field_type;   /* of a named tuple's fields; owned for good */
 static PyObject *getattribute_name;      /* owned for good */
 static PyObject *getattribute_of_object; /* owned for good */
+static PyObject *get_cache_token;        /* of `_abc`, owned for good */
+
+#ifndef Py_T_OBJECT_EX
+#    define Py_T_OBJECT_EX T_OBJECT_EX /* its name until 3.12 */
+#endif
 
 /* ---- keys ---- */
 
@@ -85,8 +91,24 @@ find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
     }
 }
 
+/* Find the very object `key` among a dict's keys; an equal one is not looked for. */
+static Finding
+find_same_key(PyObject *dict, PyObject *key, PyObject **value)
+{
+    Py_ssize_t position = 0;
+    PyObject *other;
+    while (PyDict_Next(dict, &position, &other, value)) {
+        if (other == key) {
+            return FIND_FOUND;
+        }
+    }
+    *value = NULL;
+    return FIND_UNKNOWN;
+}
+
 /*
- * Find a plain value in a dict or a subclass of it: `*value` is borrowed, NULL unless it is found.
+ * Find a key in a dict or a subclass of it, a plain value or else by identity: `*value` is
+ * borrowed, NULL unless it is found.
  */
 Finding
 find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
@@ -95,6 +117,9 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
     Py_ssize_t index;
     Finding finding;
     *value = NULL;
+    if (!PyUnicode_CheckExact(key) && !is_plain_value(key)) {
+        return find_same_key(dict, key, value);
+    }
     if (keys->dk_kind != DICT_KEYS_GENERAL) {
         *value = PyDict_GetItemWithError(dict, key); /* only strings: nothing but C compares them */
         return *value == NULL ? FIND_ABSENT : FIND_FOUND;
@@ -104,6 +129,29 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
         *value = DK_ENTRIES(keys)[index].me_value;
     }
     return finding;
+}
+
+/*
+ * As `find_in_dict` for a name in the dict of a module: `*place` is where it was last found, and
+ * any number at first.
+ */
+Finding
+find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
+{
+    PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
+    if (keys->dk_kind != DICT_KEYS_UNICODE) {
+        return find_in_dict(dict, name, value);
+    }
+    PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
+    if (*place < 0 || *place >= keys->dk_nentries || entries[*place].me_key != name) {
+        Finding finding = find_key(keys, name, place);
+        if (finding != FIND_FOUND) {
+            *value = NULL;
+            return finding;
+        }
+    }
+    *value = entries[*place].me_value;
+    return FIND_FOUND;
 }
 
 /* ---- instances ---- */
@@ -155,7 +203,7 @@ dict_of_instance(PyObject *object)
  * Find a name among an object's own attributes: `*value` is borrowed, NULL unless it is found.
  * What a class has is not looked for here.
  */
-Finding
+static Finding
 find_in_instance(PyObject *object, PyObject *name, PyObject **value)
 {
     PyTypeObject *type = Py_TYPE(object);
@@ -183,7 +231,58 @@ find_in_instance(PyObject *object, PyObject *name, PyObject **value)
     return dict == NULL ? FIND_ABSENT : find_in_dict(dict, name, value);
 }
 
+/*
+ * Find what an object has in the slot of that name: `*value` is borrowed, NULL unless it is found.
+ * UNKNOWN: its class has no such slot.
+ */
+static Finding
+find_in_slot(PyObject *object, PyObject *name, PyObject **value)
+{
+    PyObject *on_class = _PyType_Lookup(Py_TYPE(object), name);
+    *value = NULL;
+    if (on_class == NULL || !Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
+        return FIND_UNKNOWN;
+    }
+    struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
+    if (member->type != Py_T_OBJECT_EX || !PyObject_TypeCheck(object, PyDescr_TYPE(on_class))) {
+        return FIND_UNKNOWN;
+    }
+    *value = *(PyObject **)((char *)object + member->offset);
+    return *value == NULL ? FIND_ABSENT : FIND_FOUND;
+}
+
+/*
+ * Find what an object has itself under a name, in its slot or its dict: `*value` is borrowed, NULL
+ * unless it is found.
+ */
+Finding
+find_own(PyObject *object, PyObject *name, PyObject **value)
+{
+    Finding finding = find_in_slot(object, name, value);
+    return finding == FIND_UNKNOWN ? find_in_instance(object, name, value) : finding;
+}
+
 /* ---- classes ---- */
+
+/* Whether a class, its bases aside, certainly has nothing under a name. */
+bool
+class_own_lacks(PyObject *type, PyObject *name)
+{
+    PyObject *dict = ((PyTypeObject *)type)->tp_dict;
+    PyObject *value;
+    return dict != NULL && find_in_dict(dict, name, &value) == FIND_ABSENT;
+}
+
+/* How often classes were registered with abstract ones, or -1 where that cannot be told. */
+int64_t
+abc_token(void)
+{
+    PyObject *number = PyObject_CallNoArgs(get_cache_token);
+    int64_t token = number == NULL ? -1 : PyLong_AsLongLong(number);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return token;
+}
 
 /* What a class or its bases have under a name, borrowed and not bound, or NULL. */
 PyObject *
@@ -363,5 +462,11 @@ storage_ready(void)
     PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, "_tuplegetter");
     Py_XDECREF(module);
     tuple_field_type = (PyTypeObject *)found;
-    return found == NULL ? -1 : 0;
+    if (found == NULL) {
+        return -1;
+    }
+    module = PyImport_ImportModule("_abc");
+    get_cache_token = module == NULL ? NULL : PyObject_GetAttrString(module, "get_cache_token");
+    Py_XDECREF(module);
+    return get_cache_token == NULL ? -1 : 0;
 }

@@ -1,0 +1,131 @@
+"""Making instances: what calling a class gives."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ufuse.frame_hook.classes import (
+    ABSENT,
+    HEAP_TYPE,
+    IS_ABSTRACT,
+    class_member,
+    inner_function,
+    mro,
+    namespace_of,
+    uses_plain,
+)
+from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple, Unread
+from ufuse.frame_hook.trace import Trace
+
+# Built-in exceptions whose instances are made of their arguments alone.
+PLAIN_EXCEPTIONS = (
+    *(
+        one
+        for one in vars(builtins).values()
+        if isinstance(one, type)
+        and issubclass(one, BaseException)
+        and one.__basicsize__ == BaseException.__basicsize__
+    ),
+    AttributeError,
+    NameError,
+    StopIteration,
+)
+PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCEPTIONS))  # noqa: B009  a wrapper, for mypy
+
+
+def instantiate(
+    interpreter: Interpreter,
+    kind: type,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """What calling a class gives."""
+    trace, meta = interpreter.trace, type(kind)
+    if meta is not type and not uses_plain(trace, meta, "__call__", type.__call__):
+        found, function = class_member(trace, meta, "__call__")
+        if not isinstance(found, types.FunctionType):
+            raise GraphBreak("call", kind.__qualname__)
+        return interpreter.call(function, (Constant(kind), *arguments), keywords)
+    return make_instance(interpreter, kind, arguments, keywords)
+
+
+def make_instance(
+    interpreter: Interpreter,
+    kind: type,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """`type.__call__(kind, …)`: `__new__`, then `__init__` where that gave an instance of the class."""
+    trace = interpreter.trace
+    found, function = class_member(trace, kind, "__new__")
+    first, second = class_member(trace, kind, "__init__")
+    if isinstance(found, staticmethod):
+        inner = inner_function(trace, found, function, "__func__")
+        made = interpreter.call(inner, (Constant(kind), *arguments), keywords)
+    else:
+        if isinstance(function, Unread):
+            trace.check("IDENTITY", function.source, found, f"{kind.__name__}.__new__ was replaced")
+        if found is object.__new__ and (arguments or keywords) and first is object.__init__:
+            raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes no arguments")
+        made = new_instance(interpreter, found, kind, arguments, keywords)
+    if not isinstance(made, Instance) or not issubclass(made.kind, kind):
+        return made
+    if first is object.__init__ and isinstance(second, Unread):
+        trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
+    if isinstance(first, types.FunctionType):
+        result = interpreter.call(second, (made, *arguments), keywords)
+        if not isinstance(result, Constant) or result.value is not None:
+            raise GraphBreak("eager-raises", "TypeError: __init__() should return None")
+    elif first not in PLAIN_INITS:
+        raise GraphBreak("call", f"{kind.__qualname__}, whose __init__ is not Python,")
+    return made
+
+
+def new_instance(
+    interpreter: Interpreter,
+    function: Any,
+    kind: type,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """What a C type's `__new__` makes of `kind`."""
+    refuse_making(interpreter.trace, kind)
+    if function is object.__new__ and made_by_object(kind):
+        return Instance(kind)
+    maker = getattr(function, "__self__", None)
+    if maker in PLAIN_EXCEPTIONS and issubclass(kind, BaseException):
+        plain_base = kind if not kind.__flags__ & HEAP_TYPE else maker
+        if keywords and kind is plain_base:
+            raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} takes no keywords")
+        return Instance(kind, content=Tuple(tuple(arguments)))
+    if function is tuple.__new__ and not keywords and len(arguments) == 1:
+        items = interpreter.trace.look(arguments[0])
+        if isinstance(items, Tuple):
+            return Instance(kind, content=Tuple(items.items))
+    raise GraphBreak("call", kind.__qualname__)
+
+
+def refuse_making(trace: Trace, kind: type) -> None:
+    """Break where an instance made in the trace could be told from a real one."""
+    if kind.__flags__ & IS_ABSTRACT:
+        raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} is abstract")
+    found, _ = class_member(trace, kind, "__del__")
+    if found is not ABSENT:
+        raise GraphBreak("effect", f"making a {kind.__name__}, which has a finalizer,")
+
+
+def made_by_object(kind: type) -> bool:
+    """Whether all that an instance is, is in its dict and slots."""
+    return all(one is object or one.__flags__ & HEAP_TYPE for one in mro(kind)) and all(
+        namespace_of(one).get("__new__") is None
+        or isinstance(namespace_of(one).get("__new__"), staticmethod)
+        for one in mro(kind)[:-1]
+    )
+
+
+__all__ = ["PLAIN_EXCEPTIONS", "PLAIN_INITS", "instantiate", "make_instance", "new_instance"]
