@@ -50,6 +50,7 @@ from ufuse.frame_hook.instructions import (
     instructions,
     per_code,
     protections,
+    slot_count,
     successors,
 )
 from ufuse.frame_hook.tables import exception_table, line_table
@@ -180,7 +181,21 @@ def stop_refusals(code: CodeType) -> dict[int, str]:
         if instruction.opname == "FOR_ITER" and instruction.target is not None:
             skipped = range(instruction.target, instruction.target + EXHAUSTED_SKIPS)
             found |= dict.fromkeys(skipped, "an exhausted loop steps over it")
+    found |= dict.fromkeys(lineless(code), "an error there would have no line")
     return found | dict.fromkeys(setup_positions(listing), "the frame is being set up there")
+
+
+def lineless(code: CodeType) -> Iterator[int]:
+    """Positions where handlers clean up in instructions of the compiler's own.
+
+    Nothing of the user's is to be done there; but an interrupt that comes while frames are traced
+    would be raised.
+    """
+    listing, stacks = by_position(code), flow(code).stacks
+    for position, stack in stacks.items():
+        held = stack.handlers or stack.marks or quiet_row(code, position)
+        if held and listing[landing(code, position)].location[0] is None:
+            yield position
 
 
 def setup_positions(listing: Iterable[Instruction]) -> list[int]:
@@ -474,6 +489,12 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
 
 
 # ---- handlers ------------------------------------------------------------------------------------
+
+
+def handled_slot(code: CodeType, position: int) -> int:
+    """The place in a suspended state where the exception is that is handled at a position, or -1."""
+    previous, _ = marked_slots(code, position)
+    return previous if previous < 0 else slot_count(code) + previous
 
 
 def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:

@@ -369,9 +369,11 @@ class Session:
         recipe.follow(trace.changes.effects)
         if returned is not None:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
+            handled: tuple[int, ...] = ()
         else:
             registers = self._state_registers(frame, recipe)
             ending = ("resume", frame.position, registers)
+            handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
@@ -385,7 +387,7 @@ class Session:
             artefact = self.compile_graph(graph)
             record.useful = True
             self.stats.compile_seconds += time.perf_counter() - compiling
-        ending = (*ending[:-1], recipe.numbered(ending[-1]))
+        ending = (*ending[:-1], recipe.numbered(ending[-1]), *handled)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         return self._registered(
             entry, cache, position, trace, graph, found if returned is None else None, traced

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import handler_cases
 from tests.support.handler_cases import CASES, described, see
+from tests.support.handler_programs import random_function
 from tests.test_resume import Pieces, everywhere, in_pieces, stoppable
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.instructions import by_position, flow, instructions, protections
@@ -34,7 +35,7 @@ def at_rest(call: Callable[[list[Any]], Any]) -> Any:
     log: list[Any] = []
     try:
         result: Any = ("result", repr(call(log)))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it must be the same
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it must be the same
         result = ("error", described(error))
     see(log, "behind")
     return result, log
@@ -89,13 +90,13 @@ def test_stopping_everywhere_changes_nothing(way: Any, function: Any, args: Any)
     assert pieces.cache.suspensions > 0
 
 
-@every_way
 @every_case
-def test_stopping_anywhere_changes_nothing(way: Any, function: Any, args: Any) -> None:
+def test_stopping_anywhere_changes_nothing(function: Any, args: Any) -> None:
     """A frame that has one stop, wherever that is, sees and raises what it would have."""
     for position in stoppable(function.__code__):
         stop = frozenset({position})
-        check(way, function, args, in_pieces(function, lambda code, place, stop=stop: stop))  # type: ignore[misc]
+        pieces = in_pieces(function, lambda code, place, stop=stop: stop)  # type: ignore[misc]
+        check(while_handling, function, args, pieces)
 
 
 @every_case
@@ -115,9 +116,27 @@ def test_nearly_every_position_of_a_handler_is_a_stop() -> None:
         code = function.__code__
         handled = handled_positions(code)
         refused = {p: why_not_stop(code, p) for p in handled if why_not_stop(code, p)}
-        allowed = ("never without it", "ends there", "half prepared", "handler open")
+        allowed = (
+            "never without it",
+            "ends there",
+            "half prepared there",
+            "handler open",
+            "no line",
+        )
         assert all(reason.endswith(allowed) for reason in refused.values() if reason)
-        assert not handled or len(refused) < len(handled) / 3
+        assert not handled or len(refused) < len(handled) / 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed: int) -> None:
+    """Whatever is nested in whatever, frames in pieces do the same."""
+    function = random_function(seed)
+    pieces = in_pieces(function, everywhere)
+    forgetting = in_pieces(function, everywhere, forget=True)
+    for x in (0, 1, 2):
+        for way in WAYS:
+            check(way, function, (x,), pieces)
+            check(way, function, (x,), forgetting)
 
 
 # ---- raising -------------------------------------------------------------------------------------
@@ -127,30 +146,56 @@ class Injected(Exception):  # noqa: N818 - it stands for any
     """What a test raises at one instruction."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """What it raises as if a signal had come."""
+
+
 class Injecting(Pieces):
-    """A session whose entry for one position raises; the frame stops nowhere else."""
+    """A session that raises at one position; the frame stops nowhere else."""
 
     def __init__(self, position: int) -> None:
         super().__init__(lambda *_: frozenset({position}))
         self.position = position
         self.raised = False
 
-    def capture(self, cache: Any, position: int, function: object, state: tuple[Any, ...]) -> Any:
+    def raise_once(self, kind: type[BaseException]) -> None:
         """Raise, the first time."""
+        if not self.raised:
+            self.raised = True
+            raise kind
+
+
+class InEntry(Injecting):
+    """It is what stands in for the instruction that raises."""
+
+    kind: type[BaseException] = Injected
+
+    def capture(self, cache: Any, position: int, function: object, state: tuple[Any, ...]) -> Any:
+        """Give an entry that raises."""
         if position != self.position:
             return super().capture(cache, position, function, state)
 
         def artefact() -> Any:
-            if self.raised:
-                return NotImplemented
-            self.raised = True
-            raise Injected
+            self.raise_once(self.kind)
+            return NotImplemented
 
         ending = ("resume", position, tuple(range(len(state))))
         return _hook.Entry([], [], artefact, 1, [], ending)
 
 
-def injecting_tracer(code: CodeType, offsets: range) -> Any:
+class BeforeResuming(Injecting):
+    """A signal comes while the code that goes on is made."""
+
+    kind: type[BaseException] = Interrupted
+
+    def resume_code(self, cache: Any, position: int) -> CodeType:
+        """Raise before it is made."""
+        if position == self.position:
+            self.raise_once(self.kind)
+        return super().resume_code(cache, position)
+
+
+def injecting_tracer(code: CodeType, offsets: range, kind: type[BaseException]) -> Any:
     """A trace function that raises before an instruction, the first time."""
 
     def tracer(frame: Any, event: str, _argument: Any) -> Any:
@@ -161,20 +206,20 @@ def injecting_tracer(code: CodeType, offsets: range) -> Any:
         if event == "opcode" and frame.f_lasti in offsets:
             sys.settrace(None)
             frame.f_trace = None
-            raise Injected
+            raise kind
         return tracer
 
     return tracer
 
 
-def traced(function: Any, offsets: range) -> Any:
+def traced(function: Any, offsets: range, kind: type[BaseException]) -> Any:
     """The plain function, with an error raised at the instruction with these offsets."""
 
     def call(*args: Any) -> Any:
         sys._getframe().f_trace_opcodes = (
             True  # from 3.12 some frame must ask before tracing begins
         )
-        sys.settrace(injecting_tracer(function.__code__, offsets))
+        sys.settrace(injecting_tracer(function.__code__, offsets, kind))
         try:
             return function(*args)
         finally:
@@ -183,20 +228,23 @@ def traced(function: Any, offsets: range) -> Any:
     return call
 
 
+@pytest.mark.parametrize("raising", [InEntry, BeforeResuming])
 @every_case
-def test_errors_of_entries_reach_the_right_handler(function: Any, args: Any) -> None:
+def test_errors_reach_the_right_handler(raising: Any, function: Any, args: Any) -> None:
     """What is raised in an instruction's stead is raised by it; by the next where it cannot."""
     code = function.__code__
     # Where nothing can be caught, what an entry raises does not go through the frame.
     for position in stoppable(code) if code.co_exceptiontable else ():
-        session = Injecting(position)
+        session = raising(position)
         dispatcher = _hook.Dispatcher(function, session)
         found = while_handling(lambda log: dispatcher(*args, log))  # noqa: B023 - called at once
         if session.raised:
             place = by_position(code)[landing(code, position)]
-            at_rest(lambda log: traced(function, range(0))(*args, log))  # from 3.13 this is needed
-            plain = traced(function, range(2 * place.position, 2 * (place.position + place.size)))
-            assert found == while_handling(lambda log: plain(*args, log))  # noqa: B023 - as above
+            offsets = range(2 * place.position, 2 * (place.position + place.size))
+            for each in (range(0), offsets):  # from 3.13 a run without events has to come first
+                plain = traced(function, each, raising.kind)
+                expected = while_handling(lambda log: plain(*args, log))  # noqa: B023 - as above
+            assert found == expected
         assert sys.exc_info() == (None, None, None)
 
 
@@ -253,10 +301,8 @@ def test_a_state_has_the_current_exception_and_the_original_line() -> None:
             return super().capture(cache, position, function, state)
 
     def function(log: list[Any]) -> None:
-        try:
+        with handler_cases.Manager(log):
             log[7]
-        finally:
-            see(log)
 
     code = function.__code__
     with pytest.raises(IndexError):
@@ -271,7 +317,7 @@ def test_a_state_has_the_current_exception_and_the_original_line() -> None:
                 assert type(values[index]) is IndexError or position in rows_of(code)
                 handled += 1
             if mark < 0:
-                assert operations[values[index]] == "RERAISE"
+                assert operations[values[index]] in {"BINARY_SUBSCR", "BINARY_OP"}
                 lasti += 1
         assert (type(current[position]) is IndexError) == (stack.handlers > 0)
     assert handled > 2

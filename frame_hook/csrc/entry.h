@@ -21,6 +21,7 @@ typedef struct {
     Py_ssize_t n_inputs;
     Py_ssize_t n_slots;
     Py_ssize_t resume_at; /* -1: the frame returns */
+    Py_ssize_t handled;   /* of the state it resumes with; AS_IT_BEGAN: that of the one it got */
     Py_ssize_t n_outputs;
     Py_ssize_t least_state; /* a state with fewer slots is not one of this entry's */
     Py_ssize_t n_appended;  /* registers behind the state's: loads, outputs, recipe */

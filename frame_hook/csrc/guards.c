@@ -1,14 +1,9 @@
 #include "guards.h"
 
 #include "arrays.h"
-#include "held.h"
+#include "guard_rows.h"
 #include "plain.h"
 #include "quiet.h"
-#include "storage.h"
-
-#define X(name, operands, text) GUARD_##name,
-typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
-#undef X
 
 typedef struct {
     const char *name;
@@ -19,26 +14,6 @@ typedef struct {
 #define X(name, operands, text) {#name, operands, text},
 static const GuardFacts guard_facts[] = {GUARD_KINDS(X)};
 #undef X
-
-/* One compiled row: its operands by type, each type in the order of the row. */
-typedef struct {
-    GuardKind kind;
-    bool loads;
-    int32_t source[2];
-    int64_t number[2]; /* n, b, and the bits of an f */
-    Py_ssize_t place;  /* where LOAD_KEY last found its name */
-    Held object[3];
-    FunctionParts *parts; /* owned; the objects of FUNCTION */
-    int32_t *axes;        /* owned; the permutation */
-    Py_ssize_t n_axes;
-    Program *relation; /* owned */
-} Guard;
-
-struct GuardProgram {
-    Py_ssize_t count;
-    Py_ssize_t loads; /* registers all rows together append */
-    Guard rows[1];
-};
 
 /* ---- compiling ---- */
 
@@ -75,7 +50,7 @@ fits_operand(char letter, PyObject *object)
 static int
 compile_axes(PyObject *operand, Guard *guard)
 {
-    RegisterUse ignored = {0, 0};
+    RegisterUse ignored = {0};
     if (read_registers(operand, &ignored, false, &guard->axes, &guard->n_axes) < 0) {
         return -1;
     }
@@ -176,13 +151,14 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                      (Py_ssize_t)strlen(letters), row);
         return -1;
     }
-    int n_sources = 0, n_numbers = 0, n_objects = 0;
+    RegisterUse own = *use; /* which rows read what is told by the rows */
+    int n_numbers = 0, n_objects = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
         PyObject *operand = PyTuple_GET_ITEM(row, i + 1);
         int status = 0;
         switch (letters[i]) {
         case 'r':
-            status = read_register(operand, use, false, &guard->source[n_sources++]);
+            status = read_register(operand, &own, false, &guard->source[guard->n_sources++]);
             break;
         case 'n':
         case 'b':
@@ -206,6 +182,7 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
         if (status < 0) {
             return -1;
         }
+        use->least_state = Py_MAX(use->least_state, own.least_state);
     }
     guard->loads = loads;
     use->appended += loads;
@@ -250,6 +227,7 @@ free_guards(GuardProgram *guards)
     if (guards == NULL) {
         return;
     }
+    stop_watching(guards);
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         Guard *guard = &guards->rows[i];
         for (int k = 0; k < 3; k++) {
@@ -276,17 +254,6 @@ traverse_guards(GuardProgram *guards, visitproc visit, void *arg)
         }
     }
     return 0;
-}
-
-/* Whether a type's method resolution order has that length, and at that place that type. */
-static bool
-base_is(PyTypeObject *type, const Guard *guard)
-{
-    PyObject *base = held_object(&guard->object[1]);
-    PyObject *order = type->tp_mro;
-    return base != NULL && order != NULL && PyTuple_GET_SIZE(order) == guard->number[1] &&
-           guard->number[0] >= 0 && guard->number[0] < guard->number[1] &&
-           PyTuple_GET_ITEM(order, guard->number[0]) == base;
 }
 
 /*
@@ -325,253 +292,18 @@ guards_are_dead(const GuardProgram *guards)
     return false;
 }
 
+/* Note what the whole entry reads; before it is first checked. */
+void
+note_reads(GuardProgram *guards, const RegisterUse *use)
+{
+    guards->use = *use;
+}
+
 /* How many registers a program appends. */
 Py_ssize_t
 guards_loads(const GuardProgram *guards)
 {
     return guards->loads;
-}
-
-/* ---- loading ---- */
-
-/* A dict's value as a new reference, or NULL where it has none, or none that C can find. */
-static PyObject *
-dict_value(PyObject *dict, PyObject *key)
-{
-    PyObject *value;
-    (void)find_in_dict(dict, key, &value);
-    return Py_XNewRef(value);
-}
-
-/* What LOAD_KEY loads, as a new reference, or NULL. */
-static inline PyObject *
-named_value(Guard *guard)
-{
-    PyObject *value;
-    (void)find_name(guard->object[0].object, guard->object[1].object, &guard->place, &value);
-    return Py_XNewRef(value);
-}
-
-/* An attribute that an object has itself, in its dict or slot, borrowed; NULL where it has none. */
-static PyObject *
-own_value(PyObject *object, PyObject *name)
-{
-    PyObject *value;
-    (void)find_own(object, name, &value);
-    return value;
-}
-
-/* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
-static PyObject *
-load_value(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    PyObject *first = held_object(&guard->object[0]);
-    if (guard->kind == GUARD_LOAD_CONST) {
-        return Py_XNewRef(first);
-    }
-    if (guard->kind == GUARD_LOAD_CLASS) {
-        return first == NULL ? NULL : Py_XNewRef(class_value(first, guard->object[1].object));
-    }
-    if (source == NULL) {
-        return NULL;
-    }
-    switch (guard->kind) {
-    case GUARD_LOAD_CELL:
-        return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
-    case GUARD_LOAD_ITEM:
-        return sequence_item(source, guard->number[0]);
-    case GUARD_LOAD_DICT_ITEM:
-        return PyDict_Check(source) ? dict_value(source, first) : NULL;
-    case GUARD_LOAD_ATTR:
-        return attribute_value(source, first);
-    case GUARD_LOAD_OWN:
-        return Py_XNewRef(own_value(source, first));
-    default:
-        break;
-    }
-    if (!PyFunction_Check(source)) {
-        return NULL;
-    }
-    PyFunctionObject *function = (PyFunctionObject *)source;
-    switch (guard->kind) {
-    case GUARD_LOAD_CLOSURE:
-        return sequence_item(function->func_closure, guard->number[0]);
-    case GUARD_LOAD_DEFAULT:
-        return sequence_item(function->func_defaults, guard->number[0]);
-    default:
-        return function->func_kwdefaults == NULL ? NULL
-                                                 : dict_value(function->func_kwdefaults, first);
-    }
-}
-
-/* ---- checking ---- */
-
-/* Whether a dict certainly has no such key. */
-static bool
-dict_lacks(PyObject *dict, PyObject *key)
-{
-    PyObject *value;
-    return find_in_dict(dict, key, &value) == FIND_ABSENT;
-}
-
-/* Whether an object certainly has no such attribute of its own; one whose slot is empty has none.
- */
-static bool
-instance_lacks(PyObject *object, PyObject *name)
-{
-    PyObject *value;
-    return find_own(object, name, &value) == FIND_ABSENT;
-}
-
-/* Whether an exact float has these bits. */
-static bool
-float_is(PyObject *object, int64_t bits)
-{
-    return PyFloat_CheckExact(object) &&
-           memcmp(&((PyFloatObject *)object)->ob_fval, &bits, sizeof(bits)) == 0;
-}
-
-/* Whether a row that asks an array about its layout holds for `source`. */
-static bool
-layout_holds(const Guard *guard, PyObject *source)
-{
-    if (!is_array(source)) {
-        return false;
-    }
-    switch (guard->kind) {
-    case GUARD_WRITEABLE:
-        return array_writeable(source) == (guard->number[0] != 0);
-    case GUARD_ORDER:
-        return array_order_is(source, guard->axes, guard->n_axes);
-    case GUARD_SIZE:
-        return guard->number[0] >= 0 && guard->number[0] < array_ndim(source) &&
-               array_shape(source)[guard->number[0]] == guard->number[1];
-    default:
-        return array_ndim(source) == guard->n_axes &&
-               array_contiguous(source, guard->axes, guard->n_axes) == (guard->number[0] != 0);
-    }
-}
-
-/* Whether a row that compares values or registers holds. Runs no Python code, sets no exception. */
-static bool
-guard_holds(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    PyObject *expected = held_object(&guard->object[0]); /* NULL: it is dead, or there is none */
-    int64_t value;
-    switch (guard->kind) {
-    case GUARD_ABSENT:
-        return dict_lacks(expected, guard->object[1].object);
-    case GUARD_CLASS_LACKS:
-        return expected != NULL && class_value(expected, guard->object[1].object) == NULL;
-    case GUARD_CLASS_OWN_LACKS:
-        return expected != NULL && class_own_lacks(expected, guard->object[1].object);
-    case GUARD_BASE:
-        return expected != NULL && base_is((PyTypeObject *)expected, guard);
-    case GUARD_ABC_TOKEN:
-        return abc_token() == guard->number[0];
-    case GUARD_RELATION:
-        return run_program(guard->relation, registers, &value) && value;
-    case GUARD_UNBOUND:
-        return source == NULL;
-    case GUARD_QUIET:
-        return source == NULL || dies_quietly(source);
-    default:
-        break;
-    }
-    if (source == NULL) {
-        return false;
-    }
-    PyObject *other = registers[guard->source[1]];
-    switch (guard->kind) {
-    case GUARD_BOUND:
-        return true;
-    case GUARD_TYPE:
-        return Py_IS_TYPE(source, (PyTypeObject *)expected);
-    case GUARD_IDENTITY:
-        return source == expected;
-    case GUARD_INT:
-        return exact_int64(source, &value) && value == guard->number[0];
-    case GUARD_FLOAT:
-        return float_is(source, guard->number[0]);
-    case GUARD_BIG_INT:
-    case GUARD_STR:
-    case GUARD_EQUAL:
-        return same_value(source, expected);
-    case GUARD_LENGTH:
-        return container_length(source) == guard->number[0];
-    case GUARD_DICT_KEYS:
-        return dict_keys_are(source, expected);
-    case GUARD_SET_IS:
-        return set_members_are(source, expected);
-    case GUARD_INSTANCE_LACKS:
-        return instance_lacks(source, expected);
-    case GUARD_CELL_EMPTY:
-        return PyCell_Check(source) && PyCell_GET(source) == NULL;
-    case GUARD_FUNCTION:
-        return function_has_parts(source, guard->parts);
-    case GUARD_DISJOINT:
-        return other != NULL && is_array(source) && is_array(other) &&
-               arrays_disjoint(source, other);
-    case GUARD_SAME:
-        return source == other;
-    case GUARD_DIFFERENT:
-        return source != other;
-    case GUARD_NOT_DICT_OF:
-        return other != NULL && dict_of_instance(other) != source;
-    case GUARD_QUIET_ATTR:
-        return attribute_dies_quietly(source, expected);
-    default:
-        return layout_holds(guard, source);
-    }
-}
-
-/*
- * Whether the commonest row holds: an array of the dtype, in nearly all cases the same dtype
- * object.
- */
-static inline bool
-array_guard_holds(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    return source != NULL && is_array(source) && array_ndim(source) == guard->number[0] &&
-           array_type_is((PyArrayObject *)source, (PyArray_Descr *)guard->object[0].object);
-}
-
-/*
- * Find the first row that does not hold. `registers` begins with `n_state` borrowed values and has
- * room for what the rows append; when every row holds (the result is -1) those are owned by the
- * caller, otherwise they are gone again. Runs no Python code, and never leaves an exception set.
- */
-Py_ssize_t
-first_failing_guard(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
-{
-    Py_ssize_t n_registers = n_state;
-    for (Py_ssize_t i = 0; i < guards->count; i++) {
-        Guard *guard = &guards->rows[i];
-        bool holds;
-        if (guard->loads) {
-            PyObject *value =
-                guard->kind == GUARD_LOAD_KEY ? named_value(guard) : load_value(guard, registers);
-            holds = value != NULL;
-            if (holds) {
-                registers[n_registers++] = value;
-            }
-        }
-        else {
-            holds = guard->kind == GUARD_ARRAY ? array_guard_holds(guard, registers)
-                                               : guard_holds(guard, registers);
-        }
-        if (!holds) {
-            while (n_registers > n_state) {
-                n_registers--;
-                Py_CLEAR(registers[n_registers]);
-            }
-            return i;
-        }
-    }
-    return -1;
 }
 
 /*

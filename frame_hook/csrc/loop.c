@@ -49,7 +49,7 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
 
 /*
  * One step from a state, which is only read. As `take_step`; what runs sees the exception that the
- * frame is handling. An entry ends under the handlers it began under.
+ * frame is handling.
  */
 static RunOutcome
 step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
@@ -66,8 +66,8 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);
-        if (outcome == RUN_RESUMES && state->handled < (*next)->size) {
-            (*next)->handled = state->handled;
+        if (outcome == RUN_RESUMES && (*next)->handled == AS_IT_BEGAN) {
+            (*next)->handled = state->handled < (*next)->size ? state->handled : -1;
         }
     }
     registers_end(&registers);

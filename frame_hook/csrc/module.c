@@ -10,9 +10,10 @@
 #include "loop.h"
 #include "marks.h"
 #include "plain.h"
-#include "quiet.h"
+#include "dying.h"
 #include "session.h"
 #include "storage.h"
+#include "watch.h"
 
 /* set_eager(flag) */
 static PyObject *
@@ -108,6 +109,7 @@ execute_module(PyObject *module)
         CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
+    watch_ready();
     if (PyModule_AddType(module, &Entry_Type) < 0 ||
         PyModule_AddType(module, &CodeCache_Type) < 0 ||
         PyModule_AddType(module, &Dispatcher_Type) < 0 ||

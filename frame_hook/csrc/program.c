@@ -71,6 +71,9 @@ read_register(PyObject *number, RegisterUse *use, bool optional, int32_t *found)
     if (value - use->appended + 1 > use->least_state) {
         use->least_state = value - use->appended + 1;
     }
+    if (value >= 0 && value < 256) {
+        use->read[value / 64] |= (uint64_t)1 << (value % 64);
+    }
     *found = (int32_t)value;
     return 0;
 }

@@ -1,122 +1,175 @@
 #include "quiet.h"
 
-#include "arrays.h"
-#include "storage.h"
+enum { PASSES_BEFORE_WATCHING = 8 };
 
-enum { MOST_VISITS = 1000, MOST_HOLDERS = 64 };
+/* ---- which rows sleep ---- */
 
-/* What is known while looking through all that an object keeps alive. */
+/* What is worked out for a program before it is watched. */
 typedef struct {
-    int visits;
-    int n_holders;
-    PyObject *holders[MOST_HOLDERS]; /* borrowed: gone through already */
-} Search;
+    bool *asleep; /* by row */
+    bool *steady; /* by appended register: loaded by a row that sleeps */
+    bool *needed; /* by appended register: read by more than rows that sleep */
+} Plan;
 
-static int visit(PyObject *object, void *search);
-
-/* Whether objects of a type have nothing in them, or outlive every call. */
-static inline bool
-is_leaf(PyTypeObject *type)
+/* Whether what a source register has cannot change unless a watched name does. */
+static bool
+is_steady(const Plan *plan, Py_ssize_t source, const GuardProgram *guards)
 {
-    return type == &PyFloat_Type || type == &PyLong_Type || type == &PyUnicode_Type ||
-           type == Py_TYPE(Py_None) || type == &PyBool_Type || type == &PyBytes_Type ||
-           type == &PyComplex_Type || type == &PyModule_Type || type == &PyCode_Type ||
-           PyType_FastSubclass(type, Py_TPFLAGS_TYPE_SUBCLASS);
+    Py_ssize_t appended = source - guards->n_state;
+    return appended >= 0 && plan->steady[appended];
 }
 
-/* Whether some weak reference to an object has a callback. */
+/* Whether a row holds for good once it has held, but for a change of a watched name. */
 static bool
-is_watched(PyObject *object)
+may_sleep(const Guard *guard, const GuardProgram *guards, const Plan *plan)
 {
-    if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
+    switch (guard->kind) {
+    case GUARD_LOAD_KEY:
+    case GUARD_ABSENT:
+        return true;
+    case GUARD_TYPE: {
+        /* the class of an object of a class made in Python, or of a module, may be set */
+        PyObject *type = held_object(&guard->object[0]);
+        return is_steady(plan, guard->source[0], guards) && type != NULL &&
+               !PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE) &&
+               type != (PyObject *)&PyModule_Type;
+    }
+    case GUARD_IDENTITY:
+    case GUARD_BOUND:
+    case GUARD_INT:
+    case GUARD_BIG_INT:
+    case GUARD_FLOAT:
+    case GUARD_STR:
+    case GUARD_EQUAL:
+        return is_steady(plan, guard->source[0], guards);
+    default:
         return false;
     }
-    PyWeakReference *reference = (PyWeakReference *)*PyObject_GET_WEAKREFS_LISTPTR(object);
-    while (reference != NULL && reference->wr_callback == NULL) {
-        reference = reference->wr_next;
-    }
-    return reference != NULL;
 }
 
-/* Go through what only a function itself keeps alive: its module is not among it. */
-static int
-visit_function(PyFunctionObject *function, Search *search)
+/* Say which rows sleep and which registers are needed. */
+static void
+fill_plan(const GuardProgram *guards, Plan *plan)
 {
-    PyObject *parts[] = {function->func_closure, function->func_defaults, function->func_kwdefaults,
-                         function->func_dict};
-    int found = 0;
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(parts) && !found; i++) {
-        found = parts[i] == NULL ? 0 : visit(parts[i], search);
-    }
-    return found;
-}
-
-/* Go through what a collected object holds, once. */
-static int
-visit_holder(PyObject *object, Search *search)
-{
-    for (int i = 0; i < search->n_holders; i++) {
-        if (search->holders[i] == object) {
-            return 0;
+    Py_ssize_t appended = 0;
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        plan->asleep[i] = may_sleep(guard, guards, plan);
+        for (int k = 0; k < guard->n_sources && !plan->asleep[i]; k++) {
+            if (guard->source[k] >= guards->n_state) {
+                plan->needed[guard->source[k] - guards->n_state] = true;
+            }
+        }
+        if (guard->loads) {
+            plan->steady[appended] = plan->asleep[i];
+            plan->needed[appended] |= register_is_read(&guards->use, guards->n_state + appended);
+            appended++;
         }
     }
-    if (search->n_holders == MOST_HOLDERS) {
-        return 1;
-    }
-    search->holders[search->n_holders++] = object;
-    if (PyFunction_Check(object)) {
-        return visit_function((PyFunctionObject *)object, search);
-    }
-    traverseproc traverse = Py_TYPE(object)->tp_traverse;
-    return traverse == NULL ? 0 : traverse(object, visit, search);
 }
 
-/* 1 where the death of `object`, or of something it holds, may run code; too many things may. */
-static int
-visit(PyObject *object, void *data)
+/* List the rows that stay awake. Returns whether any other sleeps. */
+static bool
+list_awake(GuardProgram *guards, const Plan *plan)
 {
-    Search *search = data;
-    PyTypeObject *type = Py_TYPE(object);
-    if (search->visits++ == MOST_VISITS) {
-        return 1;
+    Py_ssize_t appended = 0;
+    guards->n_awake = 0;
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        Guard *guard = &guards->rows[i];
+        if (!plan->asleep[i] || (guard->loads && plan->needed[appended])) {
+            AwakeGuard *awake = &guards->awake[guards->n_awake++];
+            awake->guard = guard;
+            awake->appended = guard->loads ? appended : 0;
+        }
+        appended += guard->loads;
     }
-    if (is_leaf(type)) {
-        return 0;
+    return guards->n_awake < guards->count;
+}
+
+/* Work out which rows stay awake. Returns whether that is worth it; memory may lack. */
+static bool
+plan_awake(GuardProgram *guards)
+{
+    size_t count = (size_t)guards->count, loads = (size_t)guards->loads;
+    bool *flags = PyMem_Calloc(count + 2 * loads + 1, sizeof(bool));
+    guards->awake = PyMem_Calloc(count + 1, sizeof(AwakeGuard));
+    bool worth = false;
+    if (flags != NULL && guards->awake != NULL) {
+        Plan plan = {flags, flags + count, flags + count + loads};
+        fill_plan(guards, &plan);
+        worth = list_awake(guards, &plan);
     }
-    if (type->tp_finalize != NULL || type->tp_del != NULL || is_watched(object) ||
-        type == &PyFrame_Type) {
-        return 1;
-    }
-    if (PyArray_Check(object)) {
-        PyObject *base = PyArray_BASE((PyArrayObject *)object);
-        if (PyArray_HASFIELDS((PyArrayObject *)object) ||
-            PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT ||
-            (base != NULL && visit(base, search))) {
-            return 1;
+    PyMem_Free(flags);
+    return worth;
+}
+
+/* ---- watching ---- */
+
+/* Watch every name that rows are about. Returns whether all can be. */
+static bool
+watch_names(GuardProgram *guards)
+{
+    guards->watches = PyMem_Calloc((size_t)guards->count + 1, sizeof(Watch *));
+    for (Py_ssize_t i = 0; guards->watches != NULL && i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        if (guard->kind == GUARD_LOAD_KEY || guard->kind == GUARD_ABSENT) {
+            Watch *watch = watch_name(guard->object[0].object, guard->object[1].object);
+            if (watch == NULL) {
+                return false;
+            }
+            guards->watches[guards->n_watches++] = watch;
         }
     }
-    return PyObject_IS_GC(object) ? visit_holder(object, search) : 0;
+    return guards->watches != NULL;
+}
+
+/* Check every row at every call from now on. */
+void
+stop_watching(GuardProgram *guards)
+{
+    while (guards->n_watches > 0) {
+        release_watch(guards->watches[--guards->n_watches]);
+    }
+    PyMem_Free(guards->watches);
+    PyMem_Free(guards->awake);
+    guards->watches = NULL;
+    guards->awake = NULL;
+    guards->quiet_at = 0;
+    guards->passes = -1;
+}
+
+/* Whether all that is watched still is. */
+static bool
+all_watches_are_on(GuardProgram *guards)
+{
+    for (Py_ssize_t i = 0; i < guards->n_watches; i++) {
+        if (watch_is_off(guards->watches[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /*
- * Whether nobody can notice when `object` dies. Says no where it would take long to tell, and where
- * only other references keep what it holds alive. Runs no Python code.
+ * Note that every row has held, in checks that began at `epoch`. An entry that is taken often is
+ * watched from then on, and its rows sleep from the check after that. Runs no Python code, sets no
+ * exception.
  */
-bool
-dies_quietly(PyObject *object)
+void
+note_guards_held(GuardProgram *guards, Py_ssize_t n_state, uint64_t epoch)
 {
-    Search search;
-    search.visits = search.n_holders = 0;
-    return visit(object, &search) == 0;
-}
-
-/*
- * The same for what an object has of its own under a name, in its dict or a slot; nothing is quiet.
- */
-bool
-attribute_dies_quietly(PyObject *object, PyObject *name)
-{
-    PyObject *value;
-    Finding finding = find_own(object, name, &value);
-    return finding == FIND_ABSENT || (finding == FIND_FOUND && dies_quietly(value));
+    if (guards->awake == NULL) {
+        if (++guards->passes > PASSES_BEFORE_WATCHING) {
+            guards->n_state = n_state;
+            if (!plan_awake(guards) || !watch_names(guards)) {
+                stop_watching(guards);
+            }
+        }
+    }
+    else if (guards->n_state != n_state || !all_watches_are_on(guards)) {
+        stop_watching(guards);
+    }
+    else {
+        guards->quiet_at = epoch;
+    }
 }

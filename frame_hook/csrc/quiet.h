@@ -1,11 +1,13 @@
-/* Whether anyone can notice when an object dies: a finalizer or a weak reference's callback. */
+/*
+ * Rows that need no check: while the globals that they are about are as they were, they hold as
+ * they did.
+ */
 #ifndef UFUSE_QUIET_H
 #define UFUSE_QUIET_H
 
-#include <Python.h>
-#include <stdbool.h>
+#include "guard_rows.h"
 
-bool dies_quietly(PyObject *object);
-bool attribute_dies_quietly(PyObject *object, PyObject *name);
+void note_guards_held(GuardProgram *guards, Py_ssize_t n_state, uint64_t epoch);
+void stop_watching(GuardProgram *guards);
 
 #endif

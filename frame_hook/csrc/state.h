@@ -15,6 +15,9 @@
  * that is current inside: the thread has the other while the frame does not run. And positions of
  * errors, which a handler needs to raise them again, are ints that count in the original code.
  */
+/* Where a state says so: the exception it handles is in the slot where the state before had it. */
+enum { AS_IT_BEGAN = -2 };
+
 typedef struct {
     PyObject_HEAD
     Py_ssize_t position; /* in code units of the original code */
