@@ -154,7 +154,6 @@ def load_fast_and_clear(
 
 @handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
 def store_fast(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    classes.refuse_finalizer(frame.locals[argument(instruction)])
     refuse_dropping(frame.locals[argument(instruction)])
     symbol = frame.pop()
     frame.locals[argument(instruction)] = None if isinstance(symbol, Null) else symbol
@@ -182,7 +181,6 @@ def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction
     symbol = _local(interpreter, frame, argument(instruction))
     if symbol is None:
         raise _unbound(frame, argument(instruction))
-    classes.refuse_finalizer(symbol)
     refuse_dropping(symbol)
     if isinstance(symbol, Unread):
         interpreter.trace.found_bound(symbol)

@@ -13,7 +13,6 @@ from ufuse.frame_hook import arrays, containers, iterate
 from ufuse.frame_hook.classes import (
     call_special,
     is_not_implemented,
-    refuse_finalizer,
     special_method,
     static_lookup,
 )
@@ -765,8 +764,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case List():
             _store_in_list(trace, container, key, value)
             return
-        case Dict(items=entries):
-            refuse_finalizer(entries.get(key_of(interpreter, key)))
+        case Dict():
             containers.store_entry(interpreter, container, key, value)
             return
         case Instance():
@@ -782,9 +780,10 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
-    refuse_finalizer(target.items[number])
-    target.items[number] = value
     if trace.changes.note(target):
+        trace.changes.replaced(target.items[number])
+    target.items[number] = value
+    if target.source is not None:
         trace.changes.effect("list_set", target, number % len(target.items), value)
 
 
@@ -797,7 +796,6 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             number = trace.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
-            refuse_finalizer(items[number])
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return
@@ -810,7 +808,6 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
                 raise raise_error(KeyError, name)
             if _is_iterated(interpreter, container):
                 raise GraphBreak("eager-raises", "RuntimeError: keys changed during iteration")
-            refuse_finalizer(entries[name])
             containers.delete_entry(trace, container, name)
             return
         case Instance():

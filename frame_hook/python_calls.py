@@ -90,6 +90,7 @@ def _is_one_of(
 
 
 def _is_below(interpreter: Interpreter, kind: type, family: type, instance: Symbol | None) -> bool:
+    classes.guard_bases(interpreter.trace, kind)
     if family in classes.mro(kind):
         return True
     if instance is not None and isinstance(instance, Instance):
