@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import types
@@ -425,7 +426,12 @@ def _inline(
     if code in markers.DISABLED:
         raise GraphBreak("disabled", code.co_qualname)
     trace = interpreter.trace
+    refuse_namespaces(function)
     source = symbol.source or trace.guards.load("LOAD_CONST", function, text=code.co_name)
+    if isinstance(symbol, Opaque):  # another function of the same code may have other globals
+        text = f"{code.co_name} has other globals now"
+        loaded = trace.guards.load("LOAD_ATTR", source.register, "__globals__", text=text)
+        trace.check("IDENTITY", loaded, function.__globals__, text)
     trace.check(
         "FUNCTION",
         source,
@@ -448,6 +454,12 @@ def _inline(
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
     return _inline_made(interpreter, made, arguments, keywords, symbol)
+
+
+def refuse_namespaces(function: types.FunctionType) -> None:
+    """Break for functions that look names up elsewhere than functions do."""
+    if type(function.__globals__) is not dict or function.__builtins__ is not vars(builtins):  # type: ignore[attr-defined]
+        raise GraphBreak("call", f"{function.__qualname__}, whose globals or builtins are its own,")
 
 
 def _default(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import types
-import weakref
 from collections import _tuplegetter  # type: ignore[attr-defined]
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -34,7 +34,6 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 
 IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
-MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -465,7 +464,6 @@ def store_plainly(
     if not is_slot(found) and not has_dict(kind):
         raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
     before = own_attribute(trace, symbol, name, found) if value is None else value
-    refuse_finalizer(symbol.attributes.get(name))
     if before is None:
         raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
     plainly = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
@@ -503,12 +501,27 @@ def set_own_attribute(
     if symbol.source is None and value is None:
         del symbol.attributes[name]
         return
+    if trace.changes.note(symbol):
+        _replace_own(trace, symbol, name)
     symbol.attributes[name] = value
     trace.changes.set_attribute(symbol, name, value, plainly=plainly)
 
 
 def _write_none(found: property, one: object) -> None:
     found.__set__(one, None)
+
+
+def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
+    """Guard that nobody notices when what an object of the frame has under a name dies."""
+    if name in symbol.attributes:
+        trace.changes.replaced(symbol.attributes[name])
+        return
+    assert symbol.source is not None
+    value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
+    if value is not ABSENT and not _hook.dies_quietly(value):
+        raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
+    text = f"something runs now when {symbol.source.text}.{name} dies"
+    trace.check("QUIET_ATTR", symbol.source, name, text)
 
 
 def _store_property(

@@ -106,16 +106,20 @@ def store_entry(interpreter: Interpreter, target: Dict, key: Symbol, value: Symb
     key = trace.look(key)
     name = key_of(interpreter, key)
     refuse_finalizer(target.items.get(name))
-    target.items[name] = value
     if trace.changes.note(target):
+        trace.changes.replaced(target.items.get(name))
+    target.items[name] = value
+    if target.source is not None:
         trace.changes.effect("dict_set", target, key, value)
 
 
 def delete_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
     """Take an entry out that is there."""
     refuse_finalizer(target.items[key])
-    value = target.items.pop(key)
     if trace.changes.note(target):
+        trace.changes.replaced(target.items[key])
+    value = target.items.pop(key)
+    if target.source is not None:
         trace.changes.effect("dict_set", target, Constant(key), None)
     return value
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from ufuse.frame_hook import instructions
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import NULL, Constant, Generator, Instance, List, Symbol, Tuple
+from ufuse.frame_hook.symbols import (
+    NULL,
+    Array,
+    Constant,
+    Generator,
+    Instance,
+    List,
+    Method,
+    Source,
+    Symbol,
+    Tuple,
+)
 from ufuse.frame_hook.symbols import Iterator as IteratorSymbol
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Location
@@ -145,6 +156,7 @@ class Interpreter:
     `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
     attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
     instruction but the first, with the number of those run and the position, whether the trace shall end there.
+    `watched` are registers of the state whose values must not die in the graph, with their names.
     """
 
     def __init__(
@@ -155,6 +167,7 @@ class Interpreter:
         attribute: AttributeRule,
         stop_at: int | None,
         kept_loops: frozenset[int],
+        watched: Mapping[int, str] = MappingProxyType({}),
         may_end: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.trace = trace
@@ -164,6 +177,7 @@ class Interpreter:
         self.generators: list[Generator] = []  # that have begun
         self.stop_at = stop_at
         self.kept_loops = kept_loops
+        self.watched = watched
         self.may_end = may_end
         self.root_count = 0  # root instructions run
         self.total = 0
@@ -197,9 +211,18 @@ class Interpreter:
                 del self.call_stack[1:]
                 self._catch(frame, raised)
                 outcome = None
-            self.root_count += 1
             if isinstance(outcome, Returned):
+                self.root_count += 1
                 return outcome
+            if self.watched:
+                self._refuse_dropping(frame)
+            self.root_count += 1
+
+    def _refuse_dropping(self, frame: Frame) -> None:
+        """Leave it to plain Python to drop what cannot die unnoticed."""
+        gone = self.watched.keys() - held_registers(frame)
+        if gone:
+            raise GraphBreak("finalizer", self.watched[min(gone)])
 
     def _ends_early(self, frame: Frame) -> bool:
         return (
@@ -323,6 +346,23 @@ class Interpreter:
         return iter(self.call_stack)
 
 
+def held_registers(frame: Frame) -> set[int]:
+    """The registers of the frame's values that its slots and stack still hold."""
+    found = set()
+    for symbol in (*frame.locals, *frame.stack):
+        if isinstance(symbol, Array) and not symbol.path and symbol.buffer.source is not None:
+            found.add(symbol.buffer.source.register)
+        elif isinstance(symbol, Method):
+            found |= {one.register for one in map(_source, (symbol.self, symbol.function)) if one}
+        elif (source := _source(symbol)) is not None:
+            found.add(source.register)
+    return found
+
+
+def _source(symbol: object) -> Source | None:
+    return getattr(symbol, "source", None)
+
+
 @instructions.per_code
 def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
     """The locations of a code object that were needed so far, for each module it runs in."""
@@ -359,5 +399,5 @@ def raise_error(kind: type[BaseException], *arguments: object) -> Raised:
 
 __all__ = [
     "HANDLERS", "NULL", "Frame", "Handler", "Interpreter", "Jump", "LoopTooLong", "NotRebuilt", "Outcome", "Raised",
-    "Returned", "Yielded", "handles", "raise_error", "slot_names",
+    "Returned", "Yielded", "handles", "held_registers", "raise_error", "slot_names",
 ]  # fmt: skip

@@ -156,19 +156,20 @@ def check_exc_match(interpreter: Interpreter, frame: Frame, _: Instruction) -> O
     error = interpreter.trace.look(frame.stack[-1])
     if not isinstance(error, Instance):
         raise GraphBreak("opcode", "CHECK_EXC_MATCH")
+    classes.guard_bases(interpreter.trace, error.kind)
     frame.push(Constant(any(one in classes.mro(error.kind) for one in wanted)))
     return None
 
 
 def _classes(interpreter: Interpreter, symbol: Symbol) -> list[type]:
-    """The exception classes that `except` names."""
+    """The exception classes that `except` names: one, or a tuple of such."""
     symbol = interpreter.trace.look(symbol)
-    if isinstance(symbol, Tuple):
-        return [one for item in symbol.items for one in _classes(interpreter, item)]
-    kind = class_of(symbol)
-    if kind is None or not issubclass(kind, BaseException):
+    named = symbol.items if isinstance(symbol, Tuple) else (symbol,)
+    kinds = [class_of(interpreter.trace.look(one)) for one in named]
+    found = [kind for kind in kinds if kind is not None and issubclass(kind, BaseException)]
+    if len(found) != len(kinds):
         raise GraphBreak("eager-raises", "TypeError: what `except` names is no exception class")
-    return [kind]
+    return found
 
 
 @handles("RERAISE")

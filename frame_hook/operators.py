@@ -14,7 +14,6 @@ from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
     call_special,
     is_not_implemented,
-    refuse_finalizer,
     special_method,
     static_lookup,
 )
@@ -838,9 +837,10 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
-    refuse_finalizer(target.items[number])
-    target.items[number] = value
     if trace.changes.note(target):
+        trace.changes.replaced(target.items[number])
+    target.items[number] = value
+    if target.source is not None:
         trace.changes.effect("list_set", target, number % len(target.items), value)
 
 
@@ -853,7 +853,6 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             number = trace.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
-            refuse_finalizer(items[number])
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return

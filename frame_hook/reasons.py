@@ -36,6 +36,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "{what} changes something that outlives the graph",
         "do it before or after the array work; left here it runs as plain Python",
     ),
+    "finalizer": (
+        "{what} dies here, which a finalizer or a weak reference's callback may notice",
+        "no need to change it: plain Python runs it, and capture goes on behind it",
+    ),
     "index": (
         "indexing {what} is not captured yet",
         "slices and whole numbers keep one graph; np.where often replaces a mask",

@@ -43,12 +43,22 @@ from ufuse.frame_hook.interpret import (
     LoopTooLong,
     NotRebuilt,
     Returned,
+    held_registers,
     slot_names,
 )
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import NULL, Array, Integer, Number, Symbol, Unbound
+from ufuse.frame_hook.symbols import (
+    NULL,
+    Array,
+    Constant,
+    Integer,
+    Number,
+    Symbol,
+    Unbound,
+    Unread,
+)
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
@@ -190,6 +200,7 @@ class Session:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
         refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
+        refusal = refusal or _own_names(function)
         if refusal is not None:
             self._give_up(cache, position, refusal)
             return None
@@ -349,6 +360,7 @@ class Session:
             attribute=calls.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
+            watched=_watched(trace, state),
             may_end=None
             if self.longest is None
             else _end_after(code, position, self.longest(code, position)),
@@ -378,6 +390,8 @@ class Session:
     ) -> Any:
         trace.arrays_disjoint()
         trace.changes.guard_different()
+        for symbol in _dropped(trace, frame):
+            trace.changes.replaced(symbol)
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
         if returned is not None:
@@ -593,6 +607,33 @@ class _Visited:
         while count and not _goes_on(code, self.positions[0], self.positions[count]):
             count -= 1
         return count
+
+
+def _own_names(function: FunctionType) -> str | None:
+    """Why no graph looks names up as a function does; None if one may."""
+    try:
+        calls.refuse_namespaces(function)
+    except GraphBreak:
+        return "its globals or builtins are its own"
+    return None
+
+
+def _watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
+    """The registers of the state whose values cannot die unnoticed, with their names."""
+    return {
+        symbol.source.register: symbol.source.text
+        for symbol, value in zip(trace.state, state, strict=True)
+        if isinstance(symbol, Unread) and not _hook.dies_quietly(value)
+    }
+
+
+def _dropped(trace: Trace, frame: Frame) -> Iterator[Symbol]:
+    """What the frame had at the start of the trace and no longer has at its end, though nothing looked what it is."""
+    kept = held_registers(frame)
+    for symbol in trace.state:
+        if isinstance(symbol, Unread) and symbol.source.register not in kept:
+            if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):
+                yield symbol
 
 
 def _goes_on(code: CodeType, start: int, position: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import types
 from collections.abc import Iterator, Mapping
@@ -183,6 +184,10 @@ class Trace:
             self._looked[symbol.source.register] = known
         return known
 
+    def looked_at(self, symbol: Unread) -> Symbol | None:
+        """What an unread symbol was found to be; None if nothing has looked at it."""
+        return self._looked.get(symbol.source.register)
+
     def found_bound(self, symbol: Unread) -> None:
         """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""
         if self._all_dynamic and symbol.source.register < len(self.state):
@@ -302,19 +307,18 @@ class Trace:
 
     def global_value(self, namespace: dict[str, Any], name: str) -> Symbol:
         """A global or builtin name."""
+        self.changes.use_globals(namespace)
         is_written, value = self.changes.written_global(namespace, name)
         if value is not None:
             return value
         if name in namespace and not is_written:
             return self._global(namespace, name)
-        builtins = namespace.get("__builtins__")
-        builtins = vars(builtins) if isinstance(builtins, types.ModuleType) else builtins
-        if not isinstance(builtins, dict) or name not in builtins:
+        if name not in vars(builtins):
             raise GraphBreak("eager-raises", f"the name {name!r} is not defined")
         if not is_written:
             text = f"the builtin {name} is hidden by a global now"
             self.guards.check("ABSENT", namespace, name, text=text, source=name)
-        return self._global(builtins, name)
+        return self._global(vars(builtins), name)
 
     def _global(self, namespace: dict[str, Any], name: str) -> Symbol:
         return Unread(self.guards.load("LOAD_KEY", namespace, name, text=name), namespace[name])
@@ -322,7 +326,11 @@ class Trace:
     def module_attribute(self, module: types.ModuleType, name: str, text: str) -> Symbol:
         """The attribute of a module, which has been identified."""
         namespace = vars(module)
-        if name not in namespace:
+        self.changes.use_globals(namespace)
+        is_written, written = self.changes.written_global(namespace, name)
+        if written is not None:
+            return written
+        if name not in namespace or is_written:
             value = getattr(module, name, None)
             if value is None:
                 raise GraphBreak("attribute", f"{text}.{name}")

@@ -10,6 +10,7 @@ import gc
 import math
 import sys
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from typing import Any, NamedTuple, NoReturn
 
@@ -177,6 +178,69 @@ OTHER_NAN = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0].item()
 HASHES: dict[str, int] = {"k": 1}
 UNALIGNED = np.frombuffer(b"\0" * 33, np.uint8)[1:].view(np.float64)
 
+
+class Finalized:
+    """An object whose end is noticed."""
+
+    def __del__(self) -> None: ...
+
+
+def watched() -> Any:
+    """An array with a weak reference that calls back."""
+    array = np.zeros(2)
+    WATCHING.append(weakref.ref(array, print))
+    return array
+
+
+def generated() -> Any:
+    """A generator that waits in a `try`."""
+    try:
+        yield 1
+    finally:
+        print()
+
+
+WATCHING: list[Any] = []
+KEPT = with_dict(one=1)
+LOOPED: list[Any] = []
+LOOPED.append({"itself": LOOPED})
+WEAKLY_KNOWN = np.zeros(2)
+WATCHING.append(weakref.ref(WEAKLY_KNOWN))
+QUIET: list[Any] = [
+    NULL,
+    None,
+    3,
+    "text",
+    np.zeros(3),
+    np.zeros(3)[1:],
+    np.float64(1.0),
+    [1, (2, {"a": np.zeros(2)})],
+    KEPT,
+    LOOPED,
+    Finalized,
+    math,
+    sample,
+    closure_of(3),
+    [0.0] * 900,
+    WEAKLY_KNOWN,
+    {1, 2},
+    iter([1]),
+]
+LOUD: list[Any] = [
+    Finalized(),
+    [Finalized()],
+    {"a": (1, [Finalized()])},
+    with_dict(held=Finalized()),
+    closure_of(Finalized()),
+    watched(),
+    watched()[1:],
+    np.array([None]),
+    generated(),
+    [0.0] * 2000,
+    [[] for _ in range(100)],
+    iter([Finalized()]),
+]
+
 # fmt: off
 GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     # kind              rows                                                       states that pass                 states that fail
@@ -248,6 +312,9 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("DISJOINT",       [(K.DISJOINT, 0, 1)],                                     [(C_ORDER, FORTRAN), (C_ORDER[:1], C_ORDER[1:]), (C_ORDER[:0], C_ORDER)], [(C_ORDER, C_ORDER), (C_ORDER[:, 0], C_ORDER[:, 1]), (C_ORDER[::-1], C_ORDER), (C_ORDER, 5)]),
     ("SAME",           [(K.SAME, 0, 1)],                                         [(C_ORDER, C_ORDER)],            [(C_ORDER, FORTRAN), (C_ORDER, NULL)]),
     ("DIFFERENT",      [(K.DIFFERENT, 0, 1)],                                    [(C_ORDER, FORTRAN)],            [(C_ORDER, C_ORDER)]),
+    ("NOT_DICT_OF",    [(K.NOT_DICT_OF, 0, 1)],                                  [({}, KEPT), (vars(KEPT), Finalized)], [(vars(KEPT), KEPT), ({}, NULL)]),
+    ("QUIET",          [(K.QUIET, 0)],                                           [(v,) for v in QUIET],           [(v,) for v in LOUD]),
+    ("QUIET_ATTR",     [(K.QUIET_ATTR, 0, "kept")],                              [(KEPT,), (namespace(kept=3),)], [(namespace(kept=v),) for v in LOUD]),
 ]
 # fmt: on
 

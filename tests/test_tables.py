@@ -148,6 +148,24 @@ def asked(x: Any) -> Any:
     return x + 1
 
 
+def emptied(x: Any, holder: Any) -> Any:
+    holder.kept = None
+    return x + 1
+
+
+class Finalized:
+    """An object whose end is noticed."""
+
+    def __del__(self) -> None: ...
+
+
+class Holder:
+    """An object with one attribute."""
+
+    def __init__(self) -> None:
+        self.kept = Finalized()
+
+
 def failing(x: Any) -> Any:
     try:
         return x.reshape(7)
@@ -166,6 +184,7 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "operator":          (lambda x: {(x + 1).sum(): 1}, (X,)),
     "attribute":         (lambda x, o: x * o.scale, (X, local(2.0))),
     "effect":            (reshaped, (np.arange(5.0),)),
+    "finalizer":         (emptied, (X, Holder())),
     "index":             (lambda x: x[x > 2] + 1, (X,)),
     "dtype":             (lambda x: x + x, (np.array([1, "a"], object),)),
     "layout":            (lambda x: x + 1, (np.frombuffer(b"x" * 17, "f8", offset=1),)),

@@ -188,6 +188,20 @@ cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **
     }
 }
 
+/*
+ * Whether a function's frames may use the entries: its globals are those of the first function that
+ * came, on which they rely. Functions made of one code object need not share them.
+ */
+bool
+cache_serves(CodeCache *cache, PyObject *function)
+{
+    PyObject *globals = ((PyFunctionObject *)function)->func_globals;
+    if (cache->globals == NULL) {
+        cache->globals = Py_NewRef(globals);
+    }
+    return cache->globals == globals;
+}
+
 /* Whether the session no longer wants to be asked about a position. */
 bool
 cache_given_up(CodeCache *cache, Py_ssize_t position)
@@ -246,6 +260,7 @@ CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->code);
     Py_VISIT(self->session);
+    Py_VISIT(self->globals);
     for (Py_ssize_t i = 0; i < self->n_positions; i++) {
         Position *at = self->positions[i];
         for (Py_ssize_t k = 0; at != NULL && k < at->count; k++) {
@@ -267,6 +282,7 @@ CodeCache_tp_clear(CodeCache *self)
         wipe_marks(self->code, self);
     }
     free_positions(self);
+    Py_CLEAR(self->globals);
     Py_CLEAR(self->session);
     Py_CLEAR(self->code);
     return 0;
@@ -377,6 +393,7 @@ static PyObject *
 CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
 {
     free_positions(self);
+    Py_CLEAR(self->globals);
     Py_RETURN_NONE;
 }
 

@@ -29,6 +29,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *code;       /* owned */
     PyObject *session;    /* owned */
+    PyObject *globals;    /* owned; of the first function captured: entries rely on them */
     Position **positions; /* owned array by position, each NULL until used */
     Py_ssize_t n_positions;
     PyObject *weakrefs;
@@ -48,6 +49,7 @@ CodeCache *CodeCache_New(PyObject *code, PyObject *session);
 int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
 bool cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry);
+bool cache_serves(CodeCache *cache, PyObject *function);
 bool cache_given_up(CodeCache *cache, Py_ssize_t position);
 int cache_give_up(CodeCache *cache, Py_ssize_t position);
 Position *cache_position(CodeCache *cache, Py_ssize_t position);

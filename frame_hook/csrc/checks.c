@@ -1,4 +1,5 @@
 #include "arrays.h"
+#include "dying.h"
 #include "guard_rows.h"
 #include "plain.h"
 #include "quiet.h"
@@ -159,6 +160,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
         return source == NULL;
+    case GUARD_QUIET:
+        return source == NULL || dies_quietly(source);
     default:
         break;
     }
@@ -202,6 +205,10 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return source == other;
     case GUARD_DIFFERENT:
         return source != other;
+    case GUARD_NOT_DICT_OF:
+        return other != NULL && dict_of_instance(other) != source;
+    case GUARD_QUIET_ATTR:
+        return attribute_dies_quietly(source, expected);
     default:
         return layout_holds(guard, source);
     }

@@ -64,7 +64,10 @@
     X(RELATION, "R", "the relation {0} between sizes no longer holds")                             \
     X(DISJOINT, "rr", "{0} and {1} may now share memory")                                          \
     X(SAME, "rr", "{0} and {1} are no longer the same object")                                     \
-    X(DIFFERENT, "rr", "{0} and {1} are now the same object")
+    X(DIFFERENT, "rr", "{0} and {1} are now the same object")                                      \
+    X(NOT_DICT_OF, "rr", "{0} is where {1} has its attributes now")                                \
+    X(QUIET, "r", "something runs now when {0} dies")                                              \
+    X(QUIET_ATTR, "rK", "something runs now when {0}.{1} dies")
 
 typedef struct GuardProgram GuardProgram;
 

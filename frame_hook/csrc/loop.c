@@ -16,6 +16,9 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
           PyObject **result, FrameState **next)
 {
     Entry *entry = NULL;
+    if (!cache_serves(cache, function)) {
+        return RUN_DECLINED;
+    }
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {
         found = ask_capture(cache, position, function, registers, &entry);

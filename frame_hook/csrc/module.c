@@ -10,6 +10,7 @@
 #include "loop.h"
 #include "marks.h"
 #include "plain.h"
+#include "dying.h"
 #include "session.h"
 #include "storage.h"
 #include "watch.h"
@@ -53,6 +54,24 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(hook_is_installed());
 }
 
+/* dies_quietly(object) */
+static PyObject *
+ask_dies_quietly(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    return PyBool_FromLong(dies_quietly(object));
+}
+
+/* is_dict_of(dict, object) */
+static PyObject *
+is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *dict, *object;
+    if (!PyArg_ParseTuple(args, "OO:is_dict_of", &dict, &object)) {
+        return NULL;
+    }
+    return PyBool_FromLong(dict_of_instance(object) == dict);
+}
+
 static PyMethodDef module_methods[] = {
     {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
@@ -66,6 +85,10 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"dies_quietly", ask_dies_quietly, METH_O,
+     "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
+    {"is_dict_of", is_dict_of, METH_VARARGS,
+     "Whether a dict is where an object has its attributes."},
     {"passed_frames", passed_frames, METH_NOARGS,
      "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,

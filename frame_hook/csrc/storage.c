@@ -194,6 +194,22 @@ values_of_instance(PyObject *object, PyObject **dict)
 #endif
 }
 
+/* The dict that an object has its attributes in, borrowed; NULL where there is none yet. */
+PyObject *
+dict_of_instance(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *dict = NULL;
+    if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+        (void)values_of_instance(object, &dict);
+    }
+    else if (type->tp_dictoffset != 0) {
+        PyObject **place = _PyObject_GetDictPtr(object);
+        dict = place == NULL ? NULL : *place;
+    }
+    return dict;
+}
+
 /*
  * Find a name among an object's own attributes: `*value` is borrowed, NULL unless it is found.
  * What a class has is not looked for here.
