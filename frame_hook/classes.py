@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections import _tuplegetter  # type: ignore[attr-defined]
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import _hook
@@ -34,6 +35,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 
 IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
+MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -214,7 +216,8 @@ def _described(
     if isinstance(found, TUPLE_FIELD):
         trace.look(member)
         if isinstance(symbol.content, Tuple):
-            return symbol.content.items[found.__reduce__()[1][0]]
+            place: int = found.__reduce__()[1][0]
+            return symbol.content.items[place]
     if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
     if static_lookup(type(found), "__get__") is ABSENT:

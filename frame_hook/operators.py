@@ -14,6 +14,7 @@ from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
     call_special,
     is_not_implemented,
+    refuse_finalizer,
     special_method,
     static_lookup,
 )
