@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.edge_programs import EDGES, arguments_for
 from tests.python_programs import CUT, WHOLE, given
 from tests.support.compare import MODES, check_same
 
@@ -32,6 +33,15 @@ def test_graph_that_ends(program: Callable[..., Any]) -> None:
     check_same(program, compiled, lambda: given(program), calls=3, modes=MODES[:2])
     is_whole = program.__name__ in WHOLE_BEFORE_3_12 and sys.version_info < (3, 12)
     assert bool(compiled.breaks) != is_whole
+
+
+@pytest.mark.parametrize(
+    ("program", "beside"), EDGES, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_edge(program: Callable[..., Any], beside: tuple[Any, ...]) -> None:
+    """Nothing tells the program from the plain one, whether a graph ends in it or not."""
+    compiled = ufuse.compile(program)
+    check_same(program, compiled, lambda: arguments_for(beside), calls=3, modes=MODES[:1])
 
 
 def appended(x: Any, kept: Any) -> Any:

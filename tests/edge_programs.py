@@ -1,0 +1,578 @@
+"""Small programs at the edges of Python's containers, iterators and errors: what `test_python_values` runs besides.
+
+Each is given an array and what stands beside it: two names for one list or dict, a set, a number.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+EDGES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+SAME_LIST, SAME_DICT = "one list twice", "one dict twice"  # both parameters are one object
+
+
+def edge(*given: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a program with what it is given besides an array."""
+
+    def register(program: Callable[..., Any]) -> Callable[..., Any]:
+        EDGES.append((program, given))
+        return program
+
+    return register
+
+
+def arguments_for(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An array, and fresh copies of what a program is given."""
+    x = np.arange(1.0, 4.0)
+    if given in ((SAME_LIST,), (SAME_DICT,)):
+        shared: Any = [1] if given == (SAME_LIST,) else {"a": 1}
+        return (x, shared, shared)
+    return (x, *copy.deepcopy(given))
+
+
+@edge([1], [1])
+def alias_lists(x, a, b):
+    a.append(x)
+    b.append(2)
+    return a is b, len(b)
+
+
+@edge(SAME_LIST)
+def alias_same(x, a, b):
+    a.append(x)
+    b.append(2)
+    return x + 1
+
+
+@edge(SAME_LIST)
+def alias_same_read(x, a, b):
+    a.append(5)
+    return x + len(b)
+
+
+@edge(SAME_DICT)
+def alias_dict(x, a, b):
+    a["k"] = x
+    return b["k"] + 1, "k" in b
+
+
+@edge(SAME_DICT)
+def alias_dict2(x, a, b):
+    if "a" in a:
+        b["a"] = 7
+    return a["a"], x + 1
+
+
+@edge({"a": 1})
+def store_then_iterate(x, d):
+    d["z"] = x
+    return [k for k in d], list(d.values())
+
+
+@edge({"a": 1})
+def dict_missing(x, d):
+    try:
+        return d["q"]
+    except KeyError as e:
+        return e.args, x + 1
+
+
+@edge({"a": 1})
+def dict_del_then(x, d):
+    d["q"] = 1
+    del d["a"]
+    return d, x + 1, "a" in d
+
+
+@edge({"a": 1}, 5)
+def dict_int_key(x, d, n):
+    d[n] = x
+    d[n + 1] = 2
+    return d[n] + 1
+
+
+@edge({1: 1}, 1.0)
+def dict_float_key(x, d, f):
+    d[f] = x
+    return x + 1
+
+
+@edge({"a": 1})
+def blind_keeps_order(x, d):
+    d["b"] = 1
+    d["c"] = x
+    d.update({"a": 2}, e=3)
+    d["b"] = 2
+    return x
+
+
+@edge([3, 1, 2])
+def sort_frame(x, l):
+    l.append(0)
+    l.sort(key=lambda v: -v)
+    return x, l[0]
+
+
+@edge([3.0, 1.0, 2.5])
+def sort_floats(x, l):
+    return sorted(l), max(l), min(l), sum(l[:2]), x + 1
+
+
+@edge([1, 2, 3])
+def iter_while_append(x, l):
+    n = 0
+    for v in l:
+        if n < 2:
+            l.append(v * 10)
+        n += 1
+    return n, x + 1
+
+
+@edge([1, 2, 3])
+def iter_while_remove(x, l):
+    for v in l:
+        l.remove(v)
+    return l, x + 1
+
+
+@edge({"a": 1, "b": 2})
+def iter_dict_del(x, d):
+    try:
+        for k in d:
+            del d[k]
+    except RuntimeError as e:
+        return str(e), d, x + 1
+
+
+@edge({"a": 1, "b": 2})
+def iter_dict_swap(x, d):
+    seen = []
+    for k in d:
+        seen.append(k)
+        if len(seen) > 4:
+            break
+        del d[k]
+        d[k + "z"] = 1
+    return seen, d, x + 1
+
+
+@edge({"a": 1, "b": 2})
+def iter_dict_setval(x, d):
+    for k in d:
+        d[k] = d[k] * 2
+    return x + 1
+
+
+@edge()
+def gens_nested(x):
+    def a():
+        try:
+            yield 1
+            yield 2
+        finally:
+            log.append("a")
+
+    log = []
+
+    def b():
+        yield from a()
+        log.append("b")
+        return 5
+
+    def c():
+        r = yield from b()
+        yield r
+
+    return list(c()), log, x + 1
+
+
+@edge()
+def gen_return_value(x):
+    def g():
+        yield 1
+        return x * 2
+
+    it = g()
+    next(it)
+    try:
+        next(it)
+    except StopIteration as e:
+        return e.value, e.args
+
+
+@edge()
+def gen_expr_closure(x):
+    k = 2
+    g = (v * k for v in [1, 2])
+    k = 3
+    return list(g), x
+
+
+@edge()
+def half_zip(x):
+    a = iter([1, 2, 3])
+    b = iter("ab")
+    z = zip(a, b)
+    next(z)
+    return z, a, b, x
+
+
+@edge()
+def half_map(x):
+    it = iter([1, 2, 3])
+    m = map(lambda v: v * 2, it)
+    next(m)
+    return list(m), x
+
+
+@edge()
+def set_hand(x):
+    s = {c for c in "hello world"}
+    s.discard("h")
+    s2 = s | {"z"}
+    s3 = frozenset(s2) - {"o"}
+    return s, s2, s3, list(s), list(s2), list(s3), x
+
+
+@edge({3, 1, 2})
+def frame_set(x, s):
+    return (
+        len(s),
+        2 in s,
+        s == {1, 2, 3},
+        s <= {1, 2, 3, 4},
+        s.isdisjoint({9}),
+        sum(s),
+        sorted(s, reverse=True),
+        x + 1,
+    )
+
+
+@edge({3, 1, 2})
+def frame_set2(x, s):
+    q = s | {9}
+    return len(q), x + 1
+
+
+@edge((1, 2.5, "a"))
+def tup(x, t):
+    a, *b = t
+    return b, t + (1,), t * 0, t < (1, 3), t == (1, 2.5, "a"), x + 1, hash(t[:1])
+
+
+@edge()
+def cmp_mixed(x):
+    return (
+        [1, 2] == (1, 2),
+        None == 0,
+        "a" == b"a",
+        (1, "a") == (1.0, "a"),
+        {} == {},
+        [] < [1],
+        {1} == {True},
+        range(0) == range(5, 5),
+        (x,) == (x,),
+        x,
+    )
+
+
+@edge(4)
+def fstr(x, n):
+    return f"{n}", str(n), "%d" % n, x + n
+
+
+@edge(2.5)
+def fstrf(x, f):
+    return f"{f:.1f}", x + f
+
+
+@edge()
+def minmax(x):
+    a = [3, 1, 2]
+    return (
+        max(a, key=lambda v: -v),
+        min("b", "a", key=ord),
+        max({"a": 1, "b": 0}, key={"a": 1, "b": 0}.get),
+        max(x.shape),
+        x,
+    )
+
+
+@edge()
+def str_misc(x):
+    return (
+        "a-b".split("-"),
+        "abc"[::-1],
+        "a".join("xyz"),
+        "x".zfill(3),
+        "ab".translate({97: "q"}),
+        str.upper("a"),
+        list(map(str.strip, [" a "])),
+        "a,b".partition(","),
+        "é".encode("utf8"),
+        b"a".decode(),
+        "abc".isalpha(),
+        "A".casefold(),
+        "a\tb".expandtabs(2),
+        "ab".count("a"),
+        "ab".rjust(4, "."),
+        "x=%(x)s" % {"x": 2},
+        "{:>{w}}".format("a", w=4),
+        "{0[0]}".format([5]),
+        x,
+    )
+
+
+@edge()
+def reduce_acc(x):
+    return functools.reduce(lambda a, b: a + b, [x, x, x]), list(itertools.accumulate([x, x])), x
+
+
+@edge()
+def deepc(x):
+    a = [1]
+    b = [a, a]
+    c = copy.deepcopy(b)
+    return c, c[0] is c[1], copy.deepcopy((1, 2)), copy.copy({1: 2}), x
+
+
+@edge()
+def slices_err(x):
+    l = [1, 2, 3]
+    try:
+        l[0:4:2] = [1]
+    except ValueError as e:
+        m = str(e)
+    try:
+        l[::0]
+    except ValueError as e:
+        m2 = str(e)
+    return m, m2, x
+
+
+@edge()
+def walrus(x):
+    if (n := len(x)) > 2 and (m := n * 2):
+        return n, m, [y for v in range(3) if (y := v % 2)], x
+
+
+@edge([[1, 2], [3]])
+def nested(x, l):
+    return (
+        [v for r in l for v in r],
+        [[c * 2 for c in r] for r in l],
+        {k: v for k, v in enumerate(l)},
+        x,
+    )
+
+
+@edge([1, 2])
+def delitems(x, l):
+    l.append(3)
+    del l[0]
+    del l[-1]
+    return l, x
+
+
+@edge()
+def iter_sentinel(x):
+    l = [1, 2, 3, 0, 4]
+    it = iter(l.pop, 0)
+    return list(it), l, x
+
+
+@edge()
+def gen_throw_types(x):
+    def g():
+        while True:
+            try:
+                yield 1
+            except ValueError:
+                yield 2
+            except KeyError:
+                return
+
+    it = g()
+    next(it)
+    a = it.throw(ValueError)
+    b = next(it)
+    try:
+        it.throw(KeyError())
+    except StopIteration:
+        return a, b, x + 1
+
+
+@edge()
+def gen_close_value(x):
+    def g():
+        try:
+            yield 1
+        except GeneratorExit:
+            return 9
+
+    it = g()
+    next(it)
+    return it.close(), x
+
+
+@edge()
+def counter_misc(x):
+    c = itertools.count()
+    return [next(c) for _ in range(3)], next(zip(c, "a")), x
+
+
+@edge()
+def sum_start(x):
+    return (
+        sum([x, x], start=x),
+        sum([], 5),
+        sum(([1], [2]), []),
+        sum({1: 2, 3: 4}),
+        sum(range(5)),
+        x,
+    )
+
+
+@edge()
+def errs(x):
+    out = []
+    for f in (
+        lambda: [1].index(5),
+        lambda: (1) + "a",
+        lambda: {}["q"],
+        lambda: int("z", 5),
+        lambda: "a" + 1,
+        lambda: [1] + (2,),
+        lambda: len(5),
+        lambda: {[]: 1},
+        lambda: sum([1, "a"]),
+        lambda: max(1, "a"),
+        lambda: iter(5),
+        lambda: next([]),
+        lambda: [][0],
+        lambda: "abc".foo,
+        lambda: None.x,
+        lambda: (lambda a: a)(),
+        lambda: range("a"),
+        lambda: {1: 2}.pop(),
+        lambda: chr(-1),
+        lambda: ord("ab"),
+        lambda: list(5),
+        lambda: tuple(None),
+        lambda: dict([1]),
+        lambda: set([[]]),
+        lambda: zip(5),
+        lambda: enumerate(5),
+        lambda: sorted(5),
+        lambda: isinstance(1, 5),
+        lambda: hash([]),
+        lambda: round("a"),
+        lambda: abs("a"),
+        lambda: divmod(1, 0),
+        lambda: pow(2, 3, 0),
+        lambda: float("x"),
+        lambda: "a" * "b",
+        lambda: -"a",
+        lambda: [1] < "a",
+        lambda: getattr(5, "q"),
+        lambda: "a".join([1]),
+    ):
+        try:
+            f()
+        except Exception as e:
+            out.append((type(e).__name__, str(e)))
+    return out, x + 1
+
+
+@edge()
+def deque_made(x):
+    q = collections.deque([1, 2], maxlen=3)
+    q.append(x)
+    q.appendleft(5)
+    return list(q), x
+
+
+@edge()
+def counter_made(x):
+    c = collections.Counter("aab")
+    return c["a"], x
+
+
+@edge()
+def defd(x):
+    d = collections.defaultdict(list)
+    d["a"].append(x)
+    return d["a"], x
+
+
+@edge()
+def star_mid(x):
+    def f(a, b=2, *c, d, e=5, **k):
+        return a, b, c, d, e, k
+
+    return f(1, *[2, 3], d=4, **{"z": x}), f(*(1,), **{"d": 1}), x
+
+
+@edge()
+def is_things(x):
+    a = []
+    b = a
+    return a is b, a is not [], None is None, (x,)[0] is x, x
+
+
+@edge([1, 2, 3], {"k": [4]})
+def handing(x, l, d):
+    m = {"l": l, "d": d, "k": d["k"]}
+    d["k"].append(x)
+    return m, l is m["l"]
+
+
+@edge([1])
+def extend_self(x, l):
+    l.extend(l)
+    l += l
+    l[1:1] = l
+    return l, x
+
+
+@edge({"a": 1})
+def update_self(x, d):
+    d.update(d)
+    d.update([("z", x)])
+    d.update(zip("pq", (1, 2)), r=3)
+    return x
+
+
+@edge()
+def gen_in_place(x):
+    y = x + 0
+
+    def g():
+        yield y
+        y.__iadd__(1)
+        yield y
+
+    a = [v.sum() for v in g()]
+    return a, y
+
+
+@edge()
+def groupby_interleave(x):
+    g = itertools.groupby([1, 1, 2, 2, 2, 3])
+    k1, a = next(g)
+    v = next(a)
+    k2, b = next(g)
+    return k1, v, list(a), k2, next(b), [(k, list(q)) for k, q in g], x
+
+
+@edge()
+def tee_mixed(x):
+    a, b = itertools.tee(iter([1, 2, x]))
+    return next(a), next(a), next(b), list(a), list(b)
