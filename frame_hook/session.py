@@ -298,7 +298,7 @@ class Session:
                     interpreter,
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
-                _forget_frames(error)
+                _forget_frames(error, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
