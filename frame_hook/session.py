@@ -408,8 +408,9 @@ class Session:
         )
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, trace.guards.remembered(), sources, found, line, seconds
-        )
+            cache.code, position, graph, trace.guards.remembered(), sources, found, line,
+            tuple(in_words(one.in_words(), cache.code, position) for one in trace.changes.effects), seconds,
+        )  # fmt: skip
         entry.data = kept
         self.specialisations.append(kept)
         self.stats.traces += 1
