@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, instances, iterate, markers, operators
+from ufuse.frame_hook import arrays, classes, exceptions, instances, iterate, markers, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, attribute, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
@@ -537,10 +537,23 @@ for _function in (
     round,
     divmod,
     hash,
-    repr,
-    str,
 ):
     BUILTINS.setdefault(_function, _pure_of_constants(_function))
+
+
+def _text(function: Callable[..., str]) -> Rule:
+    pure = _pure_of_constants(function)
+
+    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+        error = interpreter.trace.look(arguments[0]) if len(arguments) == 1 else None
+        if isinstance(error, Instance) and issubclass(error.kind, BaseException):
+            return exceptions.text_of_error(interpreter, error, function)
+        return pure(interpreter, arguments, keywords)
+
+    return rule
+
+
+BUILTINS[str], BUILTINS[repr] = _text(str), _text(repr)
 
 
 @rule_for(operator.index)

@@ -82,7 +82,7 @@ def t_else_finally(x):
     return x, log
 
 
-@program(breaks=True)
+@program()
 def t_str(x):
     try:
         raise ValueError("a", 1)
@@ -103,7 +103,7 @@ def t_str(x):
     return x + 1, s
 
 
-@program(breaks=True)
+@program()
 def t_user(x):
     try:
         raise MyError(3, extra=x)
@@ -603,7 +603,7 @@ def e_star(x):
     return x
 
 
-@program(breaks=True)
+@program()
 def e_notes(x):
     try:
         raise Plain("n")
@@ -711,7 +711,7 @@ def e_attr(x, d, o):
     return x + 1, s
 
 
-@program(breaks=True)
+@program()
 def e_assert(x):
     try:
         assert x.ndim == 2, "bad"
@@ -1020,7 +1020,7 @@ def e_args_set(x):
         return x + 1, e.args
 
 
-@program(breaks=True)
+@program()
 def e_with_traceback(x):
     try:
         raise Plain(1).with_traceback(None)
