@@ -63,6 +63,7 @@ class Specialisation:
     inputs: tuple[str, ...]
     ends_with: Break | None
     line: int
+    effects: tuple[str, ...] = ()  # what is changed behind the graph, in words
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
 

@@ -458,7 +458,7 @@ def _inline(
 
 def refuse_namespaces(function: types.FunctionType) -> None:
     """Break for functions that look names up elsewhere than functions do."""
-    if type(function.__globals__) is not dict or function.__builtins__ is not vars(builtins):
+    if type(function.__globals__) is not dict or function.__builtins__ is not vars(builtins):  # type: ignore[attr-defined,unused-ignore]
         raise GraphBreak("call", f"{function.__qualname__}, whose globals or builtins are its own,")
 
 

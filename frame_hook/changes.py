@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.symbols import Array, Cell, Opaque, Source, Symbol, Unread
+from ufuse.frame_hook.symbols import Array, Cell, Constant, Opaque, Source, Symbol, Unread
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.guards import GuardProgram
@@ -29,6 +29,43 @@ class Effect:
 
     row: str
     operands: tuple[Any, ...]
+
+    def in_words(self) -> str:
+        """What it does, as `sets self.n` or `appends to results`."""
+        first, *rest = self.operands
+        if self.row == "call":
+            first, rest = rest[0][0], [first, *rest[0][1:]]
+        target = _name_of(first)
+        match self.row, rest:
+            case "cell_set", [value]:
+                return f"{_sets(value)} {target}"
+            case "set_attr", [str() as name, value]:
+                return f"{_sets(value)} {target}.{name}"
+            case "dict_set", [ObjectOperand(value=name), value]:
+                return f"{_sets(value)} the global {name}"
+            case "dict_set" | "list_set", [key, value]:
+                shown = key.value if isinstance(key, Constant) else key
+                return f"{_sets(value)} {target}[{shown!r}]"
+            case "call", [function, ObjectOperand(value=str() as name), *values]:
+                return f"{_sets(values or None)} {target}.{name}"
+            case "call", [function, *_]:
+                return f"{VERBS.get(function.__name__, f'{function.__name__} of')} {target}"
+        return f"changes {target}"
+
+
+VERBS = {"append": "appends to", "add": "adds to", "insert": "inserts into", "extend": "extends"}
+
+
+def _sets(value: Any) -> str:
+    return "deletes" if value is None else "sets"
+
+
+def _name_of(operand: Any) -> str:
+    """What the program calls the object that an effect changes."""
+    if isinstance(operand, ObjectOperand):
+        return str(getattr(operand.value, "__name__", "an object"))
+    source = getattr(operand, "source", None)
+    return "an object" if source is None else str(source.text)
 
 
 class Changes:

@@ -20,10 +20,12 @@ from ufuse.frame_hook.python_calls import python_type
 from ufuse.frame_hook.python_text import joined
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
+    Array,
     Constant,
     Dict,
     Instance,
     List,
+    Number,
     Set,
     Slice,
     Symbol,
@@ -143,6 +145,9 @@ def _format(interpreter: Interpreter, frame: Frame, conversion: int, spec: Symbo
     value = frame.pop()
     if conversion:
         value = interpreter.call(Constant(CONVERSIONS[conversion]), (value,))
+    symbol, known = interpreter.trace.look(value), interpreter.trace.number_examples
+    if isinstance(symbol, Array) or (isinstance(symbol, Number) and symbol.node not in known):
+        raise GraphBreak("opcode", "an f-string")
     frame.push(interpreter.call(Constant(format), (value, spec)))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from ufuse.frame_hook import (
     _hook,
     calls,
+    exceptions,
     generators,
     instructions,
     numpy_arrays,
@@ -87,7 +88,7 @@ assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
-    python_text.joined, python_calls.python_type, unseen.replay,
+    python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()
@@ -435,8 +436,9 @@ class Session:
         )
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, trace.guards.remembered(), sources, found, line, seconds
-        )
+            cache.code, position, graph, trace.guards.remembered(), sources, found, line,
+            tuple(in_words(one.in_words(), cache.code, position) for one in trace.changes.effects), seconds,
+        )  # fmt: skip
         entry.data = kept
         self.specialisations.append(kept)
         self.stats.traces += 1

@@ -96,7 +96,7 @@ def test_report_names_no_insides() -> None:
 
     def everyday(x: Any, box: Any) -> Any:
         shown = f"{x.sum():.2f}"
-        box.total = len(shown)
+        box.total = x.sum()
         kept = [row * 2 for row in x if row.sum() > 3]
         x[x > 2] = 0
         return shown, kept, x[:, ::-1] + helper(x)
@@ -106,7 +106,7 @@ def test_report_names_no_insides() -> None:
     assert "STORE" not in text
     assert "FORMAT" not in text
     assert "an f-string is not captured yet" in text
-    assert "assigning to an attribute is not captured yet" in text
+    assert "  then    sets box.total\n" in text
 
 
 def test_report_of_graphs_not_run() -> None:
@@ -122,19 +122,42 @@ def test_report_of_graphs_not_run() -> None:
     assert "Twice a graph was not run, because an error or a warning" in str(report)
 
 
+def test_report_of_effects() -> None:
+    """What a graph changes besides its results is listed once each, in order, by the program's names."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.steps, self.sums, self.last = 0, [0.0], {"loss": 1.0}
+
+        def step(self, x: Any) -> Any:
+            self.steps += 1
+            self.sums.append(x.sum())
+            self.last["loss"] = x.mean()
+            self.last["loss"] = 0.0
+            self.steps += 1
+            return x * 2
+
+    text = str(ufuse.explain(Model().step, X))
+    effects = "sets self.steps, appends to self.sums, sets self.last['loss']"
+    assert f"  then    {effects}\n" in text
+
+
 def test_report_of_a_retrace() -> None:
     """What changed between the two calls is said."""
 
-    class Counter:
-        n = 5
+    class Schedule:
+        mode = "warm"
 
-    def counted(x: Any, counter: Any) -> Any:
-        counter.n += 1
-        return x + counter.n
+    def scheduled(x: Any, schedule: Any) -> Any:
+        y = x * (2 if schedule.mode == "warm" else 3)
+        schedule.mode = "hot"
+        return y
 
-    text = str(ufuse.explain(counted, X, Counter()))
+    schedule = Schedule()
+    schedule.mode = "warm"
+    text = str(ufuse.explain(scheduled, X, schedule))
     assert "Traced again, because:" in text
-    assert "counter.n is no longer 5" in text
+    assert "schedule.mode is no longer 'warm'" in text
 
 
 def test_report_of_plain_python() -> None:

@@ -1,0 +1,286 @@
+# The programs are written as users write them.
+# mypy: ignore-errors
+"""Small programs in which something dies whose end is noticed: by a finalizer, or a weak reference's callback."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Make = Callable[[], tuple[Any, ...]]
+PROGRAMS: list[tuple[Callable[..., Any], Make]] = []
+LOG: list[Any] = []
+
+
+def x() -> Any:
+    """Three numbers."""
+    return np.arange(3.0)
+
+
+def program(make_args: Make = lambda: (x(),)) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a program and a function that makes its arguments."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        PROGRAMS.append((function, make_args))
+        return function
+
+    return register
+
+
+class C:
+    def __init__(self, n=0):
+        self.n = n
+
+
+class Del:
+    def __init__(self, tag, a=None):
+        self.tag = tag
+        self.a = a
+
+    def __del__(self):
+        LOG.append((self.tag, None if self.a is None else float(self.a.sum())))
+
+
+class Own:
+    def __init__(self, tag="old"):
+        self.d = Del(tag)
+        self.n = 0
+
+
+@program(lambda: (x(), Own()))
+def overwrite(x, o):
+    LOG.append("before")
+    o.d = None
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), Own()))
+def overwrite_unread(x, o):
+    LOG.append("before")
+    o.n = 5
+    o.d = None
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), Own()))
+def overwrite_array(x, o):
+    o.d.a = x
+    o.d = None
+    x[:] = 7
+    return x + 1
+
+
+@program(lambda: (x(), [Del("item")]))
+def list_set(x, l):
+    LOG.append("before")
+    l[0] = 1
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), [Del("item")]))
+def list_del(x, l):
+    LOG.append("before")
+    del l[0]
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), {"k": Del("item")}))
+def dict_del(x, l):
+    LOG.append("before")
+    del l["k"]
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), {"k": Del("item")}))
+def dict_set(x, l):
+    LOG.append("before")
+    l["k"] = 3
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), [Own()]))
+def deep(x, l):
+    LOG.append("before")
+    l[0] = 1
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), Del("arg")))
+def del_arg(x, d):
+    LOG.append("before")
+    del d
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), Del("arg")))
+def reassign_arg(x, d):
+    LOG.append("before")
+    d = x
+    LOG.append("after")
+    return x + d
+
+
+@program(lambda: (x(), Del("arg")))
+def read_del_arg(x, d):
+    t = d.tag
+    LOG.append("before")
+    del d
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), [Del("a")]))
+def pop(x, l):
+    LOG.append("before")
+    l.pop()
+    LOG.append("after")
+    return x + 1
+
+
+def weak():
+    a = np.arange(4.0)
+    c = C()
+    c.a = a
+    weakref.finalize(a, LOG.append, "dead")
+    return x(), c
+
+
+@program(weak)
+def weak_attr(x, c):
+    LOG.append("before")
+    c.a = None
+    LOG.append("after")
+    return x + 1
+
+
+@program(weak)
+def weak_local(x, c):
+    a = c.a
+    c.a = None
+    LOG.append("before")
+    a = None
+    LOG.append("after")
+    return x + 1
+
+
+@program(weak)
+def weak_computed(x, c):
+    c.a = c.a + 1
+    LOG.append("after")
+    return x + 1
+
+
+def weak_arg_():
+    a = np.arange(3.0)
+    weakref.finalize(a, LOG.append, "dead")
+    return (a,)
+
+
+@program(weak_arg_)
+def weak_arg(x):
+    x = x + 1
+    LOG.append("after")
+    return x
+
+
+@program()
+def made(x):
+    d = Del("made", x)
+    LOG.append("before")
+    del d
+    LOG.append("after")
+    x[:] = 4
+    return x + 1
+
+
+def inner(o):
+    LOG.append("in")
+    o.d = None
+    LOG.append("out")
+
+
+@program(lambda: (x(), Own()))
+def inlined(x, o):
+    inner(o)
+    LOG.append("after")
+    return x + 1
+
+
+def inner2():
+    o = Del("inner")
+    LOG.append("in")
+
+
+@program()
+def local_in_callee(x):
+    inner2()
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), Own()))
+def attr_chain(x, o):
+    o.d = Del("new")
+    LOG.append("mid")
+    o.d = None
+    LOG.append("after")
+    return x
+
+
+@program(lambda: (x(), Own()))
+def delattr_(x, o):
+    LOG.append("before")
+    del o.d
+    LOG.append("after")
+    return x + 1
+
+
+@program(lambda: (x(), Del("l")))
+def loopvar(x, d):
+    for d in (1, 2):
+        LOG.append(d)
+    return x + d
+
+
+@program(lambda: (x(), [Del("a"), Del("b")]))
+def listiter(x, l):
+    for v in l:
+        LOG.append("turn")
+    l.clear()
+    LOG.append("cleared")
+    v = 0
+    LOG.append("after")
+    return x
+
+
+class Cb:
+    def __init__(self):
+        self.n = 0
+        self.h = Del2(self)
+
+
+class Del2:
+    def __init__(self, o):
+        self.o = weakref.ref(o)
+
+    def __del__(self):
+        LOG.append(("n", self.o() and self.o().n))
+
+
+@program(lambda: (x(), Cb()))
+def seen_state(x, c):
+    c.n = 1
+    c.h = None
+    c.n = 2
+    return x
