@@ -123,6 +123,10 @@ class Changes:
 
     def keep(self, source: Source, value: Any, symbol: Symbol) -> Symbol:
         """Remember the symbol of an object of the frame."""
+        first, _ = self._sources.get(id(value), (source, value))
+        self._guard_same(source, first)
+        if first.register in self._changed:
+            self._changed.setdefault(source.register, source)
         self._symbols[id(value)] = symbol
         self._sources[id(value)] = source, value
         self._refuse_shared(source, value)

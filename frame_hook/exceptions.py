@@ -18,6 +18,7 @@ def _made(interpreter: Interpreter, arguments: Positional, name: str) -> Instanc
 
 @rule_for(BaseException.add_note)
 def add_note(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    """`error.add_note(note)`."""
     error = _made(interpreter, arguments, "add_note")
     note = interpreter.trace.look(arguments[1])
     notes = error.attributes.get("__notes__", List([]))

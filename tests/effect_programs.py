@@ -83,7 +83,7 @@ flip = [0]
 def alternating():
     flip[0] += 1
     a = C()
-    return (x(), a, a) if (flip[0] - 1) // 3 % 2 else (x(), a, C())
+    return (x(), a, a) if (flip[0] - 1) // 2 % 2 else (x(), a, C())
 
 
 @program(alternating)
@@ -96,7 +96,7 @@ def a_two_objects(x, a, b):
 def alternating_lists():
     flip[0] += 1
     a = [1]
-    return (x(), a, a) if (flip[0] - 1) // 3 % 2 else (x(), a, [1])
+    return (x(), a, a) if (flip[0] - 1) // 2 % 2 else (x(), a, [1])
 
 
 @program(alternating_lists, breaks=True)

@@ -84,10 +84,10 @@ def check_same(
         if callable(forget := getattr(compiled, "reset", None)):
             forget()
         for number in range(1, calls + 1):
-            original = make_args()
+            original = make_args() if copies else None
             pair = []
             for function in (plain, compiled):
-                given = independent_copy(original) if copies else make_args()
+                given = make_args() if original is None else independent_copy(original)
                 call = given if isinstance(given, Call) else Call(tuple(given))
                 if reset is not None:
                     reset()
