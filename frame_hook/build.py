@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -71,6 +72,12 @@ def advanced(iterator: Any, count: int) -> Any:
     return iterator
 
 
+def placed(iterator: Any, position: int) -> Any:
+    """An iterator over a sequence that goes on at this index."""
+    iterator.__setstate__(position)
+    return iterator
+
+
 def iterator_over(*items: Any) -> Any:
     """An iterator over these items."""
     return iter(list(items))
@@ -96,6 +103,48 @@ def made_set(steps: list[tuple[str, Any]]) -> set[Any]:
     for method, argument in steps:
         getattr(result, method)(argument)
     return result
+
+
+def refilled(target: set[Any], steps: list[tuple[str, Any]]) -> None:
+    """Fill a set by the same steps as the trace's."""
+    for method, argument in steps:
+        getattr(set, method)(target, argument)
+
+
+def holds_itself(symbol: Symbol) -> bool:
+    """Whether a container can be reached from what it holds."""
+    seen: set[int] = set()
+    waiting = _held(symbol)
+    while waiting:
+        one = waiting.pop()
+        if one is symbol:
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            waiting += _held(one)
+    return False
+
+
+def _held(symbol: Symbol | None) -> list[Any]:
+    """What an object that is built refers to."""
+    if getattr(symbol, "source", None) is not None:
+        return []
+    match symbol:
+        case List(items=items) | Tuple(items=items):
+            return list(items)
+        case Dict(items=entries):
+            return list(entries.values())
+        case Instance(attributes=attributes, content=content):
+            return [*attributes.values(), content]
+        case Cell(content=content):
+            return [content]
+        case Function(closure=cells, defaults=defaults):
+            return [*cells, *defaults]
+        case Method(self=receiver, function=function):
+            return [receiver, function]
+        case Iterator(parts=parts):
+            return list(parts)
+    return []
 
 
 def made_function(
@@ -131,6 +180,8 @@ class Recipe:
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []
         self._open: set[int] = set()  # being built: meeting one again is a cycle
+        self._unfilled: deque[Symbol] = deque()  # made, in this order, and empty so far
+        self._filling = False
 
     def follow(self, effects: Iterable[Effect]) -> None:
         """The rows of the effects, in their order."""
@@ -155,6 +206,7 @@ class Recipe:
         """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
         if symbol is None or isinstance(symbol, Null):
             return -1
+        symbol = self.trace.owners.get(id(symbol), symbol)
         known = self._made.get(id(symbol))
         if known is None:
             if id(symbol) in self._open:
@@ -164,7 +216,16 @@ class Recipe:
             self._open.discard(id(symbol))
             self._made[id(symbol)] = known
             self._kept.append(symbol)
+        if not self._open and not self._filling:
+            self._fill_all()
         return known
+
+    def _fill_all(self) -> None:
+        """Fill what was made empty: only now, when all that it may refer to can be built around it."""
+        self._filling = True
+        while self._unfilled:
+            self._fill(self._unfilled.popleft())
+        self._filling = False
 
     def _row(self, *row: Any) -> tuple[str, int]:
         self.rows.append(row)
@@ -205,6 +266,8 @@ class Recipe:
                 return self._row("int", tuple(postfix(value, self.trace.leaves)))
             case Tuple(items=items):
                 return self._row("tuple", self._registers(items))
+            case List() | Dict() if holds_itself(symbol):
+                return self._empty_container(symbol)
             case List(items=items):
                 return self._row("list", self._registers(items))
             case Dict(items=entries):
@@ -243,14 +306,25 @@ class Recipe:
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 
+    def _empty_container(self, symbol: List | Dict) -> Any:
+        made = self._made[id(symbol)] = self._row("list" if isinstance(symbol, List) else "dict", ())
+        self._kept.append(symbol)
+        self._unfilled.append(symbol)
+        return made
+
     def _iterator(self, iterator: Iterator) -> Any:
         if iterator.is_exhausted:
             return self._call(exhausted)
         parts, position = iterator.parts, iterator.position
+        if iterator.kind in ("sequence", "keys", "values", "pairs", "reversed"):
+            self._fill_first(parts[0])
         match iterator.kind:
             case "items":
                 return self._call(iterator_over, *self._registers(parts[position:]))
-            case "sequence" | "keys" | "members" | "constant" | "rows" | "getitem":
+            case "sequence" | "rows" | "getitem":
+                made = self._call(iter, self.register(parts[0]))
+                return self._call(placed, made, self._constant(position)) if position else made
+            case "keys" | "members" | "constant":
                 made = self._call(iter, self.register(parts[0]))
             case "values" | "pairs" as kind:
                 method = dict.values if kind == "values" else dict.items
@@ -268,6 +342,16 @@ class Recipe:
                 raise NotRebuilt(0, f"an iterator ({kind})")
         return self._call(advanced, made, self._constant(position)) if position else made
 
+    def _fill_first(self, container: Symbol) -> None:
+        """An iterator must find all that is in its container when it is made."""
+        owner = self.trace.owners.get(id(container), container)
+        self.register(owner)
+        if owner in self._unfilled:
+            if holds_itself(owner):
+                raise NotRebuilt(0, "an iterator over an object that holds itself")
+            self._unfilled.remove(owner)
+            self._fill(owner)
+
     def _generator(self, generator: Generator) -> Any:
         function, arguments, keywords = generator.call
         if generator.state != "new":
@@ -277,24 +361,64 @@ class Recipe:
         return self._call(called, self.register(function), given, self._row("dict", tuple(pairs)))
 
     def _instance(self, instance: Instance) -> Any:
-        """The object first and its attributes then, because they may refer to it."""
+        """The object first and its attributes later, because they may refer to it."""
         if instance.raised is not None:
             raise NotRebuilt(instance.raised, "an exception that was raised")
-        kind = instance.kind
-        content = instance.content.items if isinstance(instance.content, Tuple) else ()
-        if issubclass(kind, BaseException):
-            made = self._exception(kind, self._registers(content))
-        elif instance.content is not None:
-            held = self._row("tuple", self._registers(content))
-            made = self._call(tuple.__new__, self._constant(kind), held)
-        else:
-            made = self._call(object.__new__, self._constant(kind))
+        made = self._empty_instance(instance)
         self._made[id(instance)] = made
         self._kept.append(instance)
-        for name, value in instance.attributes.items():
-            if value is not None:
-                self._call(object.__setattr__, made, self._constant(name), self.register(value))
+        self._unfilled.append(instance)
         return made
+
+    def _empty_instance(self, instance: Instance) -> Any:
+        """An object without attributes; what cannot change is in it already."""
+        kind, content = instance.kind, instance.content
+        if issubclass(kind, BaseException):
+            items = content.items if isinstance(content, Tuple) else ()
+            return self._exception(kind, self._registers(items))
+        match content:
+            case None if issubclass(kind, types.SimpleNamespace):
+                return self._call(types.SimpleNamespace.__new__, self._constant(kind))
+            case None:
+                return self._call(object.__new__, self._constant(kind))
+            case Tuple(items=items):
+                held = self._row("tuple", self._registers(items))
+                return self._call(tuple.__new__, self._constant(kind), held)
+            case Constant(value=value):
+                return self._call(type(value).__new__, self._constant(kind), self._constant(value))
+            case List() | Dict() | Set():
+                base = {List: list, Dict: dict, Set: set}[type(content)]
+                made = self._call(base.__new__, self._constant(kind))
+                self._made[id(content)] = made
+                return made
+        raise NotRebuilt(0, f"a {kind.__name__}")
+
+    def _fill(self, symbol: Symbol) -> None:
+        """Give a made object what it holds, and its attributes in their order."""
+        made = self._made[id(symbol)]
+        match symbol:
+            case List(items=items):
+                for item in items:
+                    self._row("list_append", made, self.register(item))
+            case Dict(items=entries):
+                for key, value in entries.items():
+                    self._row("dict_set", made, self._constant(key), self.register(value))
+            case Cell(content=content):
+                self._row("cell_set", made, self.register(content))
+            case Set(made=steps):
+                self._call(refilled, made, self._constant(steps))
+            case Instance(content=content, attributes=attributes):
+                if isinstance(content, List | Dict | Set):
+                    self._fill(content)
+                for name, value in attributes.items():
+                    if value is not None:
+                        self._set_attribute(symbol, made, name, self.register(value))
+
+    def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
+        if name == "default_factory" and issubclass(instance.kind, defaultdict):
+            self._call(defaultdict.__init__, made, value)
+            return
+        self._call(object.__setattr__, made, self._constant(name), value)
 
     def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
         if not kind.__flags__ & HEAP_TYPE:
@@ -304,11 +428,11 @@ class Recipe:
         return self._call(BaseException.__new__, self._constant(kind), *arguments)
 
     def _cell(self, cell: Cell) -> Any:
-        """The cell first and its content then, because a function in it may close over it."""
-        made = self._row("cell", -1)
-        self._made[id(cell)] = made
+        """The cell first and its content later, because a function in it may close over it."""
+        made = self._made[id(cell)] = self._row("cell", -1)
+        self._kept.append(cell)
         if cell.content is not None:
-            self._row("cell_set", made, self.register(cell.content))
+            self._unfilled.append(cell)
         return made
 
     def _function(self, function: Function) -> Any:

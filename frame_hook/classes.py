@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import _tuplegetter  # type: ignore[attr-defined]
+from collections import OrderedDict, _tuplegetter, defaultdict  # type: ignore[attr-defined]
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -152,7 +152,15 @@ def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     return plain_attribute(interpreter, symbol, name)
 
 
-PLAIN_GETATTRIBUTE = (object.__getattribute__, BaseException.__getattribute__)
+# What looks attributes up as `object` does, of the C types whose instances are followed.
+PLAIN_GETATTRIBUTE = tuple(
+    vars(one)["__getattribute__"]
+    for one in (
+        object, BaseException, tuple, list, dict, set, int, float, complex, str, bytes, OrderedDict, defaultdict,
+        functools.partial, types.SimpleNamespace,
+    )
+    if "__getattribute__" in vars(one)
+)  # fmt: skip
 
 
 def plain_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
@@ -214,6 +222,9 @@ def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, n
     if found is BaseException.__dict__["args"] and symbol.content is not None:
         return symbol.content
     owner = found.__objclass__
+    value = symbol.attributes.get(name) if symbol.source is None else None
+    if value is not None:
+        return value
     if symbol.source is not None and type(owner) is type and name != "__dict__":
         if issubclass(symbol.kind, BaseException) and name != "args":
             raise GraphBreak("attribute", f"{name} of an exception")
@@ -419,7 +430,7 @@ def store_attribute(
         given = (symbol, Constant(name)) + (() if value is None else (value,))
         interpreter.call(function, given)
         return
-    plain = (getattr(object, special), getattr(BaseException, special))
+    plain = [vars(one)[special] for one in (object, BaseException, types.SimpleNamespace)]
     if own not in plain or not uses_plain(trace, symbol.kind, special, own):
         raise GraphBreak("effect", f"assigning to {name} of a {symbol.kind.__name__}")
     store_plainly(interpreter, symbol, name, value)

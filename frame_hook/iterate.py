@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from ufuse.frame_hook import arrays
 from ufuse.frame_hook.classes import call_special, special_method
+from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, Raised, Returned, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -61,7 +62,7 @@ def as_size(symbol: Symbol) -> size.Size | None:
 
 def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `iter(symbol)` gives."""
-    symbol = interpreter.trace.look(symbol)
+    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
     match symbol:
         case Iterator() | Generator():
             return symbol
@@ -87,6 +88,8 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return Iterator("rows", [symbol])
         case Instance():
             return _iterator_of_instance(interpreter, symbol)
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _iterator_of_instance(interpreter, symbol)
     raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
 
 
@@ -99,15 +102,13 @@ def described_kind(symbol: Symbol) -> str:
     return type(symbol).__name__.lower()
 
 
-def _iterator_of_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
+def _iterator_of_instance(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     method = special_method(interpreter, symbol, "__iter__")
     if method is not None:
-        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple):
-            return Iterator("sequence", [symbol.content])
         return interpreter.call(method)
     if special_method(interpreter, symbol, "__getitem__") is not None:
         return Iterator("getitem", [symbol])
-    raise GraphBreak("operator", f"iterating over a {symbol.kind.__name__}")
+    raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
 
 
 def _range_items(interpreter: Interpreter, symbol: Range) -> list[Symbol]:
@@ -185,7 +186,7 @@ def _refuse_stop_iteration(raised: Raised) -> None:
 
 def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
     """Every item that iterating gives."""
-    symbol = interpreter.trace.look(symbol)
+    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
     if isinstance(symbol, Tuple | List):
         return list(symbol.items)
     if isinstance(symbol, Array):

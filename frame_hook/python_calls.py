@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, instances, iterate, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, iterate, markers, operators, subclasses
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, attribute, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
@@ -157,15 +157,14 @@ def _isinstance(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
     kind = python_type(interpreter, arguments[0])
-    wanted = arrays.plain(interpreter.trace, arguments[1])
-    return operators.pure(issubclass, kind, wanted)
+    return Constant(subclasses.is_instance(interpreter, arguments[0], kind, arguments[1]))
 
 
 @rule_for(issubclass)
 def _issubclass(
     interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    return operators.pure(issubclass, *[arrays.plain(interpreter.trace, a) for a in arguments])
+    return Constant(subclasses.is_subclass(interpreter, arguments[0], arguments[1]))
 
 
 def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
@@ -268,7 +267,9 @@ def _super(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     behind = class_of(start)
     if behind is None:
         raise GraphBreak("call", "super of something that is no class")
-    kind = class_of(receiver) or python_type(interpreter, receiver)
+    kind = class_of(receiver)
+    if kind is None or behind not in classes.mro(kind):
+        kind = python_type(interpreter, receiver)
     if behind not in classes.mro(kind):
         raise GraphBreak(
             "eager-raises",
@@ -308,6 +309,13 @@ def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     target, name, value = arguments
     text = operators.known_value(interpreter, name)
     classes.store_attribute(interpreter, target, text, value)
+    return Constant(None)
+
+
+@rule_for(delattr)
+def _delattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    target, name = arguments
+    classes.store_attribute(interpreter, target, operators.known_value(interpreter, name), None)
     return Constant(None)
 
 

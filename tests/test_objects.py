@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import ufuse
-from tests import object_programs
+from tests import object_programs, object_relations
 from tests.support.compare import MODES, check_same
 
-PROGRAMS = object_programs.PROGRAMS
+PROGRAMS = object_programs.PROGRAMS + object_relations.PROGRAMS
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_program_is_the_same_compiled(
         make_args,
         calls=3,
         modes=MODES[:1],
-        state=object_programs.state,
-        reset=object_programs.reset,
+        state=lambda: (object_programs.state(), object_relations.state()),
+        reset=lambda: (object_programs.reset(), object_relations.reset()),
     )
     found = [b for b in compiled.breaks if b.code != "eager-raises"]
     assert breaks or not found, "\n".join(map(str, found))
