@@ -75,7 +75,7 @@ def make_instance(
     first, second = class_member(trace, kind, "__init__")
     if isinstance(found, staticmethod):
         inner = inner_function(trace, found, function, "__func__")
-        made = interpreter.call(inner, (Constant(kind), *arguments), keywords)
+        made = trace.look(interpreter.call(inner, (Constant(kind), *arguments), keywords))
     else:
         if isinstance(function, Unread):
             trace.check("IDENTITY", function.source, found, f"{kind.__name__}.__new__ was replaced")

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import ufuse
-from tests import object_programs, object_relations
+from tests import object_everyday, object_programs, object_relations
 from tests.support.compare import MODES, check_same
 
-PROGRAMS = object_programs.PROGRAMS + object_relations.PROGRAMS
+TABLES = (object_programs, object_relations, object_everyday)
+PROGRAMS = [row for table in TABLES for row in table.PROGRAMS]
 
 
 @pytest.mark.parametrize(
@@ -28,8 +29,8 @@ def test_program_is_the_same_compiled(
         make_args,
         calls=3,
         modes=MODES[:1],
-        state=lambda: (object_programs.state(), object_relations.state()),
-        reset=lambda: (object_programs.reset(), object_relations.reset()),
+        state=lambda: [table.state() for table in TABLES],
+        reset=lambda: [table.reset() for table in TABLES],
     )
     found = [b for b in compiled.breaks if b.code != "eager-raises"]
     assert breaks or not found, "\n".join(map(str, found))
