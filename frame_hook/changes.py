@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Cell, Source, Symbol
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.guards import GuardProgram
+
+
+APART = _hook.Entry([(_hook.NOT_DICT_OF, 0, 1)], (), None, 0, [], ("return", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class Changes:
         self._changed: dict[int, Source] = {}
         self._unseen: set[int] = set()  # changed without being looked at
         self._kept: list[Any] = []  # the examples whose id is a key
+        self._dicts: list[tuple[Source, Any]] = []
+        self._instances: list[tuple[Source, Any]] = []
         self._globals: dict[tuple[int, str], Symbol | None] = {}
         self._classes: dict[tuple[type, str], Symbol | None] = {}
 
@@ -65,7 +71,21 @@ class Changes:
         self._symbols[id(value)] = symbol
         self._sources[id(value)] = source, type(value)
         self._kept.append(value)
+        self._keep_apart(source, value)
         return symbol
+
+    def _keep_apart(self, source: Source, value: Any) -> None:
+        """Break where an object of the frame and its own dict are both looked at: they would be two symbols."""
+        if type(value) is dict:
+            self._dicts.append((source, value))
+            pairs = [(value, other) for _, other in self._instances]
+        elif not type(value).__dictoffset__:
+            return
+        else:
+            self._instances.append((source, value))
+            pairs = [(table, value) for _, table in self._dicts]
+        if any(APART.first_failing(pair) is not None for pair in pairs):
+            raise GraphBreak("effect", f"{source.text}, an object or its dict, of which the other is used too,")
 
     # Effects -------------------------------------------------------------------------------------------------------
 
@@ -111,6 +131,13 @@ class Changes:
                 first, second = sorted((register, other.register))
                 text = f"{source.text} and {other.text} are the same object now"
                 self._guards.check("DIFFERENT", first, second, text=text, source=source.text)
+        for table, _ in self._dicts:
+            for instance, _ in self._instances:
+                if table.register in self._changed or instance.register in self._changed:
+                    text = f"{table.text} is the dict of {instance.text} now"
+                    self._guards.check(
+                        "NOT_DICT_OF", table.register, instance.register, text=text, source=table.text
+                    )
 
     # Cells and globals ---------------------------------------------------------------------------------------------
 

@@ -39,6 +39,12 @@ UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
 
+PLAIN_WRITES = {
+    name: tuple(getattr(one, name) for one in (object, BaseException, types.SimpleNamespace))
+    for name in ("__setattr__", "__delattr__")
+}
+
+
 def mro(kind: type) -> tuple[type, ...]:
     """The classes in which attributes of `kind` are looked up, whatever a metaclass says."""
     result: tuple[type, ...] = MRO.__get__(kind)
@@ -206,8 +212,10 @@ def _described(
         return value
     if isinstance(found, TUPLE_FIELD):
         trace.look(member)
-        if isinstance(symbol.content, Tuple):
-            return symbol.content.items[found.__reduce__()[1][0]]
+        number = found.__reduce__()[1][0]
+        if isinstance(symbol.content, Tuple) and number < len(symbol.content.items):
+            return symbol.content.items[number]
+        raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
     if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
     return bound(interpreter, found, member, symbol, symbol.kind)
@@ -430,8 +438,7 @@ def store_attribute(
         given = (symbol, Constant(name)) + (() if value is None else (value,))
         interpreter.call(function, given)
         return
-    plain = [vars(one)[special] for one in (object, BaseException, types.SimpleNamespace)]
-    if own not in plain or not uses_plain(trace, symbol.kind, special, own):
+    if own not in PLAIN_WRITES[special] or not uses_plain(trace, symbol.kind, special, own):
         raise GraphBreak("effect", f"assigning to {name} of a {symbol.kind.__name__}")
     store_plainly(interpreter, symbol, name, value)
 

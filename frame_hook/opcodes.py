@@ -85,9 +85,11 @@ def load_const(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcom
 
 
 def constant(value: Any) -> Symbol:
-    """A constant of the code; tuples are taken apart so that items can be looked at."""
+    """A constant of the code; tuples and slices are taken apart so that items can be looked at."""
     if type(value) is tuple:
         return Tuple(tuple(constant(item) for item in value))
+    if type(value) is slice:
+        return Slice(constant(value.start), constant(value.stop), constant(value.step))
     return Constant(value)
 
 

@@ -18,7 +18,7 @@ from ufuse.frame_hook.classes import (
     static_lookup,
     uses_plain,
 )
-from ufuse.frame_hook.contents import holds, is_member, stripped
+from ufuse.frame_hook.contents import holds, is_built_in, is_member, stripped
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
 from ufuse.frame_hook.reasons import GraphBreak
@@ -135,9 +135,9 @@ def _on_contents(
     methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
     a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
     if isinstance(a, Instance) or isinstance(b, Instance):
-        if holds(a) or holds(b):
+        if (holds(left) and holds(right)) or (in_place and a is not left):
             raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
-        return _on_instances(interpreter, sign, a, b, in_place=in_place)
+        return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if _is_of_numpy(a) or _is_of_numpy(b):
         raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     result = binary(interpreter, sign, a, b, in_place=in_place)
@@ -175,6 +175,11 @@ def _on_instances(
                 if in_place or not _defers(interpreter.trace, other):
                     raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
             continue  # a built-in type does not know the user's class
+        if holds(receiver) and is_built_in(receiver.kind, method_name):
+            if not isinstance(other, Instance) or holds(other):
+                raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+            stripped(interpreter.trace, receiver, method_name)
+            continue
         method = special_method(interpreter, receiver, method_name)
         if method is None:
             continue

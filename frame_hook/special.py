@@ -63,16 +63,19 @@ def of_instance(
     interpreter: Interpreter, function: Any, arguments: Positional, keywords: Given
 ) -> Symbol | None:
     """What a C function gives for an instance as its first argument; None where it has no rule of its own for that."""
-    receiver = interpreter.trace.look(arguments[0])
     if isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType):
+        receiver = interpreter.trace.look(arguments[0])
         return _built_in_method(interpreter, function, receiver, arguments[1:], keywords)
+    if not isinstance(function, types.BuiltinFunctionType | type):
+        return None
+    if function is not str and function is not repr and not any(function is one for one in ASKED):
+        return None
+    receiver = interpreter.trace.look(arguments[0])
     if object_class(receiver) is None:
         return None
     if function is str or function is repr:
         return _text(interpreter, receiver, function, arguments[1:])
-    if isinstance(function, types.BuiltinFunctionType | type) and function in ASKED:
-        return _asked(interpreter, function, receiver, arguments[1:])
-    return None
+    return _asked(interpreter, function, receiver, arguments[1:])
 
 
 def _asked(
@@ -156,13 +159,13 @@ def _wrapped(
     """A special method of a built-in type, called by its name as `super().__getitem__(key)` does."""
     if name in ITEM_METHODS:
         return ITEM_METHODS[name](interpreter, content, rest, {})
-    if name in COMPARISONS and len(rest) == 1:
+    if isinstance(content, Constant):
+        return interpreter.call(ArrayMethod(content, name), rest)
+    if name in COMPARISONS and len(rest) == 1 and owner is not set:
         other = contents.stripped(interpreter.trace, interpreter.trace.look(rest[0]), name)
         if not _is_one(other, owner, name):
             return Constant(NotImplemented)
         return operators.compare(interpreter, COMPARISONS[name], content, other)
-    if isinstance(content, Constant):
-        return interpreter.call(ArrayMethod(content, name), rest)
     return None
 
 

@@ -509,6 +509,37 @@ def number_subclasses(x, m, n, i):
     return x * m, m + 1, n.shout(), x[i], i + 1, Metres(3.0) + 1, Name("b").shout(), Name("c")
 
 
+class Wrapper:
+    def __init__(self):
+        self.k = 1
+
+    def __radd__(self, other):
+        return type(other), other
+
+    def __rmul__(self, other):
+        return type(other), other
+
+    def __eq__(self, other):
+        return type(other) is Stack
+
+    __hash__ = None
+
+
+@program(lambda: (x(), Stack([1.0]), Wrapper()), breaks=True)
+def subclass_meets_an_object(x, s, w):
+    return s + w, Shape((1,)) + w, Metres(2.0) * w, s == w, w == s, x + 1, [1] + w, 2 * w
+
+
+@program(just_x, breaks=True)
+def methods_of_built_in_types(x):
+    items = []
+    list.append(items, x)
+    return (
+        items, float.__eq__(1.0, 1), int.__eq__(1, 1.0), tuple.__eq__((1,), [1]), str.upper("a"), dict.get({"a": x}, "a"),
+        list.__len__(items), tuple.__getitem__((1, 2), 1), set.__eq__({1}, frozenset({1})), object.__eq__(items, items),
+    )  # fmt: skip
+
+
 @program(just_x, breaks=True)
 def defaultdict_made(x):
     d = defaultdict(list)

@@ -194,7 +194,7 @@ def described(value: Any) -> Any:
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_change_between_calls_is_seen(
-    use: Callable[..., Any], change: Callable[..., Any]
+    use: Callable[..., Any], change: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A compiled function called before and after the change does what the plain one does."""
     results = []
@@ -209,6 +209,7 @@ def test_a_change_between_calls_is_seen(
     plain, compiled = results
     plain, compiled = (repr(r).replace("<locals>.<lambda>", "") for r in (plain, compiled))
     assert strip(compiled) == strip(plain)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def strip(text: str) -> str:

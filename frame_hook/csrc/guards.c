@@ -440,6 +440,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return source == other;
     case GUARD_DIFFERENT:
         return source != other;
+    case GUARD_NOT_DICT_OF:
+        return other != NULL && dict_of_instance(other) != source;
     default:
         return layout_holds(guard, source);
     }

@@ -63,7 +63,8 @@
     X(RELATION, "R", "the relation {0} between sizes no longer holds")                             \
     X(DISJOINT, "rr", "{0} and {1} may now share memory")                                          \
     X(SAME, "rr", "{0} and {1} are no longer the same object")                                     \
-    X(DIFFERENT, "rr", "{0} and {1} are now the same object")
+    X(DIFFERENT, "rr", "{0} and {1} are now the same object")                                      \
+    X(NOT_DICT_OF, "rr", "{0} is now the dict of {1}")
 
 typedef struct GuardProgram GuardProgram;
 

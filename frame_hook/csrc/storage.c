@@ -192,6 +192,22 @@ find_in_instance(PyObject *object, PyObject *name, PyObject **value)
     return dict == NULL ? FIND_ABSENT : find_in_dict(dict, name, value);
 }
 
+/* The dict that an object's attributes are in, borrowed; NULL where nobody has asked for one yet.
+ */
+PyObject *
+dict_of_instance(PyObject *object)
+{
+    PyObject *dict = NULL;
+    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+        (void)values_of_instance(object, &dict);
+    }
+    else if (Py_TYPE(object)->tp_dictoffset != 0 && !PyType_Check(object)) {
+        PyObject **place = _PyObject_GetDictPtr(object);
+        dict = place == NULL ? NULL : *place;
+    }
+    return dict;
+}
+
 /*
  * Find what an object has in the slot of that name: `*value` is borrowed, NULL unless it is found.
  * UNKNOWN: its class has no such slot.

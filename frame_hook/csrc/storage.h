@@ -14,6 +14,7 @@ typedef enum { FIND_ABSENT, FIND_FOUND, FIND_UNKNOWN } Finding;
 
 Finding find_in_dict(PyObject *dict, PyObject *key, PyObject **value);
 Finding find_own(PyObject *object, PyObject *name, PyObject **value);
+PyObject *dict_of_instance(PyObject *object);
 bool class_own_lacks(PyObject *type, PyObject *name);
 int64_t abc_token(void);
 PyObject *class_value(PyObject *type, PyObject *name);
