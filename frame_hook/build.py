@@ -307,7 +307,9 @@ class Recipe:
         raise TypeError(f"no recipe for {symbol}")
 
     def _empty_container(self, symbol: List | Dict) -> Any:
-        made = self._made[id(symbol)] = self._row("list" if isinstance(symbol, List) else "dict", ())
+        made = self._made[id(symbol)] = self._row(
+            "list" if isinstance(symbol, List) else "dict", ()
+        )
         self._kept.append(symbol)
         self._unfilled.append(symbol)
         return made
@@ -407,12 +409,12 @@ class Recipe:
                 self._row("cell_set", made, self.register(content))
             case Set(made=steps):
                 self._call(refilled, made, self._constant(steps))
-            case Instance(content=content, attributes=attributes):
-                if isinstance(content, List | Dict | Set):
-                    self._fill(content)
-                for name, value in attributes.items():
-                    if value is not None:
-                        self._set_attribute(symbol, made, name, self.register(value))
+            case Instance(content=held, attributes=attributes):
+                if isinstance(held, List | Dict | Set):
+                    self._fill(held)
+                for name, given in attributes.items():
+                    if given is not None:
+                        self._set_attribute(symbol, made, name, self.register(given))
 
     def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
         if name == "default_factory" and issubclass(instance.kind, defaultdict):

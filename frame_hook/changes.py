@@ -85,7 +85,9 @@ class Changes:
             self._instances.append((source, value))
             pairs = [(table, value) for _, table in self._dicts]
         if any(APART.first_failing(pair) is not None for pair in pairs):
-            raise GraphBreak("effect", f"{source.text}, an object or its dict, of which the other is used too,")
+            raise GraphBreak(
+                "effect", f"{source.text}, an object or its dict, of which the other is used too,"
+            )
 
     # Effects -------------------------------------------------------------------------------------------------------
 
@@ -136,7 +138,11 @@ class Changes:
                 if table.register in self._changed or instance.register in self._changed:
                     text = f"{table.text} is the dict of {instance.text} now"
                     self._guards.check(
-                        "NOT_DICT_OF", table.register, instance.register, text=text, source=table.text
+                        "NOT_DICT_OF",
+                        table.register,
+                        instance.register,
+                        text=text,
+                        source=table.text,
                     )
 
     # Cells and globals ---------------------------------------------------------------------------------------------
@@ -157,10 +163,11 @@ class Changes:
         key = (id(namespace), name)
         return key in self._globals, self._globals.get(key)
 
-
     # Attributes ----------------------------------------------------------------------------------------------------
 
-    def set_attribute(self, target: Symbol, name: str, value: Symbol | None, *, plainly: bool) -> None:
+    def set_attribute(
+        self, target: Symbol, name: str, value: Symbol | None, *, plainly: bool
+    ) -> None:
         """Write an attribute that an object of the frame has itself; None deletes it.
 
         `plainly`: past a `__setattr__` of its class.

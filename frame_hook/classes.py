@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import OrderedDict, _tuplegetter, defaultdict  # type: ignore[attr-defined]
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
@@ -98,7 +98,9 @@ def _member_by_steps(trace: Trace, kind: type, name: str, after: type | None) ->
         if name in own and not is_written:
             if not is_changeable(one):
                 return own[name], Constant(own[name])
-            return own[name], Unread(trace.guards.load("LOAD_CLASS", one, name, text=text), own[name])
+            return own[name], Unread(
+                trace.guards.load("LOAD_CLASS", one, name, text=text), own[name]
+            )
         if one.__flags__ & HEAP_TYPE and not is_written:
             there = f"{text} is defined now"
             trace.guards.check("CLASS_OWN_LACKS", one, name, text=there, source=text)
@@ -197,7 +199,9 @@ def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
         return False
     if isinstance(member, Unread):
         trace.check("TYPE", member.source, kind, f"{member.source.text} was replaced")
-    return any(class_member(trace, kind, name)[0] is not ABSENT for name in ("__set__", "__delete__"))
+    return any(
+        class_member(trace, kind, name)[0] is not ABSENT for name in ("__set__", "__delete__")
+    )
 
 
 def _described(
@@ -212,7 +216,7 @@ def _described(
         return value
     if isinstance(found, TUPLE_FIELD):
         trace.look(member)
-        number = found.__reduce__()[1][0]
+        number: int = found.__reduce__()[1][0]
         if isinstance(symbol.content, Tuple) and number < len(symbol.content.items):
             return symbol.content.items[number]
         raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
@@ -323,15 +327,15 @@ def _property_value(
 ) -> Symbol:
     function = inner_function(interpreter.trace, found, member, "fget")
     if found.fget is None:
-        raise _property_error(symbol, lambda one: found.__get__(one))
+        raise _property_error(symbol, found.__get__)
     return interpreter.call(function, (symbol,))
 
 
 def _property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
-    """What Python says of a property without a getter, setter or deleter, asked of an object of a like-named class."""
-    stand_in = type("StandIn", (), {})
-    if isinstance(symbol, Instance):
-        stand_in.__qualname__ = symbol.kind.__qualname__
+    """What Python says of a property that lacks a function, asked of an object of a like-named class."""
+    if not isinstance(symbol, Instance):
+        raise GraphBreak("attribute", "a property of a metaclass")
+    stand_in = type("StandIn", (), {"__qualname__": symbol.kind.__qualname__})
     try:
         use(stand_in())
     except AttributeError as error:
@@ -492,8 +496,8 @@ def _store_property(
     which = "fset" if value is not None else "fdel"
     function = inner_function(interpreter.trace, found, member, which)
     if getattr(found, which) is None:
-        write = (lambda one: found.__delete__(one)) if value is None else (lambda one: found.__set__(one, None))  # fmt: skip
-        raise _property_error(symbol, write)
+        use = found.__delete__ if value is None else lambda one: found.__set__(one, None)
+        raise _property_error(symbol, use)
     interpreter.call(function, (symbol,) if value is None else (symbol, value))
 
 
@@ -502,7 +506,11 @@ def store_in_class(trace: Trace, kind: type, name: str, value: Symbol | None) ->
     meta, special = type(kind), "__setattr__" if value is not None else "__delattr__"
     plain = getattr(type, special)
     fixed = not kind.__flags__ & HEAP_TYPE or kind.__flags__ & IS_IMMUTABLE
-    if fixed or static_lookup(meta, special) is not plain or not uses_plain(trace, meta, special, plain):
+    if (
+        fixed
+        or static_lookup(meta, special) is not plain
+        or not uses_plain(trace, meta, special, plain)
+    ):
         raise GraphBreak("effect", f"assigning to {name} of the class {kind.__name__}")
     above, from_meta = class_member(trace, meta, name)
     if name.startswith("__") or is_data_descriptor(trace, above, from_meta):
@@ -520,7 +528,9 @@ def store_in_class(trace: Trace, kind: type, name: str, value: Symbol | None) ->
 def _is_plain_member(value: Symbol) -> bool:
     """Whether something becomes an attribute of a class that is read back as it is."""
     if isinstance(value, Instance):
-        return all(static_lookup(value.kind, n) is ABSENT for n in ("__get__", "__set__", "__delete__"))
+        return all(
+            static_lookup(value.kind, n) is ABSENT for n in ("__get__", "__set__", "__delete__")
+        )
     return isinstance(value, Constant | Array | Number | Integer | Tuple | List | Dict)
 
 

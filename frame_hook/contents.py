@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict
 from typing import Any
 
 from ufuse.frame_hook.classes import ABSENT, mro, static_lookup, uses_plain
-from ufuse.frame_hook.symbols import Constant, Dict, Instance, List, Set, Symbol, Tuple
+from ufuse.frame_hook.symbols import Dict, Instance, List, Set, Symbol
 from ufuse.frame_hook.trace import Trace
 
 HOLDING = (tuple, list, dict, set, int, float, complex, str, bytes)
@@ -32,7 +32,11 @@ def built_in_base(kind: type) -> type | None:
 
 def holds(symbol: Symbol) -> bool:
     """Whether it is an instance with content."""
-    return isinstance(symbol, Instance) and symbol.content is not None and not issubclass(symbol.kind, BaseException)
+    return (
+        isinstance(symbol, Instance)
+        and symbol.content is not None
+        and not issubclass(symbol.kind, BaseException)
+    )
 
 
 def is_built_in(kind: type, name: str) -> bool:
@@ -47,7 +51,7 @@ def is_built_in(kind: type, name: str) -> bool:
 
 
 def stripped(trace: Trace, symbol: Symbol, *methods: str) -> Symbol:
-    """The content of an instance whose class has the built-in type's own of all these methods; else the symbol itself."""
+    """The content of an instance whose class has the built-in type's own of these methods; else the symbol itself."""
     if not isinstance(symbol, Instance) or symbol.content is None or not holds(symbol):
         return symbol
     if not all(is_built_in(symbol.kind, name) for name in methods):
@@ -59,7 +63,8 @@ def stripped(trace: Trace, symbol: Symbol, *methods: str) -> Symbol:
 
 def empty(base: type) -> Symbol | None:
     """The content of a new instance, which `__init__` fills."""
-    return {list: List([]), dict: Dict({}), set: Set(set())}.get(base)
+    made: dict[type, Symbol] = {list: List([]), dict: Dict({}), set: Set(set())}
+    return made.get(base)
 
 
 def is_member(value: Any) -> bool:
@@ -67,4 +72,14 @@ def is_member(value: Any) -> bool:
     return isinstance(value, enum.Enum)
 
 
-__all__ = ["HOLDING", "IMMUTABLE", "ORDERED", "built_in_base", "empty", "holds", "is_built_in", "is_member", "stripped"]
+__all__ = [
+    "HOLDING",
+    "IMMUTABLE",
+    "ORDERED",
+    "built_in_base",
+    "empty",
+    "holds",
+    "is_built_in",
+    "is_member",
+    "stripped",
+]

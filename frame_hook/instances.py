@@ -12,8 +12,8 @@ from ufuse.frame_hook.classes import (
     ABSENT,
     HEAP_TYPE,
     IS_ABSTRACT,
-    inner_function,
     class_member,
+    inner_function,
     mro,
     namespace_of,
     uses_plain,
@@ -39,7 +39,8 @@ PLAIN_EXCEPTIONS = (
     StopIteration,
 )
 INITS = (
-    list.__init__, dict.__init__, set.__init__, OrderedDict.__init__, defaultdict.__init__, types.SimpleNamespace.__init__,
+    list.__init__, dict.__init__, set.__init__, OrderedDict.__init__, defaultdict.__init__,
+    types.SimpleNamespace.__init__,
 )  # fmt: skip
 PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCEPTIONS))  # noqa: B009  a wrapper, for mypy
 

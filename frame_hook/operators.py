@@ -146,9 +146,11 @@ def _on_contents(
 
 def _is_of_numpy(symbol: Symbol) -> bool:
     """Whether it is an array or a NumPy scalar, which has a way of its own with other classes."""
-    return isinstance(symbol, Array) or (
-        isinstance(symbol, Number) and isinstance(symbol.node.type, ArrayType)
-    ) or (isinstance(symbol, Constant) and isinstance(symbol.value, np.generic))
+    return (
+        isinstance(symbol, Array)
+        or (isinstance(symbol, Number) and isinstance(symbol.node.type, ArrayType))
+        or (isinstance(symbol, Constant) and isinstance(symbol.value, np.generic))
+    )
 
 
 def _defers(trace: Trace, other: Instance) -> bool:
@@ -228,9 +230,14 @@ def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
 
 def _is_in_union(value: Any) -> bool:
     """Whether `|` makes a union of it, and runs none of the user's code."""
-    return value is None or isinstance(value, types.UnionType) or (
-        isinstance(value, type) and static_lookup(type(value), "__or__") is type.__or__
-        and static_lookup(type(value), "__ror__") is type.__ror__
+    return (
+        value is None
+        or isinstance(value, types.UnionType)
+        or (
+            isinstance(value, type)
+            and static_lookup(type(value), "__or__") is type.__or__
+            and static_lookup(type(value), "__ror__") is type.__ror__
+        )
     )
 
 
@@ -421,7 +428,9 @@ def _rich_comparison(
     found = static_lookup(receiver.kind, method_name)
     if found is getattr(object, method_name):
         if method_name == "__ne__" and static_lookup(receiver.kind, "__eq__") is not object.__eq__:
-            result = interpreter.trace.look(_rich_comparison(interpreter, receiver, "__eq__", other))
+            result = interpreter.trace.look(
+                _rich_comparison(interpreter, receiver, "__eq__", other)
+            )
             return (
                 result if is_not_implemented(result) else Constant(not truth(interpreter, result))
             )
@@ -719,7 +728,9 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
             return entries[name]
         case Instance():
             return call_special(interpreter, container, "__getitem__", (key,))
-        case Constant(value=type() as kind) if static_lookup(type(kind), "__getitem__") is not ABSENT:
+        case Constant(value=type() as kind) if (
+            static_lookup(type(kind), "__getitem__") is not ABSENT
+        ):
             return call_special(interpreter, container, "__getitem__", (key,))
         case Constant(value=type() as kind) if type(kind) is type:
             return interpreter.call(interpreter.attribute(container, "__class_getitem__"), (key,))

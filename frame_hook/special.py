@@ -131,7 +131,11 @@ def _built_in_method(
         return _method_of_type(interpreter, name, receiver, rest, keywords)
     if function in OF_OTHERS and isinstance(receiver, Instance):
         return OF_OTHERS[function](interpreter, receiver, rest, keywords)
-    content = receiver.content if isinstance(receiver, Instance) and contents.holds(receiver) else receiver
+    content = (
+        receiver.content
+        if isinstance(receiver, Instance) and contents.holds(receiver)
+        else receiver
+    )
     if content is None or not _is_one(content, owner, name):
         return None
     if isinstance(function, types.MethodDescriptorType):
@@ -190,7 +194,9 @@ def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords:
 
 def _pairs(interpreter: Interpreter, given: Symbol) -> list[tuple[Symbol, Symbol]]:
     """What a dict is made of: another one, or pairs."""
-    given = contents.stripped(interpreter.trace, interpreter.trace.look(given), "keys", "__getitem__", "__iter__")
+    given = contents.stripped(
+        interpreter.trace, interpreter.trace.look(given), "keys", "__getitem__", "__iter__"
+    )
     if isinstance(given, Dict):
         return [(Constant(key), value) for key, value in given.items.items()]
     if isinstance(given, Instance):

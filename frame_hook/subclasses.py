@@ -20,7 +20,9 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple, class_of
 
 # Modules whose `__subclasshook__`s look at nothing but the class they are asked about.
-OWN_HOOKS = frozenset({"abc", "collections.abc", "_collections_abc", "contextlib", "io", "numbers", "os", "typing"})
+OWN_HOOKS = frozenset(
+    {"abc", "collections.abc", "_collections_abc", "contextlib", "io", "numbers", "os", "typing"}
+)
 CHECKS = {"__instancecheck__": "isinstance", "__subclasscheck__": "issubclass"}
 
 
@@ -61,9 +63,7 @@ def _wanted(interpreter: Interpreter, wanted: Symbol) -> Iterator[type]:
         raise GraphBreak("call", f"isinstance of {operators.described(wanted)}")
 
 
-def _passes(
-    interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type
-) -> bool:
+def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type) -> bool:
     """Whether one class lets an object, or a class, pass."""
     trace, meta = interpreter.trace, type(wanted)
     found, function = class_member(trace, meta, check)
@@ -114,7 +114,9 @@ def _is_registered(interpreter: Interpreter, wanted: type, kind: type) -> bool:
         hook = static_lookup(one, "__subclasshook__")
         module = getattr(getattr(hook, "__func__", None), "__module__", None)
         if hook is not vars(object)["__subclasshook__"] and module not in OWN_HOOKS:
-            raise GraphBreak("call", f"isinstance of {wanted.__name__}, which has a __subclasshook__,")
+            raise GraphBreak(
+                "call", f"isinstance of {wanted.__name__}, which has a __subclasshook__,"
+            )
     if issubclass(kind, wanted):
         return True
     trace = interpreter.trace
@@ -128,7 +130,8 @@ def _below(kind: type, seen: set[type]) -> Iterator[type]:
     if kind not in seen:
         seen.add(kind)
         yield kind
-        for one in type.__subclasses__(kind):
+        below: list[type] = type.__subclasses__(kind)
+        for one in below:
             yield from _below(one, seen)
 
 

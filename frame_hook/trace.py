@@ -280,7 +280,9 @@ class Trace:
         if isinstance(value, list):
             return List(self._items(source, value), source)
         if isinstance(value, dict) and all(map(is_plain, dict.keys(value))):
-            pairs = OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
+            pairs = (
+                OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
+            )
             entries = dict(pairs)
             keys = tuple(entries)
             self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")

@@ -298,7 +298,9 @@ class Wave(NamedTuple):
 @program(lambda: (Wave(numbers(8), numbers(8, seed=1)), Config(Boundary.PERIODIC)))
 def wave_step(wave, config):
     if config.boundary is Boundary.PERIODIC:
-        neighbours = np.concatenate([wave.u[-1:], wave.u[:-1]]) + np.concatenate([wave.u[1:], wave.u[:1]])
+        neighbours = np.concatenate([wave.u[-1:], wave.u[:-1]]) + np.concatenate(
+            [wave.u[1:], wave.u[:1]]
+        )
     else:
         neighbours = np.zeros_like(wave.u)
     for speed in config.speeds:
@@ -393,7 +395,9 @@ class Vector:
         return f"Vector({self.x}, {self.y})"
 
 
-@program(lambda: (Vector(numbers(5), numbers(5, seed=1)), Vector(numbers(5, seed=2), numbers(5, seed=3))))
+@program(
+    lambda: (Vector(numbers(5), numbers(5, seed=1)), Vector(numbers(5, seed=2), numbers(5, seed=3)))
+)
 def vectors(a, b):
     c = 2.0 * a + b * 3 - -b
     total = Vector.zero(a)

@@ -267,7 +267,14 @@ def enum_branch(x, mode):
 
 @program(just_x)
 def enum_members(x):
-    return Mode.ADD, Mode.PLUS is Mode.ADD, Mode.ADD.name, Mode.ADD.value, x + 1, Mode.ADD != Mode.SCALE
+    return (
+        Mode.ADD,
+        Mode.PLUS is Mode.ADD,
+        Mode.ADD.name,
+        Mode.ADD.value,
+        x + 1,
+        Mode.ADD != Mode.SCALE,
+    )
 
 
 @program(lambda: (x(), Mode.ADD))
@@ -297,7 +304,13 @@ def enum_iterated(x):
 
 @program(just_x, breaks=True)
 def enum_int(x):
-    return x * Level.HIGH, Level.LOW < Level.HIGH, Level.LOW + 1, Level.HIGH == 5, [1, 2, 3][Level.LOW]
+    return (
+        x * Level.HIGH,
+        Level.LOW < Level.HIGH,
+        Level.LOW + 1,
+        Level.HIGH == 5,
+        [1, 2, 3][Level.LOW],
+    )
 
 
 @program(lambda: (x(), Level.HIGH), breaks=True)
@@ -545,7 +558,12 @@ def reset() -> None:
 
 def state() -> Any:
     """What the class attributes are."""
-    return Counter.count, list(Counter.made), vars(SubCounter).get("count"), vars(Counter).get("new")
+    return (
+        Counter.count,
+        list(Counter.made),
+        vars(SubCounter).get("count"),
+        vars(Counter).get("new"),
+    )
 
 
 @program(just_x)
@@ -810,7 +828,7 @@ def abstract_isinstance(x):
 
 @program(just_x)
 def abstract_refuses(x):
-    return Layer()
+    return Layer()  # type: ignore[abstract]
 
 
 class Meta(type):
@@ -854,7 +872,13 @@ class Duck:
 @program(just_x, breaks=True)
 def metaclass_used(x):
     w = WithMeta(x)
-    return w, WithMeta.default * x, WithMeta.other, isinstance(Duck(), WithMeta), isinstance(w, WithMeta)
+    return (
+        w,
+        WithMeta.default * x,
+        WithMeta.other,
+        isinstance(Duck(), WithMeta),
+        isinstance(w, WithMeta),
+    )
 
 
 @program(just_x, breaks=True)

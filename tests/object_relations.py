@@ -136,12 +136,35 @@ class PlainSubVec(Vec):
 @program(just_x)
 def operators_made(x):
     a, b = Vec(x), Vec(x * 2)
-    return (a + b).v, (a + 1).v, (1 + a).v, (2.0 * a).v, (a * 3).v, (-a).v, +a is a, abs(a).v, ~a, a @ b
+    return (
+        (a + b).v,
+        (a + 1).v,
+        (1 + a).v,
+        (2.0 * a).v,
+        (a * 3).v,
+        (-a).v,
+        +a is a,
+        abs(a).v,
+        ~a,
+        a @ b,
+    )
 
 
 @program(lambda: (Vec(x()), Vec(x() * 2)))
 def operators_given(a, b):
-    return (a + b).v, (a + 1.5).v, a == b, a != b, a < b, a > b, len(a), a[1], a[::2], 3 in a, 4 not in a
+    return (
+        (a + b).v,
+        (a + 1.5).v,
+        a == b,
+        a != b,
+        a < b,
+        a > b,
+        len(a),
+        a[1],
+        a[::2],
+        3 in a,
+        4 not in a,
+    )
 
 
 @program(just_x)
@@ -303,7 +326,16 @@ class Number:
 
 @program(lambda: (x(), Number(2)))
 def conversions(x, n):
-    return x * float(n), int(n), round(n), round(n, 3), hash(n), list(reversed(n)), list(n), divmod(n, 2)
+    return (
+        x * float(n),
+        int(n),
+        round(n),
+        round(n, 3),
+        hash(n),
+        list(reversed(n)),
+        list(n),
+        divmod(n, 2),
+    )
 
 
 @program(lambda: (x(), Number(2)))
@@ -661,7 +693,12 @@ def isinstance_of_abstract(x, stack, by_index, steps):
 
 @program(lambda: (x(), Stack(), Sized(1)))
 def isinstance_of_several(x, stack, sized):
-    return isinstance(stack, (tuple, list)), isinstance(sized, int | Sized), issubclass(Stack, list), x + 1
+    return (
+        isinstance(stack, (tuple, list)),
+        isinstance(sized, int | Sized),
+        issubclass(Stack, list),
+        x + 1,
+    )
 
 
 class Lying:

@@ -377,7 +377,7 @@ def test_each_guard_tells_what_it_should(kind: str, rows: Any, passing: Any, fai
 def test_registering_a_class_is_noticed() -> None:
     """A guard on abstract classes holds until any class is registered with one."""
 
-    class Abstract(abc.ABC):
+    class Abstract(abc.ABC):  # noqa: B024  it is to be registered with
         """A class to register with."""
 
     guarded = entry([(K.ABC_TOKEN, abc.get_cache_token())])
