@@ -4,6 +4,9 @@ PYTEST_ARGS ?=
 BENCH ?=
 FUZZ_COUNT ?= 5000
 FUZZ_SEED ?= 0
+CORPUS ?=
+STRESS_SECONDS ?= 600
+CPYTHON ?=
 
 TAG := $(shell $(PYTHON) -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
 ifeq ($(TAG),)
@@ -18,7 +21,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo test check bench fuzz sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo test test-cpython check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -39,8 +42,17 @@ leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
 	$(RUN) -m pytest -m leaks $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_COUNT, FUZZ_SEED
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
-		--count $(FUZZ_COUNT) --seed $(FUZZ_SEED)
+	for kind in numpy python; do $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
+		--kind $$kind --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --processes 2 || exit; done
+
+break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1, 2, 3, 5 or drawn numbers of instructions
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.corpus", run_name="__main__")' $(CORPUS)
+
+stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; STRESS_SECONDS
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.stress", run_name="__main__")' \
+		--seconds $(STRESS_SECONDS)
+test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame traced; CPYTHON="--modules grammar,dict"
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.cpython", run_name="__main__")' $(CPYTHON)
 
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi

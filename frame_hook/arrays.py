@@ -19,7 +19,7 @@ from ufuse.frame_hook.symbols import (
     Symbol,
     Tuple,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import infer, ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.shapes import is_c_like
@@ -89,7 +89,12 @@ def plain(trace: Trace, symbol: Symbol) -> Any:
 
 def integer(trace: Trace, value: Size) -> Symbol:
     """The symbol of a whole number expression."""
-    return Constant(value) if isinstance(value, int) else Integer(value, trace.example(value))
+    if isinstance(value, int):
+        return Constant(value)
+    example = trace.example(value)
+    if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
+        raise GraphBreak("operator", "arithmetic with very large numbers")
+    return Integer(value, example)
 
 
 # Elementwise -----------------------------------------------------------------------------------------------------

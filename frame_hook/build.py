@@ -227,6 +227,10 @@ class Recipe:
             self._fill(self._unfilled.popleft())
         self._filling = False
 
+    def has(self, symbol: Symbol | None) -> bool:
+        """Whether something that is built holds the object of this symbol."""
+        return id(symbol) in self._made
+
     def _row(self, *row: Any) -> tuple[str, int]:
         self.rows.append(row)
         return ("row", len(self.rows) - 1)
@@ -263,7 +267,7 @@ class Recipe:
             case Constant(value=value):
                 return self._constant(value)
             case Integer(size=value):
-                return self._row("int", tuple(postfix(value, self.trace.leaves)))
+                return self._integer(value)
             case Tuple(items=items):
                 return self._row("tuple", self._registers(items))
             case List() | Dict() if holds_itself(symbol):
@@ -314,6 +318,16 @@ class Recipe:
         self._unfilled.append(symbol)
         return made
 
+    def _integer(self, value: size.Size) -> Any:
+        """A whole number, which is guarded to fit into 64 bits."""
+        program = tuple(postfix(value, self.trace.leaves))
+        if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
+            raise NotRebuilt(0, "a number beyond 64 bits")
+        always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
+        text = f"{value} no longer fits into 64 bits"
+        self.trace.guards.check("RELATION", (*program, *always), text=text, source=str(value))
+        return self._row("int", program)
+
     def _iterator(self, iterator: Iterator) -> Any:
         if iterator.is_exhausted:
             return self._call(exhausted)
@@ -327,8 +341,10 @@ class Recipe:
                 made = self._call(iter, self.register(parts[0]))
                 return self._call(placed, made, self._constant(position)) if position else made
             case "keys" | "members" | "constant":
+                self._refuse_resized(iterator)
                 made = self._call(iter, self.register(parts[0]))
             case "values" | "pairs" as kind:
+                self._refuse_resized(iterator)
                 method = dict.values if kind == "values" else dict.items
                 made = self._call(iter, self._call(method, self.register(parts[0])))
             case "enumerate":
@@ -353,6 +369,12 @@ class Recipe:
                 raise NotRebuilt(0, "an iterator over an object that holds itself")
             self._unfilled.remove(owner)
             self._fill(owner)
+
+    def _refuse_resized(self, iterator: Iterator) -> None:
+        """An iterator made anew does not know that its container had another size before."""
+        match iterator.parts[0]:
+            case Dict(items=held) | Set(items=held) if len(held) != iterator.length:
+                raise NotRebuilt(0, "an iterator over what has changed its size")
 
     def _generator(self, generator: Generator) -> Any:
         function, arguments, keywords = generator.call

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, classes, instances, markers, operators, special
-from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
+from ufuse.frame_hook.arity import why_not_arguments
+from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -45,6 +46,9 @@ UNSEEN: dict[tuple[Any, str], Any] = {
     (list, "append"): list.append,
     (set, "add"): set.add,
 }  # what may be done to a container of the frame without looking at what it holds
+OF_SYMBOLS: dict[type, type] = {
+    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType,
+}  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -78,9 +82,17 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return trace.look(trace.module_attribute(module, name, text))
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
-        case List() | Dict() | Tuple() | Set() | Generator() | Iterator():
+        case List() | Dict() | Tuple() | Set() | Generator():
+            kind = OF_SYMBOLS[type(symbol)]
+            if not hasattr(kind, name):
+                text = f"{kind.__name__!r} object has no attribute {name!r}"
+                raise raise_error(AttributeError, text)
+            if not callable(getattr(kind, name)):
+                raise GraphBreak("attribute", f"{name} of a {kind.__name__}")
             return ArrayMethod(symbol, name)
-        case Slice():
+        case Iterator() if f"iterator.{name}" in METHODS:
+            return ArrayMethod(symbol, name)
+        case Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
         case Instance():
             return classes.attribute(interpreter, symbol, name)
@@ -91,9 +103,14 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
+_KINDS: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set}
+
+
 def _constant_attribute(
     interpreter: Interpreter, symbol: Constant, value: Any, name: str
 ) -> Symbol:
+    if isinstance(value, type) and not issubclass(value, np.generic):
+        return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:
@@ -160,6 +177,9 @@ def _call_constant(
             return found
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
+        refusal = why_not_arguments(value, len(arguments), keywords)
+        if refusal is not None:
+            raise GraphBreak("call", refusal)
         return rule(interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
@@ -351,7 +371,7 @@ def _inline(
         loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
-    return _inline_made(interpreter, made, arguments, keywords)
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
 
 
 def _default(
@@ -368,7 +388,9 @@ def _inline_made(
     function: Function,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
+    symbol: Symbol | None = None,
 ) -> Symbol:
+    """Trace the body of a function; `symbol` is what was called, where that is not the function made here."""
     code = function.code
     if code.co_flags & COROUTINE_FLAGS:
         raise GraphBreak("call", f"the coroutine {code.co_qualname}")
@@ -379,7 +401,7 @@ def _inline_made(
         slots[first_free + i] = cell
     frame = Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
     if code.co_flags & inspect.CO_GENERATOR:
-        made = (function, tuple(arguments), dict(keywords))
+        made = (symbol or function, tuple(arguments), dict(keywords))
         return Generator(frame, made, interpreter.root_count)
     return interpreter.run_inlined(frame)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections import OrderedDict, _tuplegetter, defaultdict  # type: ignore[attr-defined]
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
@@ -33,6 +34,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 
 IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
+MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -47,7 +49,9 @@ PLAIN_WRITES = {
 
 def mro(kind: type) -> tuple[type, ...]:
     """The classes in which attributes of `kind` are looked up, whatever a metaclass says."""
-    result: tuple[type, ...] = MRO.__get__(kind)
+    result: tuple[type, ...] | None = MRO.__get__(kind)
+    if result is None:
+        raise GraphBreak("attribute", "a class that is being made")
     return result
 
 
@@ -116,7 +120,11 @@ def guard_bases(trace: Trace, kind: type) -> None:
     """Guard that a class goes on inheriting from what it does now."""
     if is_changeable(kind):
         text = f"the bases of {kind.__name__} were changed"
-        trace.guards.check("BASES", kind, mro(kind), text=text, source=kind.__name__)
+        classes = mro(kind)
+        for place, base in enumerate(classes[1:], 1):
+            trace.guards.check(
+                "BASE", kind, place, len(classes), base, text=text, source=kind.__name__
+            )
 
 
 def namespace_of(kind: type) -> Any:
@@ -222,6 +230,9 @@ def _described(
         raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
     if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
+    if static_lookup(type(found), "__get__") is ABSENT:
+        value = own_attribute(interpreter.trace, symbol, name, found)
+        return member if value is None else value
     return bound(interpreter, found, member, symbol, symbol.kind)
 
 
@@ -468,11 +479,33 @@ def store_plainly(
     if not is_slot(found) and not has_dict(kind):
         raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
     before = own_attribute(trace, symbol, name, found) if value is None else value
+    refuse_finalizer(symbol.attributes.get(name))
     if before is None:
         raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
     plainly = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
                          types.FunctionType)  # fmt: skip
     set_own_attribute(trace, symbol, name, value, plainly=plainly)
+
+
+def refuse_finalizer(symbol: Symbol | None) -> None:
+    """Break where a value of the frame that is let go runs code of the user's if it dies: eager's dies at once."""
+    if not isinstance(symbol, Unread | Opaque | Instance):
+        return
+    value = symbol.value
+    held: Iterable[Any] = (value,)
+    if type(value) in (list, tuple, set) and len(value) <= MOST_LOOKED:
+        held = (*value, value)
+    elif type(value) is dict and len(value) <= MOST_LOOKED:
+        held = (*value.values(), value)
+    for one in held:
+        kind = type(one)
+        if not kind.__flags__ & HEAP_TYPE:
+            continue
+        watched = weakref.getweakrefcount(one) and any(
+            reference.__callback__ is not None for reference in weakref.getweakrefs(one)
+        )
+        if watched or static_lookup(kind, "__del__") is not ABSENT:
+            raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
 
 
 def set_own_attribute(
@@ -486,6 +519,10 @@ def set_own_attribute(
     trace.changes.set_attribute(symbol, name, value, plainly=plainly)
 
 
+def _write_none(found: property, one: object) -> None:
+    found.__set__(one, None)
+
+
 def _store_property(
     interpreter: Interpreter,
     symbol: Instance,
@@ -496,8 +533,8 @@ def _store_property(
     which = "fset" if value is not None else "fdel"
     function = inner_function(interpreter.trace, found, member, which)
     if getattr(found, which) is None:
-        use = found.__delete__ if value is None else lambda one: found.__set__(one, None)
-        raise _property_error(symbol, use)
+        write = found.__delete__ if value is None else functools.partial(_write_none, found)
+        raise _property_error(symbol, write)
     interpreter.call(function, (symbol,) if value is None else (symbol, value))
 
 
@@ -551,7 +588,9 @@ def special_method(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbo
     if kind is None:
         return None
     found, member = class_member(interpreter.trace, kind, name)
-    if found is ABSENT or found is None:
+    if found is None:
+        raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}.{name} is None")
+    if found is ABSENT:
         return None
     return bound(interpreter, found, member, symbol, kind)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import types
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Source
 from ufuse.graph.size import Division, Expression, Size, Symbol
 
+NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
+PLAIN = (int, float, complex, str, bytes, frozenset, type(None), type(...), np.dtype)
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -20,6 +26,16 @@ class Guard:
     operands: tuple[Any, ...]
     text: str
     source: str
+
+
+class Named:
+    """Stands for an object that what is kept for people must not keep alive."""
+
+    def __init__(self, value: Any) -> None:
+        self.text = value.__name__ if isinstance(value, NAMED) else f"a {type(value).__name__}"
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 class GuardProgram:
@@ -49,6 +65,10 @@ class GuardProgram:
             self._checks.add(key)
             self.rows.append(Guard(kind, operands, text, source))
 
+    def remembered(self) -> tuple[Guard, ...]:
+        """The rows for people, who are told what was compared with; the objects may die."""
+        return tuple(replace(row, operands=tuple(map(_told, row.operands))) for row in self.rows)
+
     @property
     def registers(self) -> int:
         """How many registers the program has after its last row."""
@@ -66,9 +86,25 @@ def _key(operand: Any) -> Any:
     return (type(operand), operand) if isinstance(operand, int | str) else id(operand)
 
 
+def _told(operand: Any) -> Any:
+    """An operand that keeps nothing alive but numbers and text."""
+    if isinstance(operand, tuple):
+        return tuple(map(_told, operand))
+    if isinstance(operand, PLAIN):
+        return operand
+    return Named(operand)
+
+
 def postfix(size: Size, leaves: dict[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """`size` in reverse Polish form for C; `leaves` says how each symbol is read."""
+    """`size` in reverse Polish form for C; `leaves` says how each symbol is read.
+
+    Raises:
+        GraphBreak: it holds a number that no 64 bits hold.
+
+    """
     if isinstance(size, int):
+        if not -(2**63) <= size < 2**63:
+            raise GraphBreak("operator", "arithmetic with very large numbers")
         return [("const", size)]
     program: list[tuple[Any, ...]] = []
     for position, (monomial, factor) in enumerate(size.terms):

@@ -85,6 +85,8 @@ def make_instance(
         made = new_instance(interpreter, found, kind, arguments, keywords)
     if not isinstance(made, Instance) or not issubclass(made.kind, kind):
         return made
+    if made.kind is not kind:  # of a subclass: its own __init__ is called
+        first, second = class_member(trace, made.kind, "__init__")
     if isinstance(first, types.FunctionType) or first in INITS:
         result = interpreter.call(second, (made, *arguments), keywords)
         if not isinstance(result, Constant) or result.value is not None:

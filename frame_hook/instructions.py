@@ -14,6 +14,7 @@ import weakref
 from bisect import bisect_left
 from dis import stack_effect
 from functools import wraps
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -30,12 +31,19 @@ HAS_ARGUMENT = frozenset(getattr(opcode, "hasarg", range(opcode.HAVE_ARGUMENT, O
 
 ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"})
 JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+# They only move values and begin and end handlers, and raise nothing. Where an exception is handled,
+# handlers of errors expect the stack behind or before a row of them, not the one in between.
+QUIET = frozenset({"PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "SWAP", "NOP", "NOT_TAKEN"})
 READS_FRAME = frozenset({"locals", "vars", "eval", "exec", "dir"})
 
 # What an exhausted FOR_ITER steps over at its target, in code units, and its effect on the stack.
 # 3.12: END_FOR; 3.13: END_FOR and POP_TOP; 3.14: END_FOR, and POP_ITER then drops the iterator.
 EXHAUSTED_SKIPS = {(3, 11): 0, (3, 12): 1, (3, 13): 2}.get(VERSION, 1)
 EXHAUSTED_EFFECT = -1 if VERSION < (3, 14) else 0
+
+# Marks of stack slots, besides the levels of handlers from 0 on. LASTI: the position of an error, for
+# RERAISE. LOST stands for a number of handlers that cannot be right.
+PLAIN, LASTI, LOST = -1, -2, -3
 
 # How an opcode uses the slots its argument names, in the order it does so: r reads, w writes.
 # Two groups: the high half of the argument and the low one. Cells are not here: they always live.
@@ -82,11 +90,24 @@ class ExceptionEntry(NamedTuple):
     lasti: bool
 
 
+class Stack(NamedTuple):
+    """What is known of the stack before an instruction.
+
+    `marks` are the slots that hold no plain value, lowest first: (index, LASTI), or (index, level)
+    where the handler of that level keeps the exception that was current before it.
+    """
+
+    depth: int
+    marks: tuple[tuple[int, int], ...] = ()
+    handlers: int = 0  # how many PUSH_EXC_INFO have not met their POP_EXCEPT
+
+
 class Flow(NamedTuple):
     """What holds on every path to a position: the keys of `depths` are the reachable ones."""
 
     depths: dict[int, int]
-    handling: frozenset[int]  # where the stack still holds a caught exception
+    stacks: dict[int, Stack]
+    ambiguous: frozenset[int]  # where paths meet with different marks
 
 
 def inline_cache_sizes() -> list[int]:
@@ -133,7 +154,9 @@ def instructions(code: CodeType) -> tuple[Instruction, ...]:
     units = code.co_code
     found = []
     start = prefix = skip = 0
-    for position, location in enumerate(code.co_positions()):
+    # co_positions() follows the line table, which a program may have replaced by a wrong one
+    locations = chain(code.co_positions(), repeat((None, None, None, None)))
+    for position, location in zip(range(len(units) // 2), locations, strict=False):
         if skip:
             skip -= 1
             continue
@@ -217,30 +240,60 @@ def effect(instruction: Instruction, jump: bool) -> int:
     return stack_effect(opcode.opmap[name], arg, jump=jump)
 
 
+def after(instruction: Instruction, stack: Stack, jump: bool) -> Stack:
+    """What is known of the stack behind an instruction, when it jumps and when it goes on."""
+    name, top = instruction.opname, stack.depth - 1
+    depth = stack.depth + effect(instruction, jump)
+    if not stack.marks and name != "PUSH_EXC_INFO":
+        return Stack(depth, (), stack.handlers)
+    marks, handlers = dict(stack.marks), stack.handlers
+    if name == "PUSH_EXC_INFO":
+        marks[top] = handlers
+        handlers += 1
+    elif name == "POP_EXCEPT":
+        handlers = handlers - 1 if marks.get(top) == handlers - 1 else LOST
+    elif name == "COPY" and instruction.arg is not None:
+        marks[depth - 1] = marks.get(stack.depth - instruction.arg, PLAIN)
+    elif name == "SWAP" and instruction.arg is not None:
+        other = stack.depth - instruction.arg
+        marks[top], marks[other] = marks.get(other, PLAIN), marks.get(top, PLAIN)
+    kept = ((i, mark) for i, mark in sorted(marks.items()) if i < depth)
+    return Stack(depth, tuple((i, m) for i, m in kept if m == LASTI or 0 <= m < handlers), handlers)
+
+
+def caught(entry: ExceptionEntry, stack: Stack) -> Stack:
+    """What is known of the stack where a handler begins that catches an error with this stack."""
+    marks = tuple((i, mark) for i, mark in stack.marks if i < entry.depth)
+    if entry.lasti:
+        marks += ((entry.depth, LASTI),)
+    return Stack(entry.depth + entry.lasti + 1, marks, stack.handlers)
+
+
 @per_code
 def flow(code: CodeType) -> Flow:
     """Follow every path through a code object, protected ranges included."""
-    found: dict[int, tuple[int, int | None]] = {}
-    waiting: list[tuple[int, int, int | None]] = [(0, 0, None)]
+    stacks: dict[int, Stack] = {}
+    others: set[tuple[int, Stack]] = set()
+    waiting = [(0, Stack(0))]
     listing, protected = by_position(code), protections(code)
     while waiting:
-        position, depth, held = waiting.pop()
-        if position in found:
-            known = found[position][1]
-            if held is None or (known is not None and known <= held):
+        position, stack = waiting.pop()
+        if stacks.setdefault(position, stack) is not stack:
+            if stacks[position] == stack or (position, stack) in others:
                 continue
-        found[position] = depth, held
+            others.add((position, stack))
         instruction = listing[position]
-        if (entry := protected.get(position)) is not None:
-            lowest = entry.depth if held is None or held > entry.depth else held
-            waiting.append((entry.target, entry.depth + entry.lasti + 1, lowest))
+        entry = protected.get(position)
+        if entry is not None and instruction.opname not in QUIET:
+            waiting.append((entry.target, caught(entry, stack)))
         for place, successor in enumerate(successors(instruction)):
             jumps = instruction.target is not None and (place == 1 or instruction.opname in JUMPS)
-            after = depth + effect(instruction, jumps)
-            waiting.append((successor, after, None if held is None or after <= held else held))
+            waiting.append((successor, after(instruction, stack, jumps)))
     return Flow(
-        {position: depth for position, (depth, _) in found.items()},
-        frozenset(position for position, (_, held) in found.items() if held is not None),
+        {position: stack.depth for position, stack in stacks.items()},
+        stacks,
+        frozenset(position for position, _ in others)
+        | {position for position, stack in stacks.items() if stack.handlers < 0},
     )
 
 
@@ -277,11 +330,11 @@ def slot_count(code: CodeType) -> int:
 
 
 def cell_mask(code: CodeType) -> int:
-    """The slots that are always live: cells, and a method's first argument where `super()` is."""
+    """The slots that are always live: cells, and a method's first argument, which `super()` reads."""
     names = slot_names(code)
     cells = {*code.co_cellvars, *code.co_freevars}
     mask = sum(1 << slot for slot, name in enumerate(names) if name in cells)
-    return mask | (1 if "super" in code.co_names and "__class__" in code.co_freevars else 0)
+    return mask | (1 if "__class__" in code.co_freevars else 0)
 
 
 def slot_uses(instruction: Instruction) -> Iterator[tuple[str, int]]:
@@ -301,21 +354,27 @@ def live_masks(code: CodeType, always: int) -> dict[int, int]:
     rows = []
     for instruction in reversed(instructions(code)):
         position = instruction.position
-        uses = [(use, 1 << slot) for use, slot in slot_uses(instruction)][::-1]
-        handler = (protected[position].target,) if position in protected else ()
-        rows.append((position, uses, successors(instruction), handler))
-    live: dict[int, int] = {}
+        read, kept = always, -1
+        for use, slot in [*slot_uses(instruction)][::-1]:
+            if use == "r":
+                read |= 1 << slot
+            else:
+                kept &= ~(1 << slot)
+                read = read & ~(1 << slot) | always
+        handler = protected[position].target if position in protected else -1
+        rows.append((position, read, kept, successors(instruction), handler))
+    live = dict.fromkeys((position for position, *_ in rows), 0)
+    live[-1] = 0  # the handler where there is none
     changed = True
     while changed:
         changed = False
-        for position, uses, leads_to, handler in rows:
-            mask = always
+        for position, read, kept, leads_to, handler in rows:
+            mask = 0
             for successor in leads_to:
-                mask |= live.get(successor, 0)
-            for use, slot in uses:
-                mask = mask | slot if use == "r" else mask & ~slot | slot & always
-            for successor in handler:
-                mask |= live.get(successor, 0)
-            changed |= live.get(position) != mask
-            live[position] = mask
+                mask |= live[successor]
+            mask = mask & kept | read | live[handler]
+            if live[position] != mask:
+                live[position] = mask
+                changed = True
+    del live[-1]
     return live

@@ -34,6 +34,7 @@ class Frame:
     keyword_names: tuple[str, ...] = ()
     jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by position
     work: dict[int, tuple[int, int]] = field(default_factory=dict)  # nodes and instructions then
+    places: dict[int, Location] | None = None  # the locations that were needed so far, by position
 
     def push(self, symbol: Symbol) -> None:
         """Put a symbol on top of the stack."""
@@ -144,7 +145,8 @@ class Interpreter:
 
     `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
     `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
-    attributes say; they are arguments because those tables need the interpreter.
+    attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
+    instruction but the first, with the number of those run and the position, whether the trace shall end there.
     """
 
     def __init__(
@@ -155,6 +157,7 @@ class Interpreter:
         attribute: AttributeRule,
         stop_at: int | None,
         kept_loops: frozenset[int],
+        may_end: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.trace = trace
         self._call = call
@@ -162,6 +165,7 @@ class Interpreter:
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
         self.stop_at = stop_at
         self.kept_loops = kept_loops
+        self.may_end = may_end
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -185,7 +189,7 @@ class Interpreter:
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
         while True:
-            if self.root_count == self.stop_at:
+            if self.root_count == self.stop_at or self._ends_early(frame):
                 return None
             self.positions.append(frame.position)
             try:
@@ -197,6 +201,13 @@ class Interpreter:
             self.root_count += 1
             if isinstance(outcome, Returned):
                 return outcome
+
+    def _ends_early(self, frame: Frame) -> bool:
+        return (
+            self.may_end is not None
+            and self.root_count > 0
+            and self.may_end(self.root_count, frame.position)
+        )
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
         """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""
@@ -241,6 +252,8 @@ class Interpreter:
         if entry is None:
             return False
         symbol = raised.symbol
+        if getattr(symbol, "source", None) is not None:
+            raise GraphBreak("eager-raises", "an exception that was made before gets a traceback")
         if isinstance(symbol, Instance) and symbol.raised is None:
             symbol.raised = self.root_count
         del frame.stack[entry.depth :]
@@ -297,21 +310,38 @@ class Interpreter:
             raise GraphBreak("loop")
 
     def _locate(self, frame: Frame, instruction: Instruction) -> None:
-        line, end_line, column, end_column = instruction.location
-        module = frame.globals.get("__name__")
-        self.trace.location = Location(
-            frame.code.co_filename,
-            frame.code.co_name,
-            line or frame.code.co_firstlineno,
-            module if isinstance(module, str) else "",
-            end_line or 0,
-            column or 0,
-            end_column or 0,
-        )
+        if frame.places is None:
+            module = frame.globals.get("__name__")
+            known = places_by_module(frame.code)
+            frame.places = known.setdefault(module if isinstance(module, str) else "", {})
+        place = frame.places.get(instruction.position)
+        if place is None:
+            place = frame.places[instruction.position] = _location(frame, instruction)
+        self.trace.location = place
 
     def frames(self) -> Iterator[Frame]:
         """The frames being traced, the root first."""
         return iter(self.call_stack)
+
+
+@instructions.per_code
+def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
+    """The locations of a code object that were needed so far, for each module it runs in."""
+    return {}
+
+
+def _location(frame: Frame, instruction: Instruction) -> Location:
+    line, end_line, column, end_column = instruction.location
+    module = frame.globals.get("__name__")
+    return Location(
+        frame.code.co_filename,
+        frame.code.co_name,
+        line or frame.code.co_firstlineno,
+        module if isinstance(module, str) else "",
+        end_line or 0,
+        column or 0,
+        end_column or 0,
+    )
 
 
 def described_error(symbol: Symbol) -> str:

@@ -191,6 +191,10 @@ def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
         return list(symbol.items)
     if isinstance(symbol, Array):
         return _rows(interpreter, symbol)
+    if isinstance(symbol, Instance):
+        for hint in ("__len__", "__length_hint__"):
+            if special_method(interpreter, symbol, hint) is not None:
+                raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
     iterator = iterator_over(interpreter, symbol)
     found: list[Symbol] = []
     while (item := next_item(interpreter, iterator)) is not None:

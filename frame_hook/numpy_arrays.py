@@ -207,10 +207,10 @@ def _scalar_type(kind: type) -> Rule:
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
             return operators.pure(kind, symbol.value)
-        if isinstance(symbol, Number) and getattr(symbol.node.type, "dtype", None) == np.dtype(
-            kind
-        ):
-            return symbol
+        if isinstance(symbol, Number):
+            known = symbol.node.type  # a Python float is no np.float64
+            if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
+                return symbol
         raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
 
     return rule

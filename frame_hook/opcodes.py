@@ -151,6 +151,7 @@ def load_fast_and_clear(
 
 @handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
 def store_fast(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+    classes.refuse_finalizer(frame.locals[argument(instruction)])
     symbol = frame.pop()
     frame.locals[argument(instruction)] = None if isinstance(symbol, Null) else symbol
     return None
@@ -174,8 +175,12 @@ def store_fast_store_fast(_: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("DELETE_FAST")
 def delete_fast(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if _local(interpreter, frame, argument(instruction)) is None:
+    symbol = _local(interpreter, frame, argument(instruction))
+    if symbol is None:
         raise _unbound(frame, argument(instruction))
+    classes.refuse_finalizer(frame.locals[argument(instruction)])
+    if isinstance(symbol, Unread):
+        interpreter.trace.found_bound(symbol)
     frame.locals[argument(instruction)] = None
     return None
 
@@ -301,8 +306,13 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
 
 @handles("IMPORT_FROM")
 def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    module = interpreter.trace.look(frame.stack[-1])
-    frame.push(calls.attribute(interpreter, module, frame.code.co_names[argument(instruction)]))
+    module, name = (
+        interpreter.trace.look(frame.stack[-1]),
+        frame.code.co_names[argument(instruction)],
+    )
+    if isinstance(module, Constant) and name not in getattr(module.value, "__dict__", ()):
+        raise GraphBreak("opcode", "IMPORT_FROM")  # it may be a module inside that package
+    frame.push(calls.attribute(interpreter, module, name))
     return None
 
 
@@ -310,7 +320,10 @@ def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction
 def load_super_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     number = argument(instruction)
     function, start, receiver = frame.pop_many(3)
-    given = interpreter.call(function, (start, receiver))
+    function = interpreter.trace.look(function)
+    is_super = isinstance(function, Constant) and function.value is super
+    # a `super` of the user's own is called as it stands in the program
+    given = interpreter.call(function, (start, receiver) if is_super or number & 2 else ())
     frame.push(calls.attribute(interpreter, given, frame.code.co_names[number >> 2]))
     if number & 1:
         _make_method_pair(frame)

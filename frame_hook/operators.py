@@ -14,13 +14,16 @@ from ufuse.frame_hook.classes import (
     ABSENT,
     call_special,
     is_not_implemented,
+    refuse_finalizer,
     special_method,
     static_lookup,
     uses_plain,
 )
 from ufuse.frame_hook.contents import holds, is_built_in, is_member, stripped
+from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -45,7 +48,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.trace import LARGEST_INT, Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.sample import warnings_raise
@@ -80,16 +83,30 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     """A function of known constants, run now; what it warns of or raises is left to eager."""
     try:
         with np.errstate(all="raise"), warnings_raise():
-            return Constant(function(*values))
+            result = function(*values)
+    except GraphBreak:
+        raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
+    return _made(result)
+
+
+def _made(value: Any) -> Symbol:
+    """The symbol of what a function gave: a constant, or a list that each run makes anew."""
+    if type(value) is list:
+        return List([_made(item) for item in value])
+    if type(value) is tuple and any(not isinstance(_made(item), Constant) for item in value):
+        return Tuple(tuple(_made(item) for item in value))
+    if isinstance(value, (list, dict, set, bytearray, np.ndarray)):
+        raise GraphBreak("call", f"a call that makes a {type(value).__name__}")
+    return Constant(value)
 
 
 def described(symbol: Symbol) -> str:
     """A few words for a message."""
     match symbol:
         case Constant(value=value):
-            return f"{type(value).__name__} {value!r}"[:60]
+            return f"{type(value).__name__} {shown(value)}"[:60]
         case Opaque(source=source, value=value) | Unread(source=source, value=value):
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
@@ -269,10 +286,22 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            return arrays.integer(trace, on_sizes(a, b))
+            return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
     return scalar(trace, name, left, right)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
 
 
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -315,6 +344,8 @@ def _on_containers(
     trace = interpreter.trace
     match left, right:
         case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
             return Tuple((*a, *b))
         case List() as target, List() | Tuple() if sign == "+":
             if in_place:
@@ -338,7 +369,7 @@ def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
     if isinstance(sequence, Tuple):
-        return Tuple(sequence.items * max(times, 0))
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
     return List(list(sequence.items) * max(times, 0))
 
 
@@ -355,7 +386,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
         if name == "neg":
-            return arrays.integer(trace, size.multiply(symbol.size, -1))
+            return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
         return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
@@ -436,7 +467,8 @@ def _rich_comparison(
             )
         special_method(interpreter, receiver, method_name)
         return Constant(NotImplemented)
-    return call_special(interpreter, receiver, method_name, (other,))
+    result = call_special(interpreter, receiver, method_name, (other,))
+    return interpreter.trace.look(result)
 
 
 def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
@@ -460,7 +492,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         if len(left.items) != len(right.items):
             return Constant(name == "ne")
         for a, b in zip(left.items, right.items, strict=True):
-            if not truth(interpreter, compare(interpreter, "eq", a, b)):
+            if not equal_or_same(interpreter, a, b):
                 return Constant(name == "ne")
         return Constant(name == "eq")
     if isinstance(left, Method) and isinstance(right, Method) and name in ("eq", "ne"):
@@ -539,6 +571,8 @@ WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
+    if isinstance(left, Unread) and isinstance(right, Unread):
+        return _same_values(trace, left, right)
     left, right = trace.look(left), trace.look(right)
     if left is right:
         return True
@@ -554,6 +588,12 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
+    if (_is_number(left) and _is_number(right)) or (
+        isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and (left.source is None or right.source is None)
+    ):
+        raise GraphBreak("operator", "`is` between numbers or tuples")
     if (
         type(left) is not type(right)
         and not isinstance(left, Opaque)
@@ -572,6 +612,24 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
 
 
+def _is_number(symbol: Symbol) -> bool:
+    """Whether it is a Python number of which there may be one object or more."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value) in (int, float, complex)
+    return isinstance(symbol, Integer | Number)
+
+
+def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
+    """Whether two values of the frame are one object; guarded to go on so."""
+    one, other = sorted((left.source, right.source), key=lambda source: source.register)
+    same = left.value is right.value
+    if one.register != other.register:
+        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
+        text = f"{one.text} and {other.text} are {now} the same object"
+        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    return same
+
+
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
     a, b = left.buffer.source, right.buffer.source
     if a is not None and b is not None:
@@ -583,10 +641,11 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     """What `member in container` is."""
     trace = interpreter.trace
-    container, member = stripped(trace, trace.look(container), "__contains__"), trace.look(member)
+    container = stripped(trace, trace.look(container), "__contains__")
+    unread, member = member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
-            return any(equal_or_same(interpreter, item, member) for item in list(items))
+            return any(equal_or_same(interpreter, item, unread) for item in list(items))
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return hashable(member) in entries
         case View():
@@ -622,7 +681,9 @@ def _contains_by_method(interpreter: Interpreter, container: Symbol, member: Sym
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    item = interpreter.trace.look(item)
+    if _are_floats(item, member) and same(interpreter, item, member):
+        return True  # a NaN, too
+    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
     if _surely_different(item, member):
@@ -632,6 +693,12 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
     if isinstance(item, Array) or isinstance(member, Array):
         raise GraphBreak("data-branch", "an array's value")
     return truth(interpreter, compare(interpreter, "eq", item, member))
+
+
+def _are_floats(left: Symbol, right: Symbol) -> bool:
+    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    both = (left, right)
+    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
 def known_value(interpreter: Interpreter, symbol: Symbol) -> Any:
@@ -773,6 +840,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
             _store_in_list(trace, container, key, value)
             return
         case Dict(items=entries):
+            refuse_finalizer(entries.get(hashable(key)))
             entries[hashable(key)] = value
             if trace.changes.note(container):
                 trace.changes.effect("dict_set", container, key, value)
@@ -790,6 +858,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     number = trace.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
+    refuse_finalizer(target.items[number])
     target.items[number] = value
     if trace.changes.note(target):
         trace.changes.effect("list_set", target, number % len(target.items), value)
@@ -804,12 +873,16 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             number = trace.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
+            refuse_finalizer(items[number])
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return
         case Dict(items=entries):
             if hashable(key) not in entries:
                 raise raise_error(KeyError, hashable(key))
+            if _is_iterated(interpreter, container):
+                raise GraphBreak("eager-raises", "RuntimeError: keys changed during iteration")
+            refuse_finalizer(entries[hashable(key)])
             del entries[hashable(key)]
             if trace.changes.note(container):
                 trace.changes.effect("dict_set", container, key, None)
@@ -818,6 +891,15 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             call_special(interpreter, container, "__delitem__", (key,))
             return
     raise GraphBreak("effect", f"deleting an item of {described(container)}")
+
+
+def _is_iterated(interpreter: Interpreter, container: Symbol) -> bool:
+    """Whether some frame of the trace is going through a container."""
+    return any(
+        isinstance(symbol, Iterator) and container in symbol.parts
+        for frame in interpreter.frames()
+        for symbol in (*frame.stack, *frame.locals)
+    )
 
 
 def number_type(symbol: Symbol) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import re
 import sysconfig
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType
+from typing import Any
 
 from ufuse.frame_hook.instructions import Instruction, flow, instructions
 
@@ -15,6 +16,22 @@ _LIBRARIES = tuple(
     sorted({sysconfig.get_path(n) for n in ("purelib", "platlib", "stdlib")}, key=len, reverse=True)
 )
 LONGEST = 48  # characters of an expression
+MOST_BITS = 256  # of an int that is written out
+MOST_ITEMS = 8
+MOST_SHOWN = 80
+SHOWN = (
+    int,
+    float,
+    complex,
+    bool,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    type(NotImplemented),
+    FunctionType,
+    BuiltinFunctionType,
+)
 
 # Instructions that move or drop what is on the stack, so that they are not where a value comes from.
 _REPLACES = (
@@ -37,6 +54,22 @@ _MOVES = (
     "PRECALL",
     "JUMP",
 )
+
+
+def shown(value: Any) -> str:
+    """A few words for a value, that run no code of the user's: a `__repr__` may do anything."""
+    kind = type(value)
+    if kind is int and value.bit_length() > MOST_BITS:
+        return f"an int of {value.bit_length()} bits"
+    if kind in (str, bytes) and len(value) > MOST_SHOWN:
+        return f"{value[:MOST_SHOWN]!r}…"
+    if kind is tuple:
+        return f"({', '.join(map(shown, value[:MOST_ITEMS]))}{', …' if len(value) > MOST_ITEMS else ''})"
+    if kind in SHOWN:
+        return repr(value)[:MOST_SHOWN]
+    if kind is type:
+        return f"the class {value.__qualname__}"[:MOST_SHOWN]
+    return f"a {kind.__name__}"
 
 
 def short_file(file: str) -> str:

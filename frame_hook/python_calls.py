@@ -221,7 +221,7 @@ def _hasattr(
     name = arrays.plain(interpreter.trace, arguments[1])
     kind = python_type(interpreter, arguments[0])
     if kind is np.ndarray or issubclass(kind, (np.generic, int, float, complex, str)):
-        return Constant(hasattr(kind, name))
+        return Constant(classes.static_lookup(kind, name) is not classes.ABSENT)
     try:
         attribute(interpreter, arguments[0], name)
     except Raised as raised:

@@ -10,15 +10,22 @@ Resume code is the user's own code with a prologue in front and *stops* inside:
 Laws:
 
 1. The user's instructions, names, constants, protected ranges and locations are the original's;
-   only distances change (and one bit, see EXPLICIT_SUPER). Slots have the same numbers, so a state fits both codes.
+   only distances change. Slots have the same numbers, so a state fits both codes.
 2. The prologue goes past a stop at its own position: a loop stops when it comes round.
-3. Resume code takes no arguments. Nothing that sets up a frame (MAKE_CELL, COPY_FREE_VARS) runs
+3. Resume code takes the original's first argument and no other: `super()` asks its frame whether it
+   has one. It is given a placeholder. Nothing that sets up a frame (MAKE_CELL, COPY_FREE_VARS) runs
    again, except from the frame's entry, where cells are still to be made.
-4. What `restore` raises is raised by the instruction to go on with: its handlers see it. Nothing
-   protects a stop: while `suspend` runs, the state may already be elsewhere.
-5. `restore` and `suspend` are reached through operators of a door, not through calls: these need
+4. What `restore` raises is raised by the instruction to go on with: its handlers see it. Where that
+   begins or ends a handler, or stands in a row of QUIET ones that does, the prologue does the row
+   first, and then raises. Nothing protects `suspend`: while it runs, the state may already be
+   elsewhere.
+5. `restore` and `suspend` are reached through subscripts of a door, not through calls: these need
    no call sequence, no profiler sees them, and no signal handler runs between them and what
    follows, in a frame whose state has left.
+6. In a state, the slot where the outermost handler keeps what was current before it holds what is
+   current inside: the two change places when the frame stops, and again when it goes on. So the
+   thread's current exception is the caller's while the frame does not run.
+7. In a state, the position of an error that a handler raises again is one of the original code.
 """
 
 from __future__ import annotations
@@ -32,6 +39,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ufuse.frame_hook.instructions import (
     CACHE_SIZES,
     EXHAUSTED_SKIPS,
+    LASTI,
+    QUIET,
     VERSION,
     Instruction,
     Location,
@@ -41,16 +50,18 @@ from ufuse.frame_hook.instructions import (
     instructions,
     per_code,
     protections,
+    slot_count,
     successors,
 )
+from ufuse.frame_hook.tables import exception_table, line_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
     from types import CodeType
 
-    Restore = Callable[[], object]
-    Suspend = Callable[[tuple[int, int]], object]
+    Restore = Callable[[tuple[object, ...] | None], object]
+    Suspend = Callable[[tuple[object, ...]], object]
 
 GENERATORS = (
     inspect.CO_GENERATOR
@@ -58,6 +69,8 @@ GENERATORS = (
     | inspect.CO_ITERABLE_COROUTINE
     | inspect.CO_ASYNC_GENERATOR
 )
+# A frame that goes on is another frame object: who asks for it twice could tell.
+READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe"})
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
@@ -73,13 +86,21 @@ class Refusals(NamedTuple):
     stop: dict[int, str]
 
 
+class Stop(NamedTuple):
+    """What stands before an instruction to suspend there."""
+
+    units: bytes
+    asks: int  # code units before the one that calls `suspend`
+
+
 class Edits(NamedTuple):
     """What is added to a code object, and where its prologue jumps to."""
 
-    landing: int
+    landing: int  # the instruction that raises what `restore` is to raise
+    comes_to: bool  # whether the prologue comes to it, having done a row: a stop there counts
     prologue: bytes  # without its jump
-    setup: int  # code units of the prologue that come before `restore`
-    stops: dict[int, bytes]
+    unguarded: int  # code units of the prologue that come before anything is raised
+    stops: dict[int, Stop]
 
 
 class Placement(NamedTuple):
@@ -91,9 +112,22 @@ class Placement(NamedTuple):
 
 
 PROLOGUE = -1
-# In the argument of LOAD_SUPER_ATTR: the user wrote the two arguments that are on the stack. If not,
-# CPython may ask the frame for its first argument, and ours has none; the result is the same.
-EXPLICIT_SUPER = 2
+
+
+class Constants(NamedTuple):
+    """The places of the constants that resume code adds."""
+
+    placeholder: int
+    restore: int  # the door to it
+    suspend: int
+    restore_key: int
+    raise_key: int
+    stop_keys: int  # the first one; in the order of the stops
+
+    @classmethod
+    def behind(cls, code: CodeType) -> Constants:
+        """Put them behind the constants of a code object."""
+        return cls(*range(len(code.co_consts), len(code.co_consts) + 6))
 
 
 # ---- where a frame may stop and go on ------------------------------------------------------------
@@ -117,6 +151,8 @@ def why_not_code(code: CodeType) -> str | None:
         return "a generator or coroutine lives in its frame"
     if not code.co_flags & inspect.CO_OPTIMIZED:
         return "its names are in a dictionary, not in slots"
+    if READS_OWN_FRAME.intersection(code.co_names):
+        return "it asks for the frame it runs in"
     return None
 
 
@@ -127,29 +163,43 @@ def refusals(code: CodeType) -> Refusals:
     reason = why_not_code(code)
     if reason is not None:
         return Refusals(dict.fromkeys(by_position(code), reason), {})
-    reachable, handling = flow(code)
-    resume = dict.fromkeys(leads_to(code, bare_supers(code)), "a bare `super()` may follow")
-    resume |= dict.fromkeys(open_calls(listing), "a call is half prepared there")
-    resume |= {
-        i.position: "a function is half made"
-        for i in listing
-        if i.opname == "SET_FUNCTION_ATTRIBUTE"
-    }
-    resume |= dict.fromkeys(handling, "an exception is being handled there")
-    resume |= {i.position: "no path leads there" for i in listing if i.position not in reachable}
-    return Refusals(resume, stop_refusals(listing))
+    known = flow(code)
+    resume = dict.fromkeys(open_calls(listing), "a call is half prepared there")
+    resume |= dict.fromkeys(exposed(code), "an error there would leave its handler open")
+    resume |= dict.fromkeys(known.ambiguous, "paths that handle different errors meet there")
+    resume |= {i.position: "no path leads there" for i in listing if i.position not in known.depths}
+    return Refusals(resume, stop_refusals(code))
 
 
-def stop_refusals(listing: tuple[Instruction, ...]) -> dict[int, str]:
+def stop_refusals(code: CodeType) -> dict[int, str]:
     """Positions at which nothing may be inserted, though a frame may go on there."""
-    found = {}
+    listing = instructions(code)
+    found = {
+        second.position: "the instruction before it is never without it"
+        for first, second in pairwise(listing)
+        if quiet_row(code, first.position)[1:2] == [second]
+    }
     for instruction in listing:
         if instruction.opname == "NOT_TAKEN":
             found[instruction.position] = "the branch before it ends there"
         if instruction.opname == "FOR_ITER" and instruction.target is not None:
             skipped = range(instruction.target, instruction.target + EXHAUSTED_SKIPS)
             found |= dict.fromkeys(skipped, "an exhausted loop steps over it")
+    found |= dict.fromkeys(lineless(code), "an error there would have no line")
     return found | dict.fromkeys(setup_positions(listing), "the frame is being set up there")
+
+
+def lineless(code: CodeType) -> Iterator[int]:
+    """Positions where handlers clean up in instructions of the compiler's own.
+
+    Nothing of the user's is to be done there; but an interrupt that comes while frames are traced
+    would be raised.
+    """
+    listing, stacks = by_position(code), flow(code).stacks
+    for position, stack in stacks.items():
+        held = stack.handlers or stack.marks or quiet_row(code, position)
+        if held and listing[landing(code, position)].location[0] is None:
+            yield position
 
 
 def setup_positions(listing: Iterable[Instruction]) -> list[int]:
@@ -177,35 +227,41 @@ def open_calls(listing: tuple[Instruction, ...]) -> Iterator[int]:
         named = named or instruction.opname == "KW_NAMES"
 
 
-def bare_supers(code: CodeType) -> set[int]:
-    """Where `super` is used without arguments in sight: it takes the frame's first argument.
-
-    Resume code has none. `super().name` is another matter from 3.12: see EXPLICIT_SUPER.
-    """
-    if "super" not in code.co_names or "__class__" not in code.co_freevars:
-        return set()
-    listing = instructions(code)
-    return {
-        following.position  # the call: a frame may not go on there either
-        for instruction, following in pairwise(listing)
-        if instruction.opname == "LOAD_GLOBAL" and instruction.arg is not None
-        if code.co_names[instruction.arg >> 1] == "super"
-        if not following.opname.startswith("LOAD_")
-    }
-
-
-def leads_to(code: CodeType, goals: set[int]) -> set[int]:
-    """Every position from which control may reach one of the goals, which are among them."""
-    found: set[int] = set()
-    grown = set(goals)
-    while grown - found:
-        found |= grown
-        grown = {
-            position
-            for position, instruction in by_position(code).items()
-            if not found.isdisjoint(ways_out(code, instruction))
-        }
+@per_code
+def rows(code: CodeType) -> dict[int, list[Instruction]]:
+    """The QUIET instructions from every position on, where they begin, end or are in a handler."""
+    stacks = flow(code).stacks
+    found: dict[int, list[Instruction]] = {}
+    row: list[Instruction] = []
+    for instruction in reversed(instructions(code)):
+        stack = stacks.get(instruction.position)
+        begins = instruction.opname == "PUSH_EXC_INFO"
+        quiet = stack is not None and instruction.opname in QUIET and (stack.handlers or begins)
+        row = [instruction, *row] if quiet else []
+        found[instruction.position] = row
     return found
+
+
+def quiet_row(code: CodeType, position: int) -> list[Instruction]:
+    """The instructions that a prologue does itself, because nothing can be raised between them."""
+    return rows(code)[position]
+
+
+def landing(code: CodeType, position: int) -> int:
+    """The position that the prologue jumps to, and where it raises what is to be raised."""
+    row = quiet_row(code, position)
+    if by_position(code)[position].opname == "COPY_FREE_VARS":
+        row = [by_position(code)[position]]  # the state has them already
+    return row[-1].position + row[-1].size if row else position
+
+
+def exposed(code: CodeType) -> Iterator[int]:
+    """Positions where an error would go past the end of a handler: CPython does not protect them."""
+    stacks, protected = flow(code).stacks, protections(code)
+    for position in stacks:
+        place = landing(code, position)
+        if place not in protected and place in stacks and stacks[place].handlers:
+            yield position
 
 
 def ways_out(code: CodeType, instruction: Instruction) -> tuple[int, ...]:
@@ -258,21 +314,32 @@ def resume_code(
     check(why_not_resume(code, position), code, position)
     for stop in stops:
         check(why_not_stop(code, stop), code, stop)
-    constants = [*code.co_consts, None, door(restore, suspend)]
-    edits = edited(code, position, sorted(stops), constants)
+    ordered = sorted(stops)
+    edits = edited(code, position, ordered)
     places = placed(code, edits)
+    doors = (door(restore), door(suspend))
+    keys = (restore_key(code, position, places), None, *stop_keys(code, ordered, edits, places))
     depths = flow(code).depths
     return code.replace(
-        co_argcount=0,
+        co_argcount=min(code.co_argcount, 1),
         co_posonlyargcount=0,
         co_kwonlyargcount=0,
         co_flags=code.co_flags & ~STARS,
-        co_stacksize=max(code.co_stacksize, *(depths[place] + 2 for place in (position, *stops))),
-        co_consts=tuple(constants),
+        co_stacksize=max(
+            code.co_stacksize, *(depths[p] + 2 for p in reached(code, position, stops))
+        ),
+        co_consts=(*code.co_consts, None, *doors, *keys),
         co_code=assembled(code, edits, places),
-        co_exceptiontable=exception_table(protected_ranges(code, position, edits, places)),
-        co_linetable=line_table(located(code, position, edits, places), code.co_firstlineno),
+        co_exceptiontable=exception_table(sorted(protected_ranges(code, edits, places))),
+        co_linetable=line_table(located(code, edits, places), code.co_firstlineno),
     )
+
+
+def reached(code: CodeType, position: int, stops: AbstractSet[int]) -> Iterator[int]:
+    """The positions where resume code calls `restore` and `suspend`."""
+    yield position
+    yield landing(code, position)
+    yield from stops
 
 
 def check(reason: str | None, code: CodeType, position: int) -> None:
@@ -282,46 +349,54 @@ def check(reason: str | None, code: CodeType, position: int) -> None:
 
 
 @lru_cache(maxsize=8)
-def door(restore: Restore, suspend: Suspend) -> object:
-    """The object by which resume code calls: `-door` is `restore()`, `door[x]` is `suspend(x)`."""
-    operators = {"__neg__": staticmethod(restore), "__getitem__": staticmethod(suspend)}
+def door(call: Restore | Suspend) -> object:
+    """The object by which resume code calls: `door[x]` is `call(x)`."""
+    operators = {"__getitem__": staticmethod(call)}
     return type("Door", (), {"__slots__": (), **operators})()
 
 
-def edited(code: CodeType, position: int, stops: list[int], constants: list[object]) -> Edits:
-    """Write the prologue and the stops; what they load is put at the end of `constants`."""
-    listing, depths = by_position(code), flow(code).depths
-    the_door = len(constants) - 1
+def through(the_door: int, key: int) -> tuple[bytes, bytes]:
+    """Load a door and a key; and go through."""
+    ask = unit("BINARY_SUBSCR") if SUBSCRIPT is None else unit("BINARY_OP", SUBSCRIPT)
+    return unit("LOAD_CONST", the_door) + unit("LOAD_CONST", key), ask
+
+
+def edited(code: CodeType, position: int, stops: list[int]) -> Edits:
+    """Write the prologue and the stops."""
+    constants, depths = Constants.behind(code), flow(code).depths
     # Entering at the start, the original's own RESUME is still to come.
     entering = position in setup_positions(instructions(code))
-    setup = b"" if entering else unit("RESUME", UNCHECKED)
-    setup += unit("LOAD_CONST", the_door - 1) * depths[position]
-    restoring = unit("LOAD_CONST", the_door) + unit("UNARY_NEGATIVE") + unit("POP_TOP")
-    landing = position
-    if listing[position].opname == "COPY_FREE_VARS":
-        landing += listing[position].size  # the state has them already
-    constants += [(stop, depths[stop]) for stop in stops]
+    prologue = b"" if entering else unit("RESUME", UNCHECKED)
+    prologue += unit("LOAD_CONST", constants.placeholder) * depths[position]
+    unguarded = len(prologue) // 2
+    prologue += b"".join(through(constants.restore, constants.restore_key)) + unit("POP_TOP")
+    row = quiet_row(code, position)
+    for quiet in row:
+        prologue += code.co_code[2 * quiet.position : 2 * (quiet.position + quiet.size)]
+    if row:
+        unguarded = len(prologue) // 2
+        prologue += b"".join(through(constants.restore, constants.raise_key)) + unit("POP_TOP")
     return Edits(
-        landing,
-        setup + restoring,
-        len(setup) // 2,
+        landing(code, position),
+        bool(row),
+        prologue,
+        unguarded,
         {
-            stop: stop_code(the_door, the_door + 1 + place, depths[stop])
+            stop: stop_code(constants.suspend, constants.stop_keys + place, depths[stop])
             for place, stop in enumerate(stops)
         },
     )
 
 
-def stop_code(the_door: int, key: int, depth: int) -> bytes:
+def stop_code(the_door: int, key: int, depth: int) -> Stop:
     """Suspend, drop the placeholders that are left on the stack, and return the suspension.
 
     The NOP never runs. From 3.13 an error in a Python function is looked up one code unit before
     the instruction that called it: what protects the unit before a stop has to be there still.
     """
-    loads = unit("LOAD_CONST", the_door) + unit("LOAD_CONST", key)
-    ask = unit("BINARY_SUBSCR") if SUBSCRIPT is None else unit("BINARY_OP", SUBSCRIPT)
+    loads, ask = through(the_door, key)
     clear = unit("SWAP", depth + 1) + unit("POP_TOP") * depth if depth else b""
-    return loads + ask + clear + unit("RETURN_VALUE") + unit("NOP")
+    return Stop(loads + ask + clear + unit("RETURN_VALUE") + unit("NOP"), len(loads) // 2)
 
 
 def unit(name: str, arg: int = 0, prefixes: int = 0) -> bytes:
@@ -366,7 +441,7 @@ def placed_with(code: CodeType, edits: Edits, prefixes: dict[int, int]) -> Place
         position = instruction.position
         labels[position] = offset
         if position in edits.stops:
-            offset += len(edits.stops[position]) // 2
+            offset += len(edits.stops[position].units) // 2
         bodies[position] = offset
         offset += size_with(instruction, prefixes)
     bodies[len(code.co_code) // 2] = offset
@@ -382,9 +457,10 @@ def size_with(instruction: Instruction, prefixes: dict[int, int]) -> int:
 
 
 def landing_argument(edits: Edits, places: Placement) -> int:
-    """How far the prologue jumps: past a stop at its own position, into that after set-up."""
+    """How far the prologue jumps: past a stop at its own position."""
     start = len(edits.prologue) // 2 + places.prefixes[PROLOGUE] + 1
-    return places.bodies[edits.landing] - start
+    aims = places.labels if edits.comes_to else places.bodies
+    return aims[edits.landing] - start
 
 
 def jump_arguments(
@@ -407,105 +483,119 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
     data += unit("JUMP_FORWARD", arguments[PROLOGUE], places.prefixes[PROLOGUE])
     for instruction in listing:
         position = instruction.position
-        data += edits.stops.get(position, b"")
+        if position in edits.stops:
+            data += edits.stops[position].units
         if position in arguments:
             data += unit(instruction.opname, arguments[position], places.prefixes[position])
-        elif instruction.opname == "LOAD_SUPER_ATTR" and instruction.arg is not None:
-            data += unit(instruction.opname, instruction.arg | EXPLICIT_SUPER)
         else:
             data += units[2 * position : 2 * (position + instruction.size)]
     return bytes(data)
 
 
-# ---- tables --------------------------------------------------------------------------------------
+# ---- handlers ------------------------------------------------------------------------------------
+
+
+def handled_slot(code: CodeType, position: int) -> int:
+    """The place in a suspended state where the exception is that is handled at a position, or -1."""
+    previous, _ = marked_slots(code, position)
+    return previous if previous < 0 else slot_count(code) + previous
+
+
+def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:
+    """The slots of the stack that are not moved as they are.
+
+    First the one where the outermost handler keeps what was current before it, or -1; of copies the
+    highest, which is for POP_EXCEPT: the others are of no use then. And those that hold positions
+    of errors.
+    """
+    marks = flow(code).stacks[position].marks
+    previous = max((index for index, mark in marks if mark == 0), default=-1)
+    return previous, tuple(index for index, mark in marks if mark == LASTI)
+
+
+def restore_key(code: CodeType, position: int, places: Placement) -> tuple[object, ...] | None:
+    """What `restore` is told: None, or how the stack is marked and whether to raise at once."""
+    previous, errors = marked_slots(code, position)
+    raises = not quiet_row(code, position)
+    if previous < 0 and not errors and raises:
+        return None
+    return previous, errors, offsets_in_resume_code(code, places) if errors else (), raises
+
+
+def stop_keys(
+    code: CodeType, stops: list[int], edits: Edits, places: Placement
+) -> Iterator[tuple[object, ...]]:
+    """What `suspend` is told at every stop: position, depth, and how the stack is marked."""
+    depths = flow(code).depths
+    slots = {stop: marked_slots(code, stop) for stop in stops}
+    offsets: tuple[int, ...] = ()
+    if any(errors for _, errors in slots.values()):
+        offsets = offsets_in_original(code, edits, places)
+    for stop, (previous, errors) in slots.items():
+        marked = previous >= 0 or errors
+        yield stop, depths[stop], *((previous, errors, offsets) if marked else ())
+
+
+def operation(instruction: Instruction) -> int:
+    """The code unit of an instruction's opcode, behind its prefixes: errors are noted there."""
+    return (
+        instruction.position + instruction.size - 1 - CACHE_SIZES[opcode.opmap[instruction.opname]]
+    )
+
+
+def offsets_in_resume_code(code: CodeType, places: Placement) -> tuple[int, ...]:
+    """Where every code unit of the original is in resume code; jumps may have other prefixes."""
+    found = []
+    for instruction in instructions(code):
+        body, size = places.bodies[instruction.position], size_with(instruction, places.prefixes)
+        found += [body + max(size - left, 0) for left in range(instruction.size, 0, -1)]
+    return tuple(found)
+
+
+def offsets_in_original(code: CodeType, edits: Edits, places: Placement) -> tuple[int, ...]:
+    """Which code unit of the original every one of resume code stands for."""
+    found = [operation(by_position(code)[edits.landing])] * places.labels[0]
+    for instruction in instructions(code):
+        size = size_with(instruction, places.prefixes)
+        if instruction.position in edits.stops:
+            found += [operation(instruction)] * (len(edits.stops[instruction.position].units) // 2)
+        found += [
+            instruction.position + max(instruction.size - left, 0) for left in range(size, 0, -1)
+        ]
+    return tuple(found)
+
+
+# ---- protection and locations --------------------------------------------------------------------
 
 
 def protected_ranges(
-    code: CodeType, position: int, edits: Edits, places: Placement
+    code: CodeType, edits: Edits, places: Placement
 ) -> Iterator[tuple[int, int, int, int]]:
     """The ranges of resume code as (start, length, target, depth and lasti).
 
-    Stops are outside, except for the NOP at their end.
+    Of a stop, what comes before `suspend` and the NOP at the end are inside.
     """
     bodies, labels = places.bodies, places.labels
-    entry = protections(code).get(position)
+    entry = protections(code).get(edits.landing)
     if entry is not None:
-        end = labels[0]
-        depth = entry.depth << 1 | entry.lasti
-        yield edits.setup, end - edits.setup, labels[entry.target], depth
+        target, depth = labels[entry.target], entry.depth << 1 | entry.lasti
+        yield edits.unguarded, labels[0] - edits.unguarded, target, depth
     for entry in exception_entries(code):
-        cuts = [stop for stop in edits.stops if entry.start < stop <= entry.end]
-        starts = [bodies[entry.start], *(bodies[stop] - 1 for stop in cuts)]
-        ends = [*(labels[stop] for stop in cuts), bodies[entry.end]]
-        for start, end in zip(starts, ends, strict=True):
-            yield start, end - start, labels[entry.target], entry.depth << 1 | entry.lasti
+        target, depth = labels[entry.target], entry.depth << 1 | entry.lasti
+        start = labels[entry.start]
+        for stop in [stop for stop in edits.stops if entry.start <= stop <= entry.end]:
+            begins = 0 if stop == entry.end or quiet_row(code, stop) else edits.stops[stop].asks
+            if labels[stop] + begins > start:
+                yield start, labels[stop] + begins - start, target, depth
+            start = bodies[stop] - (stop > entry.start)
+        if bodies[entry.end] > start:
+            yield start, bodies[entry.end] - start, target, depth
 
 
-def exception_table(ranges: Iterable[tuple[int, int, int, int]]) -> bytes:
-    """Write protected ranges: numbers of 6 bits a byte, highest first; bit 7 begins an entry."""
-    data = bytearray()
-    for entry in ranges:
-        first = len(data)
-        for number in entry:
-            for shift in range(max(number.bit_length() - 1, 0) // 6 * 6, 0, -6):
-                data.append(64 | number >> shift & 63)
-            data.append(number & 63)
-        data[first] |= 128
-    return bytes(data)
-
-
-def located(
-    code: CodeType, position: int, edits: Edits, places: Placement
-) -> Iterator[tuple[Location, int]]:
+def located(code: CodeType, edits: Edits, places: Placement) -> Iterator[tuple[Location, int]]:
     """Every piece of resume code with its size: what we add is where the next instruction is."""
-    yield by_position(code)[position].location, places.labels[0]
+    yield by_position(code)[edits.landing].location, places.labels[0]
     for instruction in instructions(code):
         if instruction.position in edits.stops:
-            yield instruction.location, len(edits.stops[instruction.position]) // 2
+            yield instruction.location, len(edits.stops[instruction.position].units) // 2
         yield instruction.location, size_with(instruction, places.prefixes)
-
-
-def line_table(pieces: Iterable[tuple[Location, int]], line: int) -> bytes:
-    """Write locations as CPython stores them: entries of at most 8 code units, each line a step."""
-    data = bytearray()
-    for location, size in pieces:
-        for units in (*[8] * ((size - 1) // 8), (size - 1) % 8 + 1):
-            kind, details = location_entry(location, line)
-            data.append(128 | kind << 3 | units - 1)
-            data += details
-            line = line if location[0] is None else location[0]
-    return bytes(data)
-
-
-def location_entry(location: Location, line: int) -> tuple[int, bytes]:
-    """The kind of an entry and the bytes after its first, when the entry before was on `line`."""
-    start, end, column, end_column = location
-    if start is None:
-        return 15, b""
-    step = start - line
-    if column is None and end_column is None and end == start:
-        return 13, signed_number(step)
-    if column is None or end_column is None or end is None or end != start:
-        extent = 0 if end is None else end - start
-        columns = [0 if place is None else place + 1 for place in (column, end_column)]
-        return 14, signed_number(step) + b"".join(map(low_first, (extent, *columns)))
-    if step == 0 and column < 80 and 0 <= end_column - column < 16:
-        return column >> 3, bytes(((column & 7) << 4 | end_column - column,))
-    if 0 <= step <= 2 and column < 128 and end_column < 128:
-        return 10 + step, bytes((column, end_column))
-    return 14, signed_number(step) + b"\0" + low_first(column + 1) + low_first(end_column + 1)
-
-
-def low_first(number: int) -> bytes:
-    """A number of a line table: 6 bits a byte, lowest first; bit 6 says that more follow."""
-    data = bytearray()
-    while number > 63:
-        data.append(64 | number & 63)
-        number >>= 6
-    data.append(number)
-    return bytes(data)
-
-
-def signed_number(number: int) -> bytes:
-    """A number that may be negative: its sign in the lowest bit."""
-    return low_first(-number << 1 | 1 if number < 0 else number << 1)

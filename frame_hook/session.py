@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -36,17 +37,19 @@ from ufuse.frame_hook.interpret import (
     slot_names,
 )
 from ufuse.frame_hook.markers import DISABLED
-from ufuse.frame_hook.places import ON_STACK, in_words, short_file
+from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import NULL, Symbol, Unbound, Unread
+from ufuse.frame_hook.symbols import NULL, Array, Integer, Number, Symbol, Unbound
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
+MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TRIES = 24
 MOST_DULL = 48
+MOST_FAILURES = 3  # of a position where traces are cut short
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -71,6 +74,9 @@ class Compile(Protocol):
 
     def __call__(self, graph: Graph) -> Callable[..., Any]:
         """The callable that computes `graph`."""
+
+
+Longest = Callable[[CodeType, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,11 @@ class CodeRecord:
     varying: set[str] = field(default_factory=set)  # floats too many values of which were seen
     values: dict[str, int] = field(default_factory=dict)
     dull: set[int] = field(default_factory=set)
+    stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
     kept_loops: set[int] = field(default_factory=set)
+    traces: dict[int, int] = field(default_factory=dict)  # by position
+    given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
+    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
 
 
@@ -113,15 +123,22 @@ class Stats:
     retraces: int = 0
     breaks: int = 0
     eager_calls: int = 0
+    instructions: int = 0  # read by traces
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
 
 
 class Session:
-    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again."""
+    """Traces frames for the C layer, and remembers why graphs ended and why frames were traced again.
+
+    `longest` cuts traces short, to try every way a frame can be divided: it gives the most root instructions of a trace
+    that begins at a position. A trace then ends at the first position from there where a frame can go on, entries
+    without a graph are kept, and no position is dull.
+    """
 
     notify_eager = True
 
+    # `every_frame`: nothing is skipped for bringing no array or for having nothing to compute.
     def __init__(
         self,
         compile_graph: Compile,
@@ -130,14 +147,19 @@ class Session:
         should_trace: Callable[[CodeType], bool] = lambda _: True,
         check_arguments: Callable[[FunctionType, tuple[Any, ...]], None] | None = None,
         static_sizes: bool | frozenset[str] = False,
+        every_frame: bool = False,
+        longest: Longest | None = None,
     ) -> None:
         self.compile_graph = compile_graph
+        self.every_frame = every_frame or longest is not None
         self.fullgraph = fullgraph
         self.should_trace = should_trace
         self.check_arguments = check_arguments
         self.static_sizes = static_sizes
+        self.longest = longest
         self.stats = Stats()
         self.breaks: list[Break] = []
+        self._known_breaks: set[Break] = set()
         self.retraces: list[Retrace] = []
         self.specialisations: list[Specialisation] = []
         self.caches: dict[int, Any] = {}
@@ -152,8 +174,9 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
-        if code in DISABLED or resume.why_not_code(code) is not None:
-            cache.give_up(position)
+        refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
+        if refusal is not None:
+            self._give_up(cache, position, refusal)
             return None
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
@@ -162,8 +185,12 @@ class Session:
         if entries:
             self._note_retrace(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
-                cache.give_up(position)
+                self._give_up(cache, position, "too many specialisations")
                 return None
+        traces = record.traces.get(position, 0) + 1
+        record.traces[position] = traces
+        if traces >= MOST_TRACES:
+            self._give_up(cache, position, "traced too often")
         started = time.perf_counter()
         entry = self._trace(cache, position, function, state, record)
         self.stats.trace_seconds += time.perf_counter() - started
@@ -175,7 +202,8 @@ class Session:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
         code = cache.code
         record = self.record(code)
-        stops = resume.stops_after(code, position, frozenset(record.dull))
+        stops = resume.stops_after(code, position, record.dull)
+        record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
@@ -192,6 +220,7 @@ class Session:
         known = self.caches.get(id(code))
         if known is None:
             known = self.caches[id(code)] = _hook.CodeCache(code, self)
+            known.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
         return known
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
@@ -202,7 +231,7 @@ class Session:
         refused = self._refused.get(id(entry), 0) + 1
         self._refused[id(entry)] = refused
         if refused >= MOST_REFUSALS and 2 * refused > entry.hits:
-            cache.give_up(position)
+            self._give_up(cache, position, "its graph warns or fails at nearly every call")
             LOG_BREAKS.info(
                 "%s: the graph at %d is given up, because it warns or fails at nearly every call",
                 cache.code.co_qualname,
@@ -240,6 +269,7 @@ class Session:
         started = time.perf_counter()
         stop_at: int | None = None
         found: Break | None = None
+        handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
             trace, interpreter, frame = self._begin(
                 cache.code, position, function, state, record, stop_at
@@ -250,7 +280,7 @@ class Session:
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
-                _forget_frames(graph_break)
+                _forget_frames(graph_break, handled)
                 stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except NotRebuilt as needed:
                 count = (
@@ -260,26 +290,26 @@ class Session:
                 )
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = _located(interpreter, GraphBreak("opcode", needed.what))
-                _forget_frames(needed)
+                _forget_frames(needed, handled)
                 stop_at = visited.last_resumable(cache.code, count)
+            except RecursionError as error:
+                found = _located(
+                    interpreter,
+                    GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
+                )
+                _forget_frames(error, handled)
+                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue
+            finally:
+                self.stats.instructions += interpreter.total
             self._note_break(found)
             self._visited = visited.positions
             if not stop_at:
-                if position == 0 and resume.why_not_resume(cache.code, 0) is None:
-                    return self._finish(cache, position, *self._nothing(cache, position, function, state, record), None,
-                                        found, started, record)  # fmt: skip
-                return None
+                return None  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return None
-
-    def _nothing(
-        self, cache: Any, position: int, function: Any, state: Any, record: CodeRecord
-    ) -> tuple[Trace, Frame]:
-        trace, _, frame = self._begin(cache.code, position, function, state, record, 0)
-        return trace, frame
 
     def _begin(
         self,
@@ -303,6 +333,9 @@ class Session:
             attribute=calls.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
+            may_end=None
+            if self.longest is None
+            else _end_after(code, position, self.longest(code, position)),
         )
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
@@ -332,14 +365,16 @@ class Session:
         recipe.follow(trace.changes.effects)
         if returned is not None:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
+            handled: tuple[int, ...] = ()
         else:
             registers = self._state_registers(frame, recipe)
             ending = ("resume", frame.position, registers)
+            handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
             return None
-        if idle and position != 0 and returned is None:
+        if idle and position != 0 and returned is None and not self.every_frame:
             return None
         traced = time.perf_counter() - started
         artefact = None
@@ -348,7 +383,7 @@ class Session:
             artefact = self.compile_graph(graph)
             record.useful = True
             self.stats.compile_seconds += time.perf_counter() - compiling
-        ending = (*ending[:-1], recipe.numbered(ending[-1]))
+        ending = (*ending[:-1], recipe.numbered(ending[-1]), *handled)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         return self._registered(
             entry, cache, position, trace, graph, found if returned is None else None, traced
@@ -369,7 +404,7 @@ class Session:
         )
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, tuple(trace.guards.rows), sources, found, line, seconds
+            cache.code, position, graph, trace.guards.remembered(), sources, found, line, seconds
         )
         entry.data = kept
         self.specialisations.append(kept)
@@ -386,40 +421,72 @@ class Session:
         return entry
 
     def _state_registers(self, frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
-        """The registers of the state to resume: locals that may still be read, and the stack."""
+        """The registers of the state to resume: the locals and the stack.
+
+        A local that is never read again is left out where only the trace has it and it need not be computed then:
+        nothing can tell. What others hold too would die too early.
+        """
         live = instructions.live_locals(frame.code).get(frame.position)
-        registers: list[Any] = []
-        for slot, symbol in enumerate(frame.locals):
-            wanted = (
-                live is None
-                or slot in live
-                or isinstance(symbol, Unread | Unbound)
-                or _is_cheap(symbol)
-            )
-            registers.append(recipe.register(symbol) if wanted else -1)
-        registers += [recipe.register(symbol) for symbol in frame.stack]
-        return tuple(registers)
+        idle = {
+            slot
+            for slot, symbol in enumerate(frame.locals)
+            if live is not None
+            and slot not in live
+            and isinstance(symbol, Array | Number | Integer)
+            and not _is_cheap(symbol)
+        }
+        found = {
+            slot: recipe.register(symbol)
+            for slot, symbol in enumerate(frame.locals)
+            if slot not in idle
+        }
+        stack = [recipe.register(symbol) for symbol in frame.stack]
+        for slot in idle:
+            symbol = frame.locals[slot]
+            found[slot] = recipe.register(symbol) if recipe.has(symbol) else -1
+        return (*(found[slot] for slot in range(len(frame.locals))), *stack)
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
     def _note_break(self, found: Break) -> None:
-        if found not in self.breaks:
+        if found not in self._known_breaks:
+            self._known_breaks.add(found)
             self.breaks.append(found)
             self.stats.breaks += 1
             LOG_BREAKS.info("%s\n  %s", found, found.hint)
         if self.fullgraph is not None:
             raise self.fullgraph(found)
 
+    def _give_up(self, cache: Any, position: int, why: str) -> None:
+        record = self.record(cache.code)
+        record.given_up[position] = why
+        cache.give_up(position)
+        if self.every_frame and position != 0:
+            self._no_stops(cache, {position}, record)
+
+    @staticmethod
+    def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
+        """Let resume code pass over positions from now on."""
+        record.dull |= positions
+        for place, stops in record.stops.items():
+            if not stops.isdisjoint(positions):
+                cache.drop_resume(place)
+
     def _note_dull(self, cache: Any, position: int, record: CodeRecord) -> None:
         """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
-        cache.give_up(position)
-        visited = {position, *self._visited}
-        if not visited <= record.dull:
-            record.dull |= visited
-            cache.drop_resume()
+        if self.longest is not None:
+            failures = record.failures[position] = record.failures.get(position, 0) + 1
+            if failures >= MOST_FAILURES:
+                self._give_up(cache, position, "traced in vain too often")
+            return
+        why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
+        self._give_up(cache, position, why)
+        if self.every_frame:
+            return
+        self._no_stops(cache, {position, *self._visited}, record)
         if len(record.dull) > MOST_DULL and not record.useful:
             record.dull.update(instructions.by_position(cache.code))
-            cache.give_up(0)
+            self._give_up(cache, 0, "too many places where no graph begins")
             for entry in cache.entries(0):
                 cache.remove(0, entry)
 
@@ -478,12 +545,15 @@ class Session:
             should_trace=self.should_trace,
             check_arguments=self.check_arguments,
             static_sizes=self.static_sizes,
+            every_frame=self.every_frame,
+            longest=self.longest,
         )
 
     def forget(self) -> None:
         """Drop everything captured."""
         self.stats = Stats()
         self.breaks.clear()
+        self._known_breaks.clear()
         self.retraces.clear()
         self.specialisations.clear()
         self._records.clear()
@@ -499,18 +569,43 @@ class _Visited:
 
     def last_resumable(self, code: CodeType, count: int) -> int:
         """The number of root instructions to run so that the frame can be resumed behind them."""
-        while count and resume.why_not_resume(code, self.positions[count]) is not None:
+        while count and not _goes_on(code, self.positions[0], self.positions[count]):
             count -= 1
         return count
+
+
+def _goes_on(code: CodeType, start: int, position: int) -> bool:
+    """Whether an entry that begins at `start` may end at `position`.
+
+    What is being handled stays where it is on the stack; and no recipe makes half a function.
+    """
+    if resume.why_not_resume(code, position) is not None:
+        return False
+    if instructions.by_position(code)[position].opname == "SET_FUNCTION_ATTRIBUTE":
+        return False
+    before, after = (resume.marked_slots(code, place)[0] for place in (start, position))
+    return before < 0 or before == after
+
+
+def _end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], bool]:
+    """Tell when a trace has run its instructions and the frame can go on at the next one."""
+
+    def may_end(count: int, position: int) -> bool:
+        return count >= most and _goes_on(code, start, position)
+
+    return may_end
 
 
 def _is_cheap(symbol: Any) -> bool:
     return getattr(symbol, "source", None) is not None
 
 
-def _forget_frames(error: BaseException | None) -> None:
-    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle."""
-    while error is not None:
+def _forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
+
+    `handled` is the exception in whose handler the frame was traced: that one is the user's, and so is what it holds.
+    """
+    while error is not None and error is not handled:
         error.__traceback__ = None
         error = error.__context__
 
@@ -547,7 +642,7 @@ def _described_now(row: Any, state: tuple[Any, ...]) -> str:
             return _items(len(value))
         if isinstance(value, np.ndarray):
             return f"a {value.ndim}-d {value.dtype} array"
-        return repr(value)[:80]
+        return shown(value)
     return ""
 
 
@@ -560,9 +655,9 @@ def _described_was(row: Any) -> str:
         case "ARRAY", (_, dtype, ndim):
             return f"a {ndim}-d {dtype} array"
         case "TYPE", (_, kind):
-            return f"a {kind.__name__}"
+            return f"a {kind}"
         case "LENGTH", (_, length):
             return _items(length)
         case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
-            return repr(value)[:80]
+            return shown(value)
     return ""

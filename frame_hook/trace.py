@@ -15,6 +15,7 @@ import numpy as np
 
 from ufuse.frame_hook.changes import Changes
 from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -66,6 +67,8 @@ IDENTIFIED = (
 )
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 LARGEST_INT = 2**62
+CONTAINERS = (tuple, list, dict, set, frozenset)
+LARGEST_CONTAINER = 512  # items, which are followed one by one
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
 
 
@@ -91,6 +94,11 @@ def is_key(value: Any) -> bool:
         return type(value).__hash__ is type.__hash__ and type(value).__eq__ is type.__eq__
     known = isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc)
     return is_plain(value) or (known and not _is_made_anew(value))
+
+def _size(value: Any) -> int:
+    """The number of items of a container, whatever its class says."""
+    base = next(one for one in CONTAINERS if issubclass(type(value), one))
+    return base.__len__(value)
 
 
 def _is_made_anew(value: Any) -> bool:
@@ -208,14 +216,18 @@ class Trace:
                 "STR" if kind is str else "EQUAL",
                 source,
                 value,
-                f"{source.text} is no longer {value!r}",
+                f"{source.text} is no longer {shown(value)}",
             )
             return Constant(value, source)
         if kind is np.ndarray:
             return self._read_array(source, value)
-        if isinstance(value, np.generic):
+        # of the type, as isinstance() may ask the value for its class, and that may run code of the user's
+        if issubclass(kind, np.generic):
             return self._read_scalar(source, value)
-        if isinstance(value, IDENTIFIED) and not _is_made_anew(value):
+        if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            return Opaque(source, value)
+        if issubclass(kind, IDENTIFIED) and not _is_made_anew(value):
             self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
             return Constant(value, source)
         return self._read_container(source, value)
@@ -258,18 +270,22 @@ class Trace:
             self.check("IDENTITY", loaded, method, f"{text} was replaced")
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
+        if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+            return Opaque(source, value)
         if kind is tuple or kind is list:
             items = self._items(source, value)
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
         if kind is dict and all(is_key(key) for key in value):
             keys = tuple(value)
-            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
+            self.check(
+                "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
+            )
             return Dict({k: self._entry(source, k, v) for k, v in value.items()}, source)
         if kind in (set, frozenset) and all(is_plain(member) for member in value):
             members = frozenset(value)
             self.check("SET_IS", source, members, f"{source.text} no longer has the same members")
             return Set(set(value), source) if kind is set else Constant(members, source)
-        if isinstance(value, LEFT_ALONE):
+        if issubclass(kind, LEFT_ALONE):
             return Opaque(source, value)
         return Instance(kind, source, value, content=self._content(source, value))
 
@@ -295,7 +311,7 @@ class Trace:
 
     def _items(self, source: Source, value: Any) -> list[Symbol]:
         """What a tuple or list, or an instance of a subclass of these, holds."""
-        flat = tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)
+        flat = tuple.__iter__(value) if issubclass(type(value), tuple) else list.__iter__(value)
         items = list(flat)
         self.check("LENGTH", source, len(items), f"{source.text} no longer has {len(items)} items")
         return [
@@ -372,7 +388,7 @@ class Trace:
             symbol = self.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
-        self.check(kind, source, value, f"{source.text} is no longer {value}")
+        self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(value, source)
 
     def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
@@ -514,6 +530,8 @@ class Trace:
             else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
         )
         program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
+        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
+            raise GraphBreak("operator", "a comparison with a very large number")
         text = f"{left} {RELATIONS[name]} {right} no longer holds"
         self.guards.check("RELATION", program, text=text, source=str(left))
         if name == "eq":
@@ -586,7 +604,7 @@ class Trace:
         for node, source in leaves:
             value = self.number_examples[node]
             kind = "FLOAT" if type(value) is float else "EQUAL"
-            self.check(kind, source, value, f"{source.text} is no longer {value!r}")
+            self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:

@@ -344,7 +344,7 @@ class Slots:
 
 
 class SlotsBelow(Slots):
-    __slots__ = ("c", "__dict__")
+    __slots__ = ("__dict__", "c")
 
 
 def slots_with_empty():
@@ -682,7 +682,7 @@ class Right(Base):
 
 class Diamond(Left, Right):
     def run(self, y):
-        return super(Diamond, self).run(y) + super(Left, self).run(y)
+        return super().run(y) + super(Left, self).run(y)
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)

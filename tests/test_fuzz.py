@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.check import difference
-from tests.fuzz.generate import compact, generated
+from tests.fuzz.kinds import KINDS
 
-COUNT = 150
 AT_ONCE = 10
+COUNTS = {"numpy": 150, "python": 100}
+BACKENDS = {"numpy": "numpy", "python": "mixed"}
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
-@pytest.mark.parametrize("backend", ["numpy"])
-def test_random_programs_are_the_same_compiled(first: int, backend: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    [(kind, first) for kind, count in COUNTS.items() for first in range(0, count, AT_ONCE)],
+)
+def test_random_programs_are_the_same_compiled(kind: str, first: int) -> None:
     """Nothing that can be observed tells a random program compiled from the same one plain."""
+    programs = KINDS[kind]
     for seed in range(first, first + AT_ONCE):
-        program = generated(seed)
-        assert not (found := difference(program, backend)), f"{compact(program)}\n{found}"
+        program = programs.generated(seed)
+        found = programs.difference(program, BACKENDS[kind])
+        assert not found, f"{programs.shown(program)}\n{found}"
+
+
+def test_python_programs_run_alike_twice() -> None:
+    """A random Python program depends on nothing but its arguments: run twice plain, it does the same."""
+    for seed in range(20):
+        program = KINDS["python"].generated(seed)
+        assert not KINDS["python"].difference(program, "eager")

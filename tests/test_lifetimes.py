@@ -81,6 +81,64 @@ def test_arrays_die_when_plain_ones_do(function: Callable[..., Any], backend: st
     )
 
 
+def local_class(x: Any, seen: list[Any]) -> Any:
+    class Growth:
+        """Made in each call."""
+
+        scale = 2.0
+
+        def grow(self, y: Any) -> Any:
+            return y * self.factor  # type: ignore[attr-defined]
+
+    growth: Any = Growth()
+    growth.factor = 3.0
+    seen.append(weakref.ref(Growth))
+    y = x + 1
+    return growth.grow(y) + growth.factor * Growth.scale
+
+
+def local_function(x: Any, seen: list[Any]) -> Any:
+    w = x * 2
+
+    def helper(y: Any, v: Any = w) -> Any:
+        return y + v
+
+    seen += [weakref.ref(helper), weakref.ref(w)]
+    return called(helper, x)
+
+
+def called(helper: Callable[[Any], Any], x: Any) -> Any:
+    return helper(x) * 2
+
+
+@pytest.mark.parametrize("function", [local_class, local_function])
+def test_what_a_call_makes_anew_dies_with_it(function: Callable[..., Any]) -> None:
+    """Guards on local classes and functions keep neither them nor their defaults alive."""
+    compiled = ufuse.compile(function)
+    for _ in range(8):
+        seen: list[Any] = []
+        assert compiled(X, seen).tobytes() == function(X, []).tobytes()
+        if function is local_class:
+            gc.collect()  # a class is a cycle
+        assert [each() for each in seen] == [None] * len(seen)
+
+
+@pytest.mark.parametrize("function", [local_class, local_function])
+def test_thousands_of_local_classes_need_no_more_memory(function: Callable[..., Any]) -> None:
+    """After the first few hundred, calls that make classes and functions anew add nothing."""
+    compiled = ufuse.compile(function)
+
+    def blocks_after(count: int) -> int:
+        for _ in range(count):
+            compiled(X, [])
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    blocks_after(1000)
+    before = blocks_after(1)
+    assert blocks_after(10_000) - before < 300
+
+
 def test_a_compiled_function_dies_with_its_last_reference() -> None:
     """A compiled function, its graphs and its constants are collected once nobody has it."""
 

@@ -63,6 +63,8 @@ class Compiler:
         )
 
 
+# Looked up once, at import: an interrupt that hits the import system's lock leaves it locked for ever.
+IS_INSTALLED = find_spec("llvmlite") is not None
 _lock = Lock()
 _compiler: list[Compiler] = []
 
@@ -74,11 +76,7 @@ def is_loaded() -> bool:
 
 def why_unavailable() -> str | None:
     """Why nothing can be compiled, or None."""
-    return (
-        None
-        if "llvmlite" in sys.modules or find_spec("llvmlite") is not None
-        else "llvmlite is not installed"
-    )
+    return None if IS_INSTALLED else "llvmlite is not installed"
 
 
 def compiled(segments: list[Native]) -> list[Function]:

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "marks.h"
+#include "session.h"
 
 /* ---- positions ---- */
 
@@ -142,11 +143,11 @@ cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry)
 }
 
 /*
- * Find the first entry of a position whose guards hold, and move it to the front; entries that are
- * not valid are forgotten on the way. Returns 1 with `*found` a new reference and its loads in the
- * registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards loaded may, in
- * rare cases, run a finalizer, and that may change the cache: so nothing about the position is
- * remembered across them.
+ * Find the first entry of a position whose guards hold, and move it to the front; entries that can
+ * never hold again are forgotten on the way. Returns 1 with `*found` a new reference and its loads
+ * in the registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards loaded
+ * may, in rare cases, run a finalizer, and that may change the cache: so nothing about the position
+ * is remembered across them.
  */
 int
 cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found)
@@ -181,8 +182,9 @@ cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **
             *found = entry;
             return 1;
         }
+        entry->valid = entry_is_valid(entry); /* no: it is forgotten when the loop comes by again */
+        i += entry->valid;
         Py_DECREF(entry);
-        i++;
     }
 }
 
@@ -213,10 +215,17 @@ CodeCache *
 CodeCache_New(PyObject *code, PyObject *session)
 {
     CodeCache *self = (CodeCache *)CodeCache_Type.tp_alloc(&CodeCache_Type, 0);
-    if (self != NULL) {
-        self->code = Py_NewRef(code);
-        self->session = Py_NewRef(session);
+    if (self == NULL) {
+        return NULL;
     }
+    self->code = Py_NewRef(code);
+    self->session = Py_NewRef(session);
+    int wants = wants_every_frame(session);
+    if (wants < 0) {
+        Py_CLEAR(self);
+        return NULL;
+    }
+    self->every_frame = wants > 0;
     return self;
 }
 
@@ -416,6 +425,13 @@ static PyMethodDef CodeCache_methods[] = {
 static PyMemberDef CodeCache_members[] = {
     {"code", T_OBJECT, offsetof(CodeCache, code), READONLY, "The code object."},
     {"session", T_OBJECT, offsetof(CodeCache, session), READONLY, "Who is asked for entries."},
+    {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
+     "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
+    {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},
+    {"whole", T_LONGLONG, offsetof(CodeCache, whole), READONLY,
+     "Frames that one entry brought to their end."},
+    {"mixed", T_LONGLONG, offsetof(CodeCache, mixed), READONLY,
+     "Frames that ran both entries and plain Python."},
     {"misses", T_LONGLONG, offsetof(CodeCache, misses), READONLY, "Look-ups that found no entry."},
     {"captures", T_LONGLONG, offsetof(CodeCache, captures), READONLY,
      "Times the session was asked."},

@@ -49,10 +49,10 @@ call_plainly(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *n
 {
     PyThreadState *thread = PyThreadState_Get();
     self->eager_calls++;
-    PyObject *outer = region_enter(self->session);
+    Region outer = region_enter(self->cache);
     PyObject *passing = ufuse_thread.passing;
     ufuse_thread.passing = PyFunction_GET_CODE(self->function);
-    int lent = lend_recursion(thread);
+    int lent = lend_call(thread);
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
     reclaim_recursion(thread, lent);
     ufuse_thread.passing = passing;
@@ -69,7 +69,7 @@ call_without_session(Dispatcher *self, PyObject *const *args, size_t nargsf, PyO
     PyObject *passing = ufuse_thread.passing;
     ufuse_thread.passing =
         ufuse_thread.session == NULL ? passing : PyFunction_GET_CODE(self->function);
-    int lent = lend_recursion(thread);
+    int lent = lend_call(thread);
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
     reclaim_recursion(thread, lent);
     ufuse_thread.passing = passing;
@@ -133,6 +133,7 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
     if (registers_begin(&registers, self->n_slots) == 0) {
         bound = bind_state(self, args, PyVectorcall_NARGS(nargsf), names, &registers);
         if (bound > 0) {
+            self->cache->frames++;
             outcome = take_step(self->cache, 0, self->function, &registers, &result, &next);
         }
     }
@@ -143,6 +144,7 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
     switch (outcome) {
     case RUN_RETURNED:
         self->hits++;
+        self->cache->whole++;
         return result;
     case RUN_RESUMES:
         self->hits++;

@@ -94,7 +94,7 @@ entry_matches(Entry *entry, Registers *registers)
     if (registers_reserve(registers, registers->n_state + entry->n_appended + 1) < 0) {
         return -1;
     }
-    if (first_failing_guard(entry->guards, registers->values, registers->n_state) >= 0) {
+    if (!guards_hold(entry->guards, registers->values, registers->n_state)) {
         return 0;
     }
     registers->n_used = registers->n_state + guards_loads(entry->guards);
@@ -180,6 +180,9 @@ build_state(Entry *entry, Registers *registers)
     for (Py_ssize_t i = 0; state != NULL && i < entry->n_slots; i++) {
         int32_t number = entry->slots[i];
         state->slots[i] = number < 0 ? NULL : Py_XNewRef(registers->values[number]);
+    }
+    if (state != NULL) {
+        state->handled = entry->handled;
     }
     return state;
 }
@@ -288,16 +291,18 @@ state_tuple(PyObject *const *values, Py_ssize_t count)
 /* ---- the type ---- */
 
 /*
- * Read `("return", register)` or `("resume", position, registers)`. Returns 0, or -1 with an
- * exception set.
+ * Read `("return", register)`, or `("resume", position, registers)` with the slot, or -1, in which
+ * the state keeps the exception that is handled there; without that it is the slot it began with.
+ * Returns 0, or -1 with an exception set.
  */
 static int
 compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
 {
     const char *name;
     PyObject *first, *second = NULL;
+    self->handled = AS_IT_BEGAN;
     if (!PyTuple_Check(ending) ||
-        !PyArg_ParseTuple(ending, "sO|O;an ending", &name, &first, &second)) {
+        !PyArg_ParseTuple(ending, "sO|On;an ending", &name, &first, &second, &self->handled)) {
         if (!PyErr_Occurred()) {
             PyErr_Format(PyExc_TypeError, "an ending is a tuple, not %R", ending);
         }
@@ -313,7 +318,12 @@ compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
             return -1;
         }
         if (self->resume_at >= 0) {
-            return read_registers(second, use, true, &self->slots, &self->n_slots);
+            if (read_registers(second, use, true, &self->slots, &self->n_slots) < 0) {
+                return -1;
+            }
+            if (self->handled >= AS_IT_BEGAN && self->handled < self->n_slots) {
+                return 0;
+            }
         }
     }
     PyErr_Format(PyExc_ValueError, "%R is no ending", ending);
@@ -357,7 +367,7 @@ Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    RegisterUse use = {0, 0};
+    RegisterUse use = {0};
     self->valid = 1;
     self->artefact = artefact == Py_None ? NULL : Py_NewRef(artefact);
     self->n_outputs = n_outputs;
@@ -369,13 +379,14 @@ Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     use.appended += n_outputs;
-    if ((self->recipe = compile_recipe(recipe, &use)) == NULL ||
+    if ((self->recipe = compile_recipe(recipe, self->guards, &use)) == NULL ||
         compile_ending(self, ending, &use) < 0) {
         Py_DECREF(self);
         return NULL;
     }
     self->least_state = use.least_state;
     self->n_appended = use.appended;
+    note_reads(self->guards, &use);
     note_shortcuts(self);
     return (PyObject *)self;
 }
@@ -450,6 +461,38 @@ Entry_first_failing(Entry *self, PyObject *state)
     return failing < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(failing);
 }
 
+/*
+ * Whether an entry may be run again: nobody has said otherwise, and nothing it was made for is
+ * dead.
+ */
+bool
+entry_is_valid(Entry *entry)
+{
+    return entry->valid && !guards_are_dead(entry->guards);
+}
+
+static PyObject *
+Entry_get_valid(Entry *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(entry_is_valid(self));
+}
+
+static int
+Entry_set_valid(Entry *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    int truth = value == NULL ? 0 : PyObject_IsTrue(value);
+    self->valid = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+static PyGetSetDef Entry_getset[] = {
+    {"valid", (getter)Entry_get_valid, (setter)Entry_set_valid,
+     "False, also where a class or function of its guards is dead: the next look-up forgets the "
+     "entry.",
+     NULL},
+    {0},
+};
+
 static PyMethodDef Entry_methods[] = {
     {"first_failing", (PyCFunction)Entry_first_failing, METH_O,
      "The index of the first guard that does not hold for a state (a tuple, NULL for empty slots), "
@@ -463,7 +506,6 @@ static PyMemberDef Entry_members[] = {
     {"position", T_OBJECT, offsetof(Entry, position), 0, "Where the entry belongs; for its maker."},
     {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
     {"hits", T_LONGLONG, offsetof(Entry, hits), READONLY, "How often its guards held."},
-    {"valid", T_BOOL, offsetof(Entry, valid), 0, "False: the next look-up forgets the entry."},
     {0},
 };
 
@@ -479,6 +521,7 @@ PyTypeObject Entry_Type = {
     .tp_clear = (inquiry)Entry_clear,
     .tp_methods = Entry_methods,
     .tp_members = Entry_members,
+    .tp_getset = Entry_getset,
 };
 
 /* Prepare the types. Returns 0, or -1 with an exception set. */

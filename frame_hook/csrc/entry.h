@@ -21,6 +21,7 @@ typedef struct {
     Py_ssize_t n_inputs;
     Py_ssize_t n_slots;
     Py_ssize_t resume_at; /* -1: the frame returns */
+    Py_ssize_t handled;   /* of the state it resumes with; AS_IT_BEGAN: that of the one it got */
     Py_ssize_t n_outputs;
     Py_ssize_t least_state; /* a state with fewer slots is not one of this entry's */
     Py_ssize_t n_appended;  /* registers behind the state's: loads, outputs, recipe */
@@ -28,7 +29,7 @@ typedef struct {
     bool inputs_in_order;   /* the inputs are registers 0, 1, 2, … */
     bool may_return_output; /* true: when `result` is the output, it is the frame's result as it is
                              */
-    char valid;
+    bool valid;
     long long hits;
 } Entry;
 
@@ -67,6 +68,7 @@ typedef struct {
 extern NullObject Null_Object;
 #define NULL_OBJECT ((PyObject *)&Null_Object)
 
+bool entry_is_valid(Entry *entry);
 int entry_matches(Entry *entry, Registers *registers);
 RunOutcome entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next);
 PyObject *state_tuple(PyObject *const *values, Py_ssize_t count);

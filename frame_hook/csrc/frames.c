@@ -33,43 +33,18 @@ static Py_ssize_t extra_index = -1;
 
 #if PY_VERSION_HEX >= 0x030E0000
 /*
- * From 3.14 the stack may hold tagged machine integers (where a handler re-raises); in a state they
- * travel in this.
- */
-typedef struct {
-    PyObject_HEAD
-    intptr_t value;
-} TaggedInt;
-
-static PyTypeObject TaggedInt_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.TaggedInt",
-    .tp_doc = "An integer of the interpreter's own on a frame's stack; opaque.",
-    .tp_basicsize = sizeof(TaggedInt),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-};
-
-/*
  * Turn a stack slot, which may only borrow its object, into an owned reference in `*value` (NULL
  * for an empty slot). Leaves None in the slot. Runs no Python code. Returns 0, or -1 with
- * MemoryError set and the slot untouched.
+ * SystemError set and the slot untouched when it holds an integer of the interpreter's own.
  */
 static int
 take_stack_slot(_PyStackRef *slot, PyObject **value)
 {
-    if (PyStackRef_IsNull(*slot)) {
-        *value = NULL;
+    if (PyStackRef_IsTaggedInt(*slot)) {
+        PyErr_SetString(PyExc_SystemError, "ufuse: there is a bare integer on a frame's stack");
+        return -1;
     }
-    else if (PyStackRef_IsTaggedInt(*slot)) {
-        TaggedInt *box = PyObject_New(TaggedInt, &TaggedInt_Type);
-        if (box == NULL) {
-            return -1;
-        }
-        box->value = PyStackRef_UntagInt(*slot);
-        *value = (PyObject *)box;
-    }
-    else {
-        *value = PyStackRef_AsPyObjectSteal(*slot);
-    }
+    *value = PyStackRef_IsNull(*slot) ? NULL : PyStackRef_AsPyObjectSteal(*slot);
     *slot = PyStackRef_None;
     return 0;
 }
@@ -93,18 +68,26 @@ take_local_slot(_PyStackRef *slot)
 static PyObject *
 fill_slot(_PyStackRef *slot, PyObject *value)
 {
-    PyObject *before = PyStackRef_IsNull(*slot) ? NULL : PyStackRef_AsPyObjectSteal(*slot);
-    if (value == NULL) {
-        *slot = PyStackRef_NULL;
-    }
-    else if (Py_IS_TYPE(value, &TaggedInt_Type)) {
-        *slot = PyStackRef_TagInt(((TaggedInt *)value)->value);
-        Py_DECREF(value);
-    }
-    else {
-        *slot = PyStackRef_FromPyObjectSteal(value);
-    }
+    bool bare = PyStackRef_IsNull(*slot) || PyStackRef_IsTaggedInt(*slot);
+    PyObject *before = bare ? NULL : PyStackRef_AsPyObjectSteal(*slot);
+    *slot = value == NULL ? PyStackRef_NULL : PyStackRef_FromPyObjectSteal(value);
     return before;
+}
+
+/* The position of an error in a stack slot, or -1 where there is something else. */
+static Py_ssize_t
+error_position(_PyStackRef *slot)
+{
+    return PyStackRef_IsTaggedInt(*slot) ? (Py_ssize_t)PyStackRef_UntagInt(*slot) : -1;
+}
+
+/* Put the position of an error (stolen, an int in the range of one) into a stack slot. */
+static void
+fill_error_position(_PyStackRef *slot, PyObject *position)
+{
+    Py_XDECREF(fill_slot(slot, NULL));
+    *slot = PyStackRef_TagInt(PyLong_AsLong(position));
+    Py_DECREF(position);
 }
 
 #    define SLOT_BORROW(slot) (PyStackRef_IsNull(slot) ? NULL : PyStackRef_AsPyObjectBorrow(slot))
@@ -135,6 +118,20 @@ fill_slot(PyObject **slot, PyObject *value)
     PyObject *before = *slot;
     *slot = value;
     return before;
+}
+
+/* As above: before 3.14 it is an ordinary int. */
+static Py_ssize_t
+error_position(PyObject **slot)
+{
+    return *slot != NULL && PyLong_CheckExact(*slot) ? PyLong_AsSsize_t(*slot) : -1;
+}
+
+/* As above. */
+static void
+fill_error_position(PyObject **slot, PyObject *position)
+{
+    Py_XDECREF(fill_slot(slot, position));
 }
 
 #    define SLOT_BORROW(slot) (slot)
@@ -189,6 +186,14 @@ fresh_frame_code(Frame *frame, int throwflag)
     }
     PyCodeObject *code = code_of(frame);
     return at_start(frame, code) ? code : NULL;
+}
+
+/* Whether a frame that has not run is the body of a module or a class. Runs no Python code. */
+bool
+frame_is_body(Frame *frame, int throwflag)
+{
+    return !throwflag && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_locals != NULL &&
+           at_start(frame, code_of(frame));
 }
 
 /* The function a frame runs, borrowed. */
@@ -297,18 +302,116 @@ current_frame_runs(PyThreadState *thread, PyObject *code)
            (PyObject *)code_of(frame) == code;
 }
 
+/* Make `exception` (stolen; NULL or None: none) current. Returns what was, owned, or NULL. */
+static PyObject *
+exchange_current_exception(PyThreadState *thread, PyObject *exception)
+{
+    if (exception == Py_None) {
+        Py_DECREF(exception);
+        exception = NULL;
+    }
+    PyObject *before = thread->exc_info->exc_value;
+    thread->exc_info->exc_value = exception;
+    return before;
+}
+
+/* The same with a slot that a handler keeps an exception in, where None stands for none. */
+static void
+exchange_with_slot(PyThreadState *thread, PyObject **slot)
+{
+    PyObject *before = exchange_current_exception(thread, *slot);
+    *slot = before == NULL ? Py_NewRef(Py_None) : before;
+}
+
+/*
+ * Make the exception that a state handles the thread's current one, for what runs in the frame's
+ * stead. Returns what was current, owned, or NULL: `leave_handler` makes it so again.
+ */
+PyObject *
+enter_handler(PyThreadState *thread, FrameState *state)
+{
+    if (state->handled < 0) {
+        return NULL;
+    }
+    return exchange_current_exception(thread, Py_XNewRef(state->slots[state->handled]));
+}
+
+/* End what `enter_handler` began; steals `outer`. An error that is set stays set. */
+void
+leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer)
+{
+    if (state->handled >= 0) {
+        PyObject *inner = exchange_current_exception(thread, outer);
+        Py_XDECREF(inner); /* the state has it as well */
+    }
+}
+
+/* The number of positions of errors that are marked. */
+static Py_ssize_t
+count_errors(const StackMarks *marks)
+{
+    return marks->errors == NULL ? 0 : PyTuple_GET_SIZE(marks->errors);
+}
+
+/* The place on the stack of a position of an error that is marked. */
+static Py_ssize_t
+error_place(const StackMarks *marks, Py_ssize_t i)
+{
+    return PyLong_AsSsize_t(PyTuple_GET_ITEM(marks->errors, i));
+}
+
+/* Set SystemError, as a slot does not hold what its mark says. Returns -1. */
+static int
+refuse_marks(PyCodeObject *code)
+{
+    PyErr_Format(PyExc_SystemError, "ufuse: the stack of %S is not what its marks say",
+                 code->co_qualname);
+    return -1;
+}
+
+/* Whether a state holds what marks say about a frame's stack of `depth` values. */
+static bool
+state_fits_marks(const FrameState *state, const StackMarks *marks, Py_ssize_t depth)
+{
+    PyObject *const *stack = state->slots + (state->size - depth);
+    if (marks->previous >= depth) {
+        return false;
+    }
+    if (marks->previous >= 0) {
+        PyObject *current = stack[marks->previous];
+        if (current == NULL || (current != Py_None && !PyExceptionInstance_Check(current))) {
+            return false;
+        }
+    }
+    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
+        Py_ssize_t place = error_place(marks, i);
+        PyObject *at = place < 0 || place >= depth ? NULL : stack[place];
+        if (at == NULL || !PyLong_CheckExact(at)) {
+            return false;
+        }
+        int overflow;
+        long position = PyLong_AsLongAndOverflow(at, &overflow);
+        if (overflow || position < 0 || position >= PyTuple_GET_SIZE(marks->offsets)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /*
  * Move the state into the running frame: its slots, and the bottom of its stack, where the frame
- * has pushed one placeholder per value. The state is left empty. Runs no Python code except
- * finalizers of what the slots held (nothing, for resume code). Returns 0, or -1 with SystemError
- * set and nothing moved when the sizes disagree.
+ * has pushed one placeholder per value. The exception that the frame was handling is current again.
+ * The state is left empty. Runs no Python code except finalizers of what the slots held (nothing,
+ * for resume code). Returns 0, or -1 with SystemError set and nothing moved when the sizes
+ * disagree.
  */
 int
-fill_current_frame(PyThreadState *thread, FrameState *state)
+fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *marks)
 {
     Frame *frame = current_frame(thread);
     PyCodeObject *code = code_of(frame);
-    Py_ssize_t depth = state->size - code->co_nlocalsplus;
+    Py_ssize_t n_locals = code->co_nlocalsplus;
+    Py_ssize_t depth = state->size - n_locals;
     if (depth < 0 || depth > code->co_stacksize) {
         PyErr_Format(
             PyExc_SystemError,
@@ -316,23 +419,90 @@ fill_current_frame(PyThreadState *thread, FrameState *state)
             state->size, code->co_qualname, code->co_nlocalsplus, code->co_stacksize);
         return -1;
     }
+    if (!state_fits_marks(state, marks, depth)) {
+        return refuse_marks(code);
+    }
+    if (marks->previous >= 0) {
+        exchange_with_slot(thread, &state->slots[n_locals + marks->previous]);
+    }
     for (Py_ssize_t i = 0; i < state->size; i++) {
         PyObject *value = state->slots[i];
         state->slots[i] = NULL;
         PyObject *before = fill_slot(&frame->localsplus[i], value);
         Py_XDECREF(before);
     }
+    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
+        Slot *slot = &frame->localsplus[n_locals + error_place(marks, i)];
+        Py_ssize_t position = PyLong_AsSsize_t(SLOT_BORROW(*slot));
+        fill_error_position(slot, Py_NewRef(PyTuple_GET_ITEM(marks->offsets, position)));
+    }
     return 0;
+}
+
+/*
+ * Let the positions of errors on a frame's stack count in the original code, as ordinary ints.
+ * Returns 0, or -1 with SystemError set and nothing changed.
+ */
+static int
+translate_errors(PyCodeObject *code, Slot *stack, Py_ssize_t depth, const StackMarks *marks)
+{
+    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
+        Py_ssize_t place = error_place(marks, i);
+        Py_ssize_t position = place < 0 || place >= depth ? -1 : error_position(&stack[place]);
+        if (position < 0 || position >= PyTuple_GET_SIZE(marks->offsets)) {
+            PyErr_Clear(); /* of an int too large for any position */
+            return refuse_marks(code);
+        }
+    }
+    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
+        Slot *slot = &stack[error_place(marks, i)];
+        PyObject *position = PyTuple_GET_ITEM(marks->offsets, error_position(slot));
+        Py_XDECREF(fill_slot(slot, Py_NewRef(position)));
+    }
+    return 0;
+}
+
+/* Take out what the stack holds, lowest value first. Returns 0, or -1 with the stack as it was. */
+static int
+take_stack(Slot *stack, Py_ssize_t depth, PyObject **values)
+{
+    for (Py_ssize_t i = 0; i < depth; i++) {
+        if (take_stack_slot(&stack[i], &values[i]) < 0) {
+            while (i-- > 0) {
+                Py_XDECREF(fill_slot(&stack[i], values[i]));
+                values[i] = NULL;
+            }
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The frame has to be left with an error, past its handlers: make current what was before the
+ * outermost of them.
+ */
+static void
+abandon_handlers(PyThreadState *thread, Slot *stack, Py_ssize_t depth, const StackMarks *marks)
+{
+    PyObject *previous;
+    if (marks->previous >= 0 && marks->previous < depth &&
+        take_stack_slot(&stack[marks->previous], &previous) == 0) {
+        exchange_with_slot(thread, &previous);
+        Py_XDECREF(fill_slot(&stack[marks->previous], previous));
+    }
 }
 
 /*
  * Move the slots and the lowest `depth` stack values of the running frame into a new state; NULL is
  * left in the slots and None on the stack. Stack values are taken first: from 3.14 they may only
- * borrow what a local owns. Runs no Python code. Returns a new reference, or NULL with an exception
- * set and the frame as it was.
+ * borrow what a local owns. What was current before the frame's handlers is so again. Runs no
+ * Python code. Returns a new reference, or NULL with an exception set and all values in the frame,
+ * which must then be left.
  */
 FrameState *
-take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth)
+take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
+                   const StackMarks *marks)
 {
     Frame *frame = current_frame(thread);
     PyCodeObject *code = code_of(frame);
@@ -342,23 +512,20 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth)
                      code->co_qualname);
         return NULL;
     }
-    FrameState *state = FrameState_New(position, n_locals + depth);
-    if (state == NULL) {
-        return NULL;
-    }
     Slot *stack = frame->localsplus + n_locals;
-    for (Py_ssize_t i = 0; i < depth; i++) {
-        if (take_stack_slot(&stack[i], &state->slots[n_locals + i]) < 0) {
-            while (i-- > 0) {
-                Py_XDECREF(fill_slot(&stack[i], state->slots[n_locals + i]));
-                state->slots[n_locals + i] = NULL;
-            }
-            Py_DECREF(state);
-            return NULL;
-        }
+    FrameState *state = FrameState_New(position, n_locals + depth);
+    if (state == NULL || translate_errors(code, stack, depth, marks) < 0 ||
+        take_stack(stack, depth, state->slots + n_locals) < 0) {
+        Py_XDECREF(state);
+        abandon_handlers(thread, stack, depth, marks);
+        return NULL;
     }
     for (Py_ssize_t i = 0; i < n_locals; i++) {
         state->slots[i] = take_local_slot(&frame->localsplus[i]);
+    }
+    if (marks->previous >= 0 && marks->previous < depth) {
+        state->handled = n_locals + marks->previous;
+        exchange_with_slot(thread, &state->slots[state->handled]);
     }
     return state;
 }
@@ -366,7 +533,7 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth)
 /* ---- recursion ---- */
 
 /*
- * Measure this thread's C stack once: past 60 % of it recursion is no longer paid back, in its last
+ * Measure this thread's C stack once: past 40 % of it frames are run without the hook, in its last
  * sixteenth (at least 48 KiB) dispatchers raise RecursionError. Where it cannot be measured, 512
  * KiB from here is assumed.
  */
@@ -394,7 +561,7 @@ measure_stack(void)
 #endif
     size_t last = size / 16 > 48 * 1024 ? size / 16 : 48 * 1024;
     ufuse_thread.stack_hard = low + last;
-    ufuse_thread.stack_soft = low + size / 10 * 4;
+    ufuse_thread.stack_soft = low + size / 10 * 6;
 }
 
 /* As `stack_is_spent`, for when that cannot tell at once. */
@@ -409,6 +576,30 @@ stack_is_nearly_spent(void)
     }
     PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
     return true;
+}
+
+/* Let the thread have so many more frames before RecursionError; negative: fewer. */
+static void
+add_frames(PyThreadState *thread, int count)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    thread->py_recursion_remaining += count;
+#    if PY_VERSION_HEX < 0x030E0000
+    thread->c_recursion_remaining += count;
+#    endif
+#else
+    thread->recursion_remaining += count;
+#endif
+}
+
+/* Whether so much of the C stack is used that no frame should be run through the hook. */
+bool
+stack_is_deep(void)
+{
+    if (ufuse_thread.stack_soft == NULL) {
+        measure_stack();
+    }
+    return (char *)__builtin_frame_address(0) < ufuse_thread.stack_soft;
 }
 
 /*
@@ -443,6 +634,31 @@ reclaim_recursion(PyThreadState *thread, int lent)
     (void)thread;
     (void)lent;
 #endif
+}
+
+/*
+ * Give the thread Python frames, and on 3.12 and 3.13 C recursion units, for a call into the
+ * session, as long as the C stack has room. Returns what `reclaim_frames` is to take back.
+ */
+int
+lend_frames(PyThreadState *thread)
+{
+    enum { FRAMES = 2000 };
+    if (ufuse_thread.stack_soft == NULL) {
+        measure_stack();
+    }
+    if ((char *)__builtin_frame_address(0) <= ufuse_thread.stack_hard) {
+        return 0;
+    }
+    add_frames(thread, FRAMES);
+    return FRAMES;
+}
+
+/* Take back what `lend_frames` lent. */
+void
+reclaim_frames(PyThreadState *thread, int lent)
+{
+    add_frames(thread, -lent);
 }
 
 /*
@@ -520,9 +736,7 @@ set_code_extra(PyObject *code, void *extra)
 int
 frames_ready(void)
 {
-#if PY_VERSION_HEX >= 0x030E0000
-    return PyType_Ready(&TaggedInt_Type);
-#elif PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
     if (identity_code == NULL) {
         PyObject *names = PyDict_New();
         if (names == NULL) {

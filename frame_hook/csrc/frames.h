@@ -21,6 +21,7 @@ struct _PyInterpreterFrame;
 
 int frames_ready(void);
 PyCodeObject *fresh_frame_code(struct _PyInterpreterFrame *frame, int throwflag);
+bool frame_is_body(struct _PyInterpreterFrame *frame, int throwflag);
 PyObject *frame_function(struct _PyInterpreterFrame *frame);
 void read_frame_arguments(struct _PyInterpreterFrame *frame, PyObject **values, Py_ssize_t count);
 void drop_frame_values(struct _PyInterpreterFrame *frame);
@@ -28,11 +29,24 @@ PyObject *evaluate_frame(PyThreadState *thread, struct _PyInterpreterFrame *fram
                          _PyFrameEvalFunction evaluate);
 PyObject *discard_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyObject *result);
 
+/* The stack slots, counted from the lowest, that are not moved as they are: see FrameState. */
+typedef struct {
+    Py_ssize_t previous; /* where the outermost handler keeps what was current before; -1: none */
+    PyObject *errors;    /* borrowed: a tuple of the slots with positions of errors, or NULL */
+    PyObject *offsets; /* borrowed: a tuple of what those are on the other side, by what they are */
+} StackMarks;
+
 bool current_frame_runs(PyThreadState *thread, PyObject *code);
-int fill_current_frame(PyThreadState *thread, FrameState *state);
-FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth);
+int fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *marks);
+FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
+                               const StackMarks *marks);
+PyObject *enter_handler(PyThreadState *thread, FrameState *state);
+void leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer);
 
 int lend_recursion(PyThreadState *thread);
+bool stack_is_deep(void);
+int lend_frames(PyThreadState *thread);
+void reclaim_frames(PyThreadState *thread, int lent);
 void reclaim_recursion(PyThreadState *thread, int lent);
 bool stack_is_nearly_spent(void);
 

@@ -1,12 +1,9 @@
 #include "guards.h"
 
 #include "arrays.h"
+#include "guard_rows.h"
 #include "plain.h"
-#include "storage.h"
-
-#define X(name, operands, text) GUARD_##name,
-typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
-#undef X
+#include "quiet.h"
 
 typedef struct {
     const char *name;
@@ -17,24 +14,6 @@ typedef struct {
 #define X(name, operands, text) {#name, operands, text},
 static const GuardFacts guard_facts[] = {GUARD_KINDS(X)};
 #undef X
-
-/* One compiled row: its operands by type, each type in the order of the row. */
-typedef struct {
-    GuardKind kind;
-    bool loads;
-    int32_t source[2];
-    int64_t number[2];   /* n, b, and the bits of an f */
-    PyObject *object[3]; /* owned */
-    int32_t *axes;       /* owned; the permutation */
-    Py_ssize_t n_axes;
-    Program *relation; /* owned */
-} Guard;
-
-struct GuardProgram {
-    Py_ssize_t count;
-    Py_ssize_t loads; /* registers all rows together append */
-    Guard rows[1];
-};
 
 /* ---- compiling ---- */
 
@@ -71,7 +50,7 @@ fits_operand(char letter, PyObject *object)
 static int
 compile_axes(PyObject *operand, Guard *guard)
 {
-    RegisterUse ignored = {0, 0};
+    RegisterUse ignored = {0};
     if (read_registers(operand, &ignored, false, &guard->axes, &guard->n_axes) < 0) {
         return -1;
     }
@@ -112,6 +91,39 @@ compile_number(char letter, PyObject *operand, int64_t *number)
 }
 
 /*
+ * Hold an operand that is an object; a constant that nobody else may own is held strongly. Returns
+ * 0, or -1 with an exception set.
+ */
+static int
+compile_object(char letter, PyObject *operand, const Guard *guard, Held *held)
+{
+    if (letter == 'F') {
+        held->object = members_by_value(operand);
+        return held->object == NULL ? -1 : 0;
+    }
+    if (guard->kind == GUARD_IDENTITY || is_mortal(operand)) {
+        return hold(operand, held);
+    }
+    held->object = Py_NewRef(operand);
+    return 0;
+}
+
+/*
+ * Turn the three objects of FUNCTION, which are held as they are, into its parts. Returns 0, or -1
+ * with an exception set.
+ */
+static int
+compile_parts(Guard *guard)
+{
+    guard->parts =
+        function_parts(guard->object[0].object, guard->object[1].object, guard->object[2].object);
+    for (int k = 0; k < 3; k++) {
+        Py_CLEAR(guard->object[k].object);
+    }
+    return guard->parts == NULL ? -1 : 0;
+}
+
+/*
  * Compile `(KIND, operand, …)`. Returns 0, or -1 with an exception set; what the guard then owns is
  * freed with it.
  */
@@ -139,13 +151,14 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                      (Py_ssize_t)strlen(letters), row);
         return -1;
     }
-    int n_sources = 0, n_numbers = 0, n_objects = 0;
+    RegisterUse own = *use; /* which rows read what is told by the rows */
+    int n_numbers = 0, n_objects = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
         PyObject *operand = PyTuple_GET_ITEM(row, i + 1);
         int status = 0;
         switch (letters[i]) {
         case 'r':
-            status = read_register(operand, use, false, &guard->source[n_sources++]);
+            status = read_register(operand, &own, false, &guard->source[guard->n_sources++]);
             break;
         case 'n':
         case 'b':
@@ -164,17 +177,16 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                              guard_facts[kind].name, operand);
                 return -1;
             }
-            guard->object[n_objects] =
-                letters[i] == 'F' ? members_by_value(operand) : Py_NewRef(operand);
-            status = guard->object[n_objects++] == NULL ? -1 : 0;
+            status = compile_object(letters[i], operand, guard, &guard->object[n_objects++]);
         }
         if (status < 0) {
             return -1;
         }
+        use->least_state = Py_MAX(use->least_state, own.least_state);
     }
     guard->loads = loads;
     use->appended += loads;
-    return 0;
+    return guard->kind == GUARD_FUNCTION ? compile_parts(guard) : 0;
 }
 
 /*
@@ -215,11 +227,13 @@ free_guards(GuardProgram *guards)
     if (guards == NULL) {
         return;
     }
+    stop_watching(guards);
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         Guard *guard = &guards->rows[i];
         for (int k = 0; k < 3; k++) {
-            Py_CLEAR(guard->object[k]);
+            Py_CLEAR(guard->object[k].object);
         }
+        free_function_parts(guard->parts);
         PyMem_Free(guard->axes);
         PyMem_Free(guard->relation);
     }
@@ -232,10 +246,57 @@ traverse_guards(GuardProgram *guards, visitproc visit, void *arg)
 {
     for (Py_ssize_t i = 0; guards != NULL && i < guards->count; i++) {
         for (int k = 0; k < 3; k++) {
-            Py_VISIT(guards->rows[i].object[k]);
+            Py_VISIT(guards->rows[i].object[k].object);
+        }
+        int status = traverse_function_parts(guards->rows[i].parts, visit, arg);
+        if (status != 0) {
+            return status;
         }
     }
     return 0;
+}
+
+/*
+ * Whether some row holds an object weakly and, where all rows hold, a register keeps it alive: what
+ * the entry does then needs no reference of its own.
+ */
+bool
+guards_find_alive(const GuardProgram *guards, PyObject *object)
+{
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        bool in_register = guard->kind == GUARD_IDENTITY || guard->kind == GUARD_TYPE ||
+                           guard->kind == GUARD_LOAD_CONST;
+        if (in_register && guard->object[0].weak && held_object(&guard->object[0]) == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether some row can never hold again, because an object it compares with is dead. */
+bool
+guards_are_dead(const GuardProgram *guards)
+{
+    for (Py_ssize_t i = 0; i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        if (guard->parts != NULL && function_parts_are_dead(guard->parts)) {
+            return true;
+        }
+        for (int k = 0; k < 3; k++) {
+            if (guard->object[k].weak && held_object(&guard->object[k]) == NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Note what the whole entry reads; before it is first checked. */
+void
+note_reads(GuardProgram *guards, const RegisterUse *use)
+{
+    guards->use = *use;
 }
 
 /* How many registers a program appends. */
@@ -243,254 +304,6 @@ Py_ssize_t
 guards_loads(const GuardProgram *guards)
 {
     return guards->loads;
-}
-
-/* ---- loading ---- */
-
-/* A dict's value as a new reference, or NULL where it has none, or none that C can find. */
-static PyObject *
-dict_value(PyObject *dict, PyObject *key)
-{
-    PyObject *value;
-    (void)find_in_dict(dict, key, &value);
-    return Py_XNewRef(value);
-}
-
-/* An attribute that an object has itself, in its dict or slot, borrowed; NULL where it has none. */
-static PyObject *
-own_value(PyObject *object, PyObject *name)
-{
-    PyObject *value;
-    (void)find_own(object, name, &value);
-    return value;
-}
-
-/* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
-static PyObject *
-load_value(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    if (guard->kind == GUARD_LOAD_CONST) {
-        return Py_NewRef(guard->object[0]);
-    }
-    if (guard->kind == GUARD_LOAD_KEY) {
-        return dict_value(guard->object[0], guard->object[1]);
-    }
-    if (guard->kind == GUARD_LOAD_CLASS) {
-        return Py_XNewRef(class_value(guard->object[0], guard->object[1]));
-    }
-    if (source == NULL) {
-        return NULL;
-    }
-    switch (guard->kind) {
-    case GUARD_LOAD_CELL:
-        return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
-    case GUARD_LOAD_ITEM:
-        return sequence_item(source, guard->number[0]);
-    case GUARD_LOAD_DICT_ITEM:
-        return PyDict_Check(source) ? dict_value(source, guard->object[0]) : NULL;
-    case GUARD_LOAD_ATTR:
-        return attribute_value(source, guard->object[0]);
-    case GUARD_LOAD_OWN:
-        return Py_XNewRef(own_value(source, guard->object[0]));
-    default:
-        break;
-    }
-    if (!PyFunction_Check(source)) {
-        return NULL;
-    }
-    PyFunctionObject *function = (PyFunctionObject *)source;
-    switch (guard->kind) {
-    case GUARD_LOAD_CLOSURE:
-        return sequence_item(function->func_closure, guard->number[0]);
-    case GUARD_LOAD_DEFAULT:
-        return sequence_item(function->func_defaults, guard->number[0]);
-    default:
-        return function->func_kwdefaults == NULL
-                   ? NULL
-                   : dict_value(function->func_kwdefaults, guard->object[0]);
-    }
-}
-
-/* ---- checking ---- */
-
-/* Whether a possibly absent part of a function is `expected`, where None stands for absent. */
-static inline bool
-part_is(PyObject *part, PyObject *expected)
-{
-    return part == expected || (part == NULL && expected == Py_None);
-}
-
-/* Whether an exact function has this code and these defaults. */
-static bool
-function_is(PyObject *object, PyObject *const *expected)
-{
-    PyFunctionObject *function = (PyFunctionObject *)object;
-    return Py_IS_TYPE(object, &PyFunction_Type) && function->func_code == expected[0] &&
-           part_is(function->func_defaults, expected[1]) &&
-           part_is(function->func_kwdefaults, expected[2]);
-}
-
-/* Whether a dict certainly has no such key. */
-static bool
-dict_lacks(PyObject *dict, PyObject *key)
-{
-    PyObject *value;
-    return find_in_dict(dict, key, &value) == FIND_ABSENT;
-}
-
-/* Whether an object certainly has no such attribute of its own; one whose slot is empty has none.
- */
-static bool
-instance_lacks(PyObject *object, PyObject *name)
-{
-    PyObject *value;
-    return find_own(object, name, &value) == FIND_ABSENT;
-}
-
-/* Whether an exact float has these bits. */
-static bool
-float_is(PyObject *object, int64_t bits)
-{
-    return PyFloat_CheckExact(object) &&
-           memcmp(&((PyFloatObject *)object)->ob_fval, &bits, sizeof(bits)) == 0;
-}
-
-/* Whether a row that asks an array about its layout holds for `source`. */
-static bool
-layout_holds(const Guard *guard, PyObject *source)
-{
-    if (!is_array(source)) {
-        return false;
-    }
-    switch (guard->kind) {
-    case GUARD_WRITEABLE:
-        return array_writeable(source) == (guard->number[0] != 0);
-    case GUARD_ORDER:
-        return array_order_is(source, guard->axes, guard->n_axes);
-    case GUARD_SIZE:
-        return guard->number[0] >= 0 && guard->number[0] < array_ndim(source) &&
-               array_shape(source)[guard->number[0]] == guard->number[1];
-    default:
-        return array_ndim(source) == guard->n_axes &&
-               array_contiguous(source, guard->axes, guard->n_axes) == (guard->number[0] != 0);
-    }
-}
-
-/* Whether a row that compares values or registers holds. Runs no Python code, sets no exception. */
-static bool
-guard_holds(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    int64_t value;
-    switch (guard->kind) {
-    case GUARD_ABSENT:
-        return dict_lacks(guard->object[0], guard->object[1]);
-    case GUARD_CLASS_LACKS:
-        return class_value(guard->object[0], guard->object[1]) == NULL;
-    case GUARD_CLASS_OWN_LACKS:
-        return class_own_lacks(guard->object[0], guard->object[1]);
-    case GUARD_BASES:
-        return ((PyTypeObject *)guard->object[0])->tp_mro == guard->object[1];
-    case GUARD_ABC_TOKEN:
-        return abc_token() == guard->number[0];
-    case GUARD_RELATION:
-        return run_program(guard->relation, registers, &value) && value;
-    case GUARD_UNBOUND:
-        return source == NULL;
-    default:
-        break;
-    }
-    if (source == NULL) {
-        return false;
-    }
-    PyObject *other = registers[guard->source[1]];
-    PyObject *expected = guard->object[0];
-    switch (guard->kind) {
-    case GUARD_BOUND:
-        return true;
-    case GUARD_TYPE:
-        return Py_IS_TYPE(source, (PyTypeObject *)expected);
-    case GUARD_IDENTITY:
-        return source == expected;
-    case GUARD_INT:
-        return exact_int64(source, &value) && value == guard->number[0];
-    case GUARD_FLOAT:
-        return float_is(source, guard->number[0]);
-    case GUARD_BIG_INT:
-    case GUARD_STR:
-    case GUARD_EQUAL:
-        return same_value(source, expected);
-    case GUARD_LENGTH:
-        return container_length(source) == guard->number[0];
-    case GUARD_DICT_KEYS:
-        return dict_keys_are(source, expected);
-    case GUARD_SET_IS:
-        return set_members_are(source, expected);
-    case GUARD_INSTANCE_LACKS:
-        return instance_lacks(source, expected);
-    case GUARD_CELL_EMPTY:
-        return PyCell_Check(source) && PyCell_GET(source) == NULL;
-    case GUARD_FUNCTION:
-        return function_is(source, guard->object);
-    case GUARD_DISJOINT:
-        return other != NULL && is_array(source) && is_array(other) &&
-               arrays_disjoint(source, other);
-    case GUARD_SAME:
-        return source == other;
-    case GUARD_DIFFERENT:
-        return source != other;
-    case GUARD_NOT_DICT_OF:
-        return other != NULL && dict_of_instance(other) != source;
-    default:
-        return layout_holds(guard, source);
-    }
-}
-
-/*
- * Whether the commonest row holds: an array of the dtype, in nearly all cases the same dtype
- * object.
- */
-static inline bool
-array_guard_holds(const Guard *guard, PyObject *const *registers)
-{
-    PyObject *source = registers[guard->source[0]];
-    return source != NULL && is_array(source) && array_ndim(source) == guard->number[0] &&
-           array_type_is((PyArrayObject *)source, (PyArray_Descr *)guard->object[0]);
-}
-
-/*
- * Find the first row that does not hold. `registers` begins with `n_state` borrowed values and has
- * room for what the rows append; when every row holds (the result is -1) those are owned by the
- * caller, otherwise they are gone again. Runs no Python code, and never leaves an exception set.
- */
-Py_ssize_t
-first_failing_guard(const GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
-{
-    Py_ssize_t n_registers = n_state;
-    for (Py_ssize_t i = 0; i < guards->count; i++) {
-        const Guard *guard = &guards->rows[i];
-        bool holds;
-        if (guard->loads) {
-            PyObject *value = load_value(guard, registers);
-            holds = value != NULL;
-            if (holds) {
-                registers[n_registers++] = value;
-            }
-        }
-        else {
-            holds = guard->kind == GUARD_ARRAY ? array_guard_holds(guard, registers)
-                                               : guard_holds(guard, registers);
-        }
-        if (!holds) {
-            while (n_registers > n_state) {
-                n_registers--;
-                Py_CLEAR(registers[n_registers]);
-            }
-            return i;
-        }
-    }
-    return -1;
 }
 
 /*

@@ -33,7 +33,7 @@
     X(LOAD_CLASS, "+TK", "the class {0!r} has no {1}")                                             \
     X(CLASS_LACKS, "TK", "the class {0!r} has {1} now")                                            \
     X(CLASS_OWN_LACKS, "TK", "the class {0!r} itself has {1} now")                                 \
-    X(BASES, "Tt", "the classes that {0!r} inherits from are no longer {1}")                       \
+    X(BASE, "TnnT", "the classes that {0!r} inherits from have changed")                           \
     X(ABC_TOKEN, "n", "abstract classes have had other classes registered since")                  \
     X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
     X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \
@@ -71,9 +71,12 @@ typedef struct GuardProgram GuardProgram;
 GuardProgram *compile_guards(PyObject *rows, RegisterUse *use);
 void free_guards(GuardProgram *guards);
 int traverse_guards(GuardProgram *guards, visitproc visit, void *arg);
+bool guards_find_alive(const GuardProgram *guards, PyObject *object);
+bool guards_are_dead(const GuardProgram *guards);
+void note_reads(GuardProgram *guards, const RegisterUse *use);
 Py_ssize_t guards_loads(const GuardProgram *guards);
-Py_ssize_t first_failing_guard(const GuardProgram *guards, PyObject **registers,
-                               Py_ssize_t n_state);
+Py_ssize_t first_failing_guard(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state);
+bool guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state);
 int export_guard_kinds(PyObject *module);
 
 #endif

@@ -13,6 +13,10 @@ static _PyFrameEvalFunction next_evaluate; /* who runs the frames we let pass */
 static _PyFrameEvalFunction
     covered_by; /* who was installed over us when we wanted to leave, or NULL */
 
+enum { MOST_STOPPED = 50000 }; /* frames of one code that are stopped later: it takes its time */
+enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };
+static long long n_passed[N_PASSED]; /* counted only for sessions that want every frame */
+
 static PyObject *evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag);
 
 /* ---- regions ---- */
@@ -46,20 +50,21 @@ uninstall(void)
     if (current == evaluate) {
         _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluate);
     }
-    else {
+    else if (current != next_evaluate) { /* a thread may have paused us */
         covered_by = current;
     }
 }
 
 /*
- * From here to `region_leave` the hook gives the frames of this thread to `session`, which the
- * caller keeps alive. Returns what `region_leave` needs.
+ * From here to `region_leave` the hook gives the frames of this thread to the session of `cache`,
+ * which the caller keeps alive. Returns what `region_leave` needs.
  */
-PyObject *
-region_enter(PyObject *session)
+Region
+region_enter(CodeCache *cache)
 {
-    PyObject *outer = ufuse_thread.session;
-    ufuse_thread.session = session;
+    Region outer = {ufuse_thread.session, ufuse_thread.every_frame};
+    ufuse_thread.session = cache->session;
+    ufuse_thread.every_frame = cache->every_frame;
     if (n_regions++ == 0) {
         install();
     }
@@ -68,12 +73,46 @@ region_enter(PyObject *session)
 
 /* End a region. An exception that is set stays set. */
 void
-region_leave(PyObject *outer)
+region_leave(Region outer)
 {
-    ufuse_thread.session = outer;
+    ufuse_thread.session = outer.session;
+    ufuse_thread.every_frame = outer.every_frame;
     if (--n_regions == 0) {
         uninstall();
     }
+}
+
+/*
+ * Let frames of our own code pass for a while, as fast as if there were no hook. Returns whether
+ * `resume_hook` is to be called.
+ */
+bool
+pause_hook(void)
+{
+    bool ours = hook_is_installed();
+    if (ours) {
+        _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), next_evaluate);
+    }
+    return ours;
+}
+
+/* End a pause, unless all regions were left meanwhile (by other threads). */
+void
+resume_hook(void)
+{
+    if (n_regions > 0) {
+        install();
+    }
+}
+
+/*
+ * `lend_recursion` for a Python function that is about to be called from C: the hook does it for
+ * its frame, where it is installed.
+ */
+int
+lend_call(PyThreadState *thread)
+{
+    return hook_is_installed() ? 0 : lend_recursion(thread);
 }
 
 /* Whether the hook evaluates frames now. */
@@ -141,7 +180,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
         *found = (CodeCache *)Py_XNewRef((PyObject *)cache);
         return cache != NULL;
     }
-    if (!frame_brings_array(frame, code)) {
+    if (!ufuse_thread.every_frame && !frame_brings_array(frame, code)) {
         return 0;
     }
     cache = ask_cache(session, (PyObject *)code);
@@ -153,6 +192,17 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     }
     *found = cache;
     return cache != NULL;
+}
+
+/* A new state of position 0 from the registers, or NULL with MemoryError set. */
+static FrameState *
+state_of(Registers *registers)
+{
+    FrameState *state = FrameState_New(0, registers->n_state);
+    for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
+        state->slots[i] = Py_XNewRef(registers->values[i]);
+    }
+    return state;
 }
 
 /*
@@ -168,6 +218,7 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     FrameState *next = NULL;
     RunOutcome outcome = RUN_RAISED;
     Registers registers;
+    cache->frames++;
     if (registers_begin(&registers, code->co_nlocalsplus) == 0) {
         read_frame_arguments(frame, registers.values, argument_slots(code));
         PyObject *closure = ((PyFunctionObject *)function)->func_closure;
@@ -176,6 +227,10 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
                 PyTuple_GET_ITEM(closure, i);
         }
         outcome = take_step(cache, 0, function, &registers, &result, &next);
+        if (outcome == RUN_DECLINED && cache->stops_later && cache->frames < MOST_STOPPED) {
+            next = state_of(&registers);
+            outcome = next == NULL ? RUN_RAISED : RUN_RESUMES;
+        }
     }
     registers_end(&registers);
     if (outcome == RUN_DECLINED) {
@@ -187,13 +242,56 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
         result = continue_frame(cache, function, next);
         Py_DECREF(function);
     }
+    cache->whole += outcome == RUN_RETURNED;
     return discard_frame(thread, frame, result);
+}
+
+/* Count a frame that is never traced: `code` is a generator's, or NULL for what is no fresh frame.
+ */
+static void
+note_passed(struct _PyInterpreterFrame *frame, PyCodeObject *code, int throwflag)
+{
+    if (code != NULL) {
+        n_passed[PASSED_GENERATOR]++;
+    }
+    else if (frame_is_body(frame, throwflag)) {
+        n_passed[PASSED_BODY]++;
+    }
+}
+
+/*
+ * passed_frames(): how many frames sessions that want every frame did not get: generators and
+ * coroutines begun, module and class bodies, functions they refused.
+ */
+PyObject *
+passed_frames(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("LLL", n_passed[PASSED_GENERATOR], n_passed[PASSED_BODY],
+                         n_passed[PASSED_REFUSED]);
+}
+
+/*
+ * Run a frame, and all that it calls, without the hook: Python functions that call each other then
+ * take no C stack, and recursion goes as deep as it would without us.
+ */
+static PyObject *
+evaluate_deep(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
+{
+    bool hooked = pause_hook();
+    PyObject *result = next_evaluate(thread, frame, throwflag);
+    if (hooked) {
+        resume_hook();
+    }
+    return result;
 }
 
 /* What CPython calls for every frame while a region is open in any thread. */
 static PyObject *
 evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
 {
+    if (stack_is_deep()) {
+        return evaluate_deep(thread, frame, throwflag);
+    }
     PyObject *session = ufuse_thread.session;
     if (session != NULL && !runs_eagerly()) {
         PyCodeObject *code = fresh_frame_code(frame, throwflag);
@@ -201,7 +299,7 @@ evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag
             ufuse_thread.passing = NULL;
         }
         else if (code != NULL && (code->co_flags & GENERATOR_LIKE) == 0) {
-            CodeCache *cache;
+            CodeCache *cache = NULL;
             int found = cache_for_frame(frame, code, session, &cache);
             if (found < 0) {
                 return discard_frame(thread, frame, NULL);
@@ -211,6 +309,10 @@ evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag
                 Py_DECREF(cache);
                 return result;
             }
+            n_passed[PASSED_REFUSED] += ufuse_thread.every_frame;
+        }
+        else if (ufuse_thread.every_frame) {
+            note_passed(frame, code, throwflag);
         }
     }
     return evaluate_frame(thread, frame, throwflag, next_evaluate);

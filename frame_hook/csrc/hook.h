@@ -8,6 +8,7 @@
 #include <Python.h>
 #include <stdbool.h>
 
+#include "cache.h"
 #include "frames.h"
 
 extern bool ufuse_always_eager;
@@ -21,8 +22,18 @@ runs_eagerly(void)
 
 enum { GENERATOR_LIKE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE };
 
-PyObject *region_enter(PyObject *session);
-void region_leave(PyObject *outer);
+/* What the thread did before a region. */
+typedef struct {
+    PyObject *session;
+    bool every_frame;
+} Region;
+
+Region region_enter(CodeCache *cache);
+void region_leave(Region outer);
+PyObject *passed_frames(PyObject *module, PyObject *ignored);
+int lend_call(PyThreadState *thread);
+bool pause_hook(void);
+void resume_hook(void);
 bool hook_is_installed(void);
 
 #endif

@@ -43,7 +43,10 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     return outcome;
 }
 
-/* One step from a state, which is only read. As `take_step`. */
+/*
+ * One step from a state, which is only read. As `take_step`; what runs sees the exception that the
+ * frame is handling.
+ */
 static RunOutcome
 step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
                 FrameState **next)
@@ -55,7 +58,13 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
     RunOutcome outcome = RUN_RAISED;
     if (registers_begin(&registers, state->size) == 0) {
         memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
+        PyThreadState *thread = PyThreadState_Get();
+        PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
+        leave_handler(thread, state, outer);
+        if (outcome == RUN_RESUMES && (*next)->handled == AS_IT_BEGAN) {
+            (*next)->handled = state->handled < (*next)->size ? state->handled : -1;
+        }
     }
     registers_end(&registers);
     return outcome;
@@ -70,7 +79,7 @@ check_resume_code(CodeCache *cache, PyObject *answer)
     PyCodeObject *original = (PyCodeObject *)cache->code;
     PyCodeObject *code = (PyCodeObject *)answer;
     if (PyCode_Check(answer) && code->co_nlocalsplus == original->co_nlocalsplus &&
-        code->co_argcount == 0 && code->co_kwonlyargcount == 0 &&
+        code->co_argcount <= (original->co_argcount > 0) && code->co_kwonlyargcount == 0 &&
         (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | GENERATOR_LIKE)) == 0 &&
         (code->co_flags & CO_OPTIMIZED)) {
         return 0;
@@ -213,18 +222,28 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
     bool again = true;
     *result = NULL;
     for (int attempts = 0; again; attempts++) {
+        PyObject *outer = enter_handler(thread, state);
         PyObject *resume = resume_function(cache, state->position, function, &exception);
+        leave_handler(thread, state, outer);
         if (resume == NULL) {
             Py_XDECREF(exception);
             Py_DECREF(state);
             return NULL;
         }
-        Resumption resumption = {PyFunction_GET_CODE(resume), state, exception, NULL,
-                                 ufuse_thread.resumption};
+        PyObject *code = PyFunction_GET_CODE(resume);
+        Resumption resumption = {.code = code,
+                                 .pending = state,
+                                 .exception = exception,
+                                 .outer = ufuse_thread.resumption};
+        PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
-        int lent = lend_recursion(thread);
-        PyObject *value = PyObject_CallNoArgs(resume);
+        ufuse_thread.passing = resumption.code;
+        int lent = lend_call(thread);
+        PyObject *placeholder = Py_None;
+        PyObject *value = PyObject_Vectorcall(resume, &placeholder,
+                                              (size_t)((PyCodeObject *)code)->co_argcount, NULL);
         reclaim_recursion(thread, lent);
+        ufuse_thread.passing = passing;
         ufuse_thread.resumption = resumption.outer;
         state = look_at_end(&resumption, value, attempts, result, &again);
         exception = resumption.exception;
@@ -248,11 +267,13 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     Py_INCREF(cache);
     Py_INCREF(function);
     bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache->code)->co_exceptiontable) > 0;
-    PyObject *outer = region_enter(cache->session);
+    Region outer = region_enter(cache);
+    bool ran = state->position != 0;
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
         RunOutcome outcome = step_from_state(cache, function, state, &result, &next);
+        ran = ran || outcome != RUN_DECLINED;
         if (outcome == RUN_RAISED && may_catch) {
             exception = take_exception();
             outcome = RUN_DECLINED;
@@ -265,6 +286,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
         }
         state = next;
     }
+    cache->mixed += ran;
     region_leave(outer);
     Py_DECREF(function);
     Py_DECREF(cache);
@@ -290,60 +312,117 @@ calling_resumption(PyThreadState *thread, const char *name)
 }
 
 /*
- * restore(): move the pending state into the frame that calls, and raise the pending exception if
- * there is one. Runs no Python code. Returns None; NULL with that exception, or with SystemError
- * and the state still pending.
+ * Read how a stack is marked from the tuple items `first` (the place of a handler's exception, -1
+ * for none), then the places of positions of errors, then their translation. Returns 0, or -1 with
+ * SystemError set.
+ */
+static int
+read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
+{
+    marks->previous = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, first));
+    marks->errors = PyTuple_GET_ITEM(key, first + 1);
+    marks->offsets = PyTuple_GET_ITEM(key, first + 2);
+    if (PyErr_Occurred() || !PyTuple_CheckExact(marks->errors) ||
+        !PyTuple_CheckExact(marks->offsets)) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %R says nothing about a stack", key);
+        return -1;
+    }
+    return 0;
+}
+
+/*
+ * Raise what is to be raised inside the frame. Where handlers have begun or ended since it was
+ * raised first, it is raised in the context of what is handled now. Returns None, or NULL with that
+ * exception.
+ */
+static PyObject *
+raise_inside(Resumption *resumption)
+{
+    PyObject *exception = resumption->exception;
+    bool anew = resumption->raises_later;
+    resumption->exception = NULL;
+    resumption->raises_later = false;
+    if (exception == NULL) {
+        Py_RETURN_NONE;
+    }
+    if (anew) {
+        PyException_SetContext(exception, NULL);
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+        Py_DECREF(exception);
+    }
+    else {
+        raise_exception(exception);
+    }
+    return NULL;
+}
+
+/*
+ * restore(None) or restore((previous, errors, offsets, raises)): move the pending state into the
+ * frame that calls, and raise the pending exception if there is one; where `raises` is false,
+ * restore(None) has to follow, and raises it. Runs no Python code. Returns None; NULL with that
+ * exception, or with SystemError and the state still pending.
  */
 PyObject *
-restore_frame(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
 {
     PyThreadState *thread = PyThreadState_Get();
     Resumption *resumption = calling_resumption(thread, "restore");
     if (resumption == NULL) {
         return NULL;
     }
+    if (resumption->raises_later) {
+        return raise_inside(resumption);
+    }
     if (resumption->pending == NULL) {
         PyErr_SetString(PyExc_SystemError, "ufuse: restore() was called twice");
         return NULL;
     }
-    if (fill_current_frame(thread, resumption->pending) < 0) {
+    StackMarks marks = {-1, NULL, NULL};
+    bool plain = key == Py_None;
+    if (!plain && (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) != 4)) {
+        return PyErr_Format(PyExc_SystemError, "ufuse: restore(%R) says nothing about a stack",
+                            key);
+    }
+    if ((!plain && read_marks(key, 0, &marks) < 0) ||
+        fill_current_frame(thread, resumption->pending, &marks) < 0) {
         return NULL;
     }
     Py_CLEAR(resumption->pending);
-    if (resumption->exception != NULL) {
-        PyObject *exception = resumption->exception;
-        resumption->exception = NULL;
-        raise_exception(exception);
-        return NULL;
+    if (!plain && PyTuple_GET_ITEM(key, 3) != Py_True) {
+        resumption->raises_later = true;
+        Py_RETURN_NONE;
     }
-    Py_RETURN_NONE;
+    return raise_inside(resumption);
 }
 
 /*
- * suspend((position, depth)): move the slots and the lowest `depth` stack values out of the frame
- * that calls. Runs no Python code. Returns a Suspension, which the frame has to return at once; or
- * NULL with SystemError or MemoryError.
+ * suspend((position, depth)) or suspend((position, depth, previous, errors, offsets)): move the
+ * slots and the lowest `depth` stack values out of the frame that calls. Runs no Python code.
+ * Returns a Suspension, which the frame has to return at once; or NULL with SystemError or
+ * MemoryError.
  */
 PyObject *
-suspend_frame(PyObject *Py_UNUSED(module), PyObject *argument)
+suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
 {
     PyThreadState *thread = PyThreadState_Get();
     Resumption *resumption = calling_resumption(thread, "suspend");
     if (resumption == NULL) {
         return NULL;
     }
-    if (resumption->pending != NULL || resumption->suspended != NULL ||
-        !PyTuple_CheckExact(argument) || PyTuple_GET_SIZE(argument) != 2) {
+    Py_ssize_t size = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0;
+    if (resumption->pending != NULL || resumption->suspended != NULL || (size != 2 && size != 5)) {
         PyErr_Format(PyExc_SystemError, "ufuse: suspend(%R) does not fit what the frame is doing",
-                     argument);
+                     key);
         return NULL;
     }
-    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(argument, 0));
-    Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(argument, 1));
-    if ((position == -1 || depth == -1) && PyErr_Occurred()) {
+    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
+    Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 1));
+    StackMarks marks = {-1, NULL, NULL};
+    if (((position == -1 || depth == -1) && PyErr_Occurred()) ||
+        (size == 5 && read_marks(key, 2, &marks) < 0)) {
         return NULL;
     }
-    FrameState *state = take_current_frame(thread, position, depth);
+    FrameState *state = take_current_frame(thread, position, depth, &marks);
     if (state != NULL) {
         resumption->suspended = (FrameState *)Py_NewRef((PyObject *)state);
     }

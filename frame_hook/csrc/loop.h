@@ -12,7 +12,7 @@
 RunOutcome take_step(CodeCache *cache, Py_ssize_t position, PyObject *function,
                      Registers *registers, PyObject **result, FrameState **next);
 PyObject *continue_frame(CodeCache *cache, PyObject *function, FrameState *state);
-PyObject *restore_frame(PyObject *module, PyObject *ignored);
-PyObject *suspend_frame(PyObject *module, PyObject *argument);
+PyObject *restore_frame(PyObject *module, PyObject *key);
+PyObject *suspend_frame(PyObject *module, PyObject *key);
 
 #endif

@@ -12,6 +12,7 @@
 #include "plain.h"
 #include "session.h"
 #include "storage.h"
+#include "watch.h"
 
 /* set_eager(flag) */
 static PyObject *
@@ -53,7 +54,7 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef module_methods[] = {
-    {"restore", restore_frame, METH_NOARGS,
+    {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
     {"suspend", suspend_frame, METH_O,
      "Move the state out of the resume frame that calls. For resume code only."},
@@ -65,6 +66,8 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
      "Give a subclass of Dispatcher its base's fast call; returns it."},
     {0},
@@ -83,6 +86,7 @@ execute_module(PyObject *module)
         CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
+    watch_ready();
     if (PyModule_AddType(module, &Entry_Type) < 0 ||
         PyModule_AddType(module, &CodeCache_Type) < 0 ||
         PyModule_AddType(module, &Dispatcher_Type) < 0 ||

@@ -71,6 +71,9 @@ read_register(PyObject *number, RegisterUse *use, bool optional, int32_t *found)
     if (value - use->appended + 1 > use->least_state) {
         use->least_state = value - use->appended + 1;
     }
+    if (value >= 0 && value < 256) {
+        use->read[value / 64] |= (uint64_t)1 << (value % 64);
+    }
     *found = (int32_t)value;
     return 0;
 }
@@ -323,4 +326,95 @@ run_program(const Program *program, PyObject *const *registers, int64_t *result)
     }
     *result = stack[0];
     return true;
+}
+
+/* ---- without limits ---- */
+
+/* What a step without operands stands for, a new reference; NULL with an exception set. */
+static PyObject *
+load_exactly(const Step *step, PyObject *const *registers)
+{
+    if (step->operation == OP_int) {
+        PyObject *source = registers[step->source];
+        if (source != NULL && PyLong_CheckExact(source)) {
+            return Py_NewRef(source);
+        }
+    }
+    else {
+        int64_t value;
+        if (load(step, registers, &value)) {
+            return PyLong_FromLongLong(value);
+        }
+    }
+    PyErr_Format(PyExc_SystemError, "ufuse: register %d does not hold what a program reads",
+                 (int)step->source);
+    return NULL;
+}
+
+/* Combine two exact ints (`a` only for `neg`). A new reference, or NULL with an exception set. */
+static PyObject *
+combine_exactly(Operation operation, PyObject *a, PyObject *b)
+{
+    switch (operation) {
+    case OP_add:
+        return PyNumber_Add(a, b);
+    case OP_sub:
+        return PyNumber_Subtract(a, b);
+    case OP_mul:
+        return PyNumber_Multiply(a, b);
+    case OP_neg:
+        return PyNumber_Negative(a);
+    case OP_floordiv:
+        return PyNumber_FloorDivide(a, b);
+    case OP_mod:
+        return PyNumber_Remainder(a, b);
+    default:
+        break;
+    }
+    bool least = operation == OP_min;
+    if (!least && operation != OP_max) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %s gives no int", operations[operation].name);
+        return NULL;
+    }
+    int first = PyObject_RichCompareBool(a, b, least ? Py_LT : Py_GT);
+    return first < 0 ? NULL : Py_NewRef(first ? a : b);
+}
+
+/*
+ * Run a program as Python would, with ints of any size. A new reference, or NULL with an exception
+ * set (ZeroDivisionError, MemoryError; SystemError for a program that compares or does not fit its
+ * registers). Runs no user code.
+ */
+PyObject *
+run_program_exactly(const Program *program, PyObject *const *registers)
+{
+    PyObject *stack[DEEPEST];
+    int depth = 0;
+    bool complete = true;
+    for (Py_ssize_t i = 0; i < program->count && complete; i++) {
+        const Step *step = &program->steps[i];
+        int takes = operations[step->operation].takes;
+        PyObject *value;
+        if (takes == 0) {
+            value = load_exactly(step, registers);
+        }
+        else {
+            depth -= takes;
+            value = combine_exactly(step->operation, stack[depth], stack[depth + takes - 1]);
+            for (int k = 0; k < takes; k++) {
+                Py_DECREF(stack[depth + k]);
+            }
+        }
+        complete = value != NULL;
+        if (complete) {
+            stack[depth++] = value;
+        }
+    }
+    if (complete) {
+        return stack[0];
+    }
+    while (depth > 0) {
+        Py_DECREF(stack[--depth]);
+    }
+    return NULL;
 }

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "held.h"
+
 /* clang-format off */
 /*
  * A row is `(name, operand, …)` and appends one register; a row that only writes appends None.
@@ -47,7 +49,7 @@ typedef struct {
     StepKind kind;
     int32_t source[3]; /* the r and ? operands in order */
     Py_ssize_t index;
-    PyObject *object; /* owned */
+    Held object;      /* weakly where the guards see to it that it is alive */
     int32_t *members; /* owned */
     Py_ssize_t n_members;
     Program *integer; /* owned */
@@ -62,7 +64,8 @@ struct Recipe {
 
 /* Read one operand. Returns 0, or -1 with an exception set. */
 static int
-compile_operand(char letter, PyObject *operand, RegisterUse *use, RecipeStep *step, int *n_sources)
+compile_operand(char letter, PyObject *operand, const GuardProgram *guards, RegisterUse *use,
+                RecipeStep *step, int *n_sources)
 {
     switch (letter) {
     case 'r':
@@ -83,7 +86,10 @@ compile_operand(char letter, PyObject *operand, RegisterUse *use, RecipeStep *st
                          step_facts[step->kind].name);
             return -1;
         }
-        step->object = Py_NewRef(operand);
+        if (guards_find_alive(guards, operand)) {
+            return hold(operand, &step->object);
+        }
+        step->object.object = Py_NewRef(operand);
         return 0;
     }
 }
@@ -93,7 +99,7 @@ compile_operand(char letter, PyObject *operand, RegisterUse *use, RecipeStep *st
  * it.
  */
 static int
-compile_recipe_step(PyObject *row, RegisterUse *use, RecipeStep *step)
+compile_recipe_step(PyObject *row, const GuardProgram *guards, RegisterUse *use, RecipeStep *step)
 {
     int kind = N_RECIPE_STEPS;
     if (PyTuple_Check(row) && PyTuple_GET_SIZE(row) > 0 &&
@@ -113,7 +119,8 @@ compile_recipe_step(PyObject *row, RegisterUse *use, RecipeStep *step)
     const char *letters = step_facts[kind].operands;
     int n_sources = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
-        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), use, step, &n_sources) < 0) {
+        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), guards, use, step,
+                            &n_sources) < 0) {
             return -1;
         }
     }
@@ -126,11 +133,11 @@ compile_recipe_step(PyObject *row, RegisterUse *use, RecipeStep *step)
 }
 
 /*
- * Compile a sequence of rows; `use` is advanced by one register per row. `rows` is borrowed.
- * Returns a new recipe (`free_recipe` it), or NULL with an exception set.
+ * Compile a sequence of rows; `use` is advanced by one register per row. `rows` is borrowed;
+ * `guards` are the entry's. Returns a new recipe (`free_recipe` it), or NULL with an exception set.
  */
 Recipe *
-compile_recipe(PyObject *rows, RegisterUse *use)
+compile_recipe(PyObject *rows, const GuardProgram *guards, RegisterUse *use)
 {
     PyObject *sequence = PySequence_Fast(rows, "a recipe is a sequence of tuples");
     if (sequence == NULL) {
@@ -145,8 +152,8 @@ compile_recipe(PyObject *rows, RegisterUse *use)
     }
     recipe->count = count;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (compile_recipe_step(PySequence_Fast_GET_ITEM(sequence, i), use, &recipe->steps[i]) <
-            0) {
+        if (compile_recipe_step(PySequence_Fast_GET_ITEM(sequence, i), guards, use,
+                                &recipe->steps[i]) < 0) {
             Py_DECREF(sequence);
             free_recipe(recipe);
             return NULL;
@@ -161,7 +168,7 @@ void
 free_recipe(Recipe *recipe)
 {
     for (Py_ssize_t i = 0; recipe != NULL && i < recipe->count; i++) {
-        Py_CLEAR(recipe->steps[i].object);
+        Py_CLEAR(recipe->steps[i].object.object);
         PyMem_Free(recipe->steps[i].members);
         PyMem_Free(recipe->steps[i].integer);
     }
@@ -173,7 +180,7 @@ int
 traverse_recipe(Recipe *recipe, visitproc visit, void *arg)
 {
     for (Py_ssize_t i = 0; recipe != NULL && i < recipe->count; i++) {
-        Py_VISIT(recipe->steps[i].object);
+        Py_VISIT(recipe->steps[i].object.object);
     }
     return 0;
 }
@@ -199,6 +206,18 @@ value_of(PyObject *const *registers, int32_t number)
                      (int)number);
     }
     return value;
+}
+
+/* The object of a row, borrowed; NULL with SystemError set when it is dead. */
+static PyObject *
+constant_of(const RecipeStep *step)
+{
+    PyObject *constant = held_object(&step->object);
+    if (constant == NULL) {
+        PyErr_SetString(PyExc_SystemError,
+                        "ufuse: a constant of a recipe died while its entry ran");
+    }
+    return constant;
 }
 
 /* As `value_of`, but -1 means `absent`. */
@@ -257,7 +276,7 @@ static PyObject *
 call_callable(const RecipeStep *step, PyObject *const *registers)
 {
     PyObject *callable =
-        step->kind == STEP_call ? step->object : value_of(registers, step->source[0]);
+        step->kind == STEP_call ? constant_of(step) : value_of(registers, step->source[0]);
     if (callable == NULL) {
         return NULL;
     }
@@ -305,18 +324,15 @@ build_cell(const RecipeStep *step, PyObject *const *registers)
     return content == NULL && step->source[0] >= 0 ? NULL : PyCell_New(content);
 }
 
-/* A new int, or NULL with SystemError set where the program has no value. */
+/* A new int, or NULL with an exception set. */
 static PyObject *
 build_int(const RecipeStep *step, PyObject *const *registers)
 {
     int64_t value;
-    if (!run_program(step->integer, registers, &value)) {
-        PyErr_SetString(
-            PyExc_SystemError,
-            "ufuse: an integer of a recipe has no value; its guards should have said so");
-        return NULL;
+    if (run_program(step->integer, registers, &value)) {
+        return PyLong_FromLongLong(value);
     }
-    return PyLong_FromLongLong(value);
+    return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
 }
 
 /* Replace an item of an exact list. Returns 0, or -1 with an exception set. */
@@ -339,7 +355,10 @@ set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
     return value == NULL ? PyDict_DelItem(dict, key) : PyDict_SetItem(dict, key, value);
 }
 
-/* Carry out a visible write. May run user code. Returns 0, or -1 with an exception set. */
+/*
+ * Carry out a visible write. An attribute goes into the object itself: where the class has a
+ * __setattr__, the trace has run it. May run user code. Returns 0, or -1 with an exception set.
+ */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)
 {
@@ -352,8 +371,10 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
         if (value == NULL && step->source[1] >= 0) {
             return -1;
         }
-        return step->kind == STEP_cell_set ? PyCell_Set(target, value)
-                                           : PyObject_SetAttr(target, step->object, value);
+        /* the tracer has followed what a class does of its own: what is left is object's */
+        return step->kind == STEP_cell_set
+                   ? PyCell_Set(target, value)
+                   : PyObject_GenericSetAttr(target, step->object.object, value);
     }
     PyObject *second = value_of(registers, step->source[1]);
     if (second == NULL) {
@@ -382,7 +403,7 @@ follow_step(const RecipeStep *step, PyObject *const *registers)
 {
     switch (step->kind) {
     case STEP_const:
-        return Py_NewRef(step->object);
+        return Py_XNewRef(constant_of(step));
     case STEP_tuple:
     case STEP_list:
         return build_sequence(step, registers);

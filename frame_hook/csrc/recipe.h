@@ -6,11 +6,12 @@
 
 #include <Python.h>
 
+#include "guards.h"
 #include "program.h"
 
 typedef struct Recipe Recipe;
 
-Recipe *compile_recipe(PyObject *rows, RegisterUse *use);
+Recipe *compile_recipe(PyObject *rows, const GuardProgram *guards, RegisterUse *use);
 void free_recipe(Recipe *recipe);
 int traverse_recipe(Recipe *recipe, visitproc visit, void *arg);
 Py_ssize_t recipe_rows(const Recipe *recipe);

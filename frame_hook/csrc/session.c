@@ -1,9 +1,13 @@
 #include "session.h"
 
+#include "frames.h"
+#include "hook.h"
+
 /* The names of the session's methods and attributes, interned. */
 #define SESSION_NAMES(X)                                                                           \
     X(capture)                                                                                     \
-    X(resume_code) X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
+    X(resume_code)                                                                                 \
+    X(cache_for) X(eager_run) X(notify_eager) X(every_frame) X(internal_error) X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
 SESSION_NAMES(X)
@@ -53,19 +57,22 @@ raise_exception(PyObject *exception)
 typedef struct {
     PyObject *session;
     PyObject *exception;
+    bool hooked;
+    int lent;
 } Aside;
 
 /*
  * Begin to run code of ours: the hook takes no frame, dispatchers call plainly, tracing and
- * profiling see nothing.
+ * profiling see nothing, and a program close to its recursion limit is not brought over it.
  */
 static Aside
 step_aside(void)
 {
-    Aside aside = {ufuse_thread.session, take_exception()};
+    PyThreadState *thread = PyThreadState_Get();
+    Aside aside = {ufuse_thread.session, take_exception(), pause_hook(), lend_frames(thread)};
     ufuse_thread.session = NULL;
     ufuse_thread.eager++;
-    PyThreadState_EnterTracing(PyThreadState_Get());
+    PyThreadState_EnterTracing(thread);
     return aside;
 }
 
@@ -73,9 +80,14 @@ step_aside(void)
 static void
 step_back(Aside aside)
 {
-    PyThreadState_LeaveTracing(PyThreadState_Get());
+    PyThreadState *thread = PyThreadState_Get();
+    PyThreadState_LeaveTracing(thread);
     ufuse_thread.eager--;
     ufuse_thread.session = aside.session;
+    reclaim_frames(thread, aside.lent);
+    if (aside.hooked) {
+        resume_hook();
+    }
     if (aside.exception != NULL) {
         if (PyErr_Occurred()) {
             Py_DECREF(aside.exception);
@@ -147,12 +159,15 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 /*
  * Ask the session for an entry for the state in the registers. Runs its Python code. Returns 1 with
  * `*entry` a new reference; 0 when there is none now (after an internal error: the position is
- * given up); or -1 with an exception the user must see.
+ * given up; where the C stack is deep nothing is asked); or -1 with an exception the user must see.
  */
 int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
             Entry **entry)
 {
+    if (stack_is_deep()) {
+        return 0;
+    }
     cache->captures++;
     Aside aside = step_aside();
     int status = 0;
@@ -247,6 +262,23 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
         Py_XDECREF(answer);
     }
     step_back(aside);
+}
+
+/*
+ * Whether a session wants the frames that bring no array, too (`session.every_frame`; without that
+ * attribute it does not). Returns -1 with an exception set.
+ */
+int
+wants_every_frame(PyObject *session)
+{
+    PyObject *wanted = PyObject_GetAttr(session, name_every_frame);
+    if (wanted == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return 0;
+    }
+    int truth = wanted == NULL ? -1 : PyObject_IsTrue(wanted);
+    Py_XDECREF(wanted);
+    return truth;
 }
 
 /* Intern the names. Returns 0, or -1 with MemoryError set. */

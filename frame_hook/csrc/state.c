@@ -35,6 +35,7 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size)
     state->position = position;
     state->size = size;
     state->capacity = capacity;
+    state->handled = -1;
     memset(state->slots, 0, (size_t)size * sizeof(PyObject *));
     return state;
 }

@@ -3,17 +3,27 @@
 #define UFUSE_STATE_H
 
 #include <Python.h>
+#include <stdbool.h>
 
 /*
  * The values of a frame that is not running: `localsplus`, then the stack; each an owned reference
  * or NULL. It is a Python object only because the interpreter has to carry it out of `suspend()`'s
  * caller: it has no attributes, and whoever goes on with the frame takes its values out.
+ *
+ * Two kinds of stack slots do not hold here what they hold in a frame. Where the outermost of the
+ * handlers that the frame is in keeps the exception that was current before it, there is the one
+ * that is current inside: the thread has the other while the frame does not run. And positions of
+ * errors, which a handler needs to raise them again, are ints that count in the original code.
  */
+/* Where a state says so: the exception it handles is in the slot where the state before had it. */
+enum { AS_IT_BEGAN = -2 };
+
 typedef struct {
     PyObject_HEAD
     Py_ssize_t position; /* in code units of the original code */
     Py_ssize_t size;
     Py_ssize_t capacity;
+    Py_ssize_t handled; /* the slot with the exception that the frame is handling, or -1 */
     PyObject *slots[1];
 } FrameState;
 
@@ -21,6 +31,7 @@ typedef struct {
 typedef struct Resumption {
     PyObject *code; /* borrowed: the resume code; only its frame may call restore() and suspend() */
     FrameState *pending; /* owned: what restore() is to take, NULL once it has */
+    bool raises_later;   /* restore() has taken it, and is called once more to raise */
     PyObject *exception; /* owned: what restore() raises after it has restored the state, or NULL */
     FrameState *suspended;    /* owned: what suspend() left, or NULL */
     struct Resumption *outer; /* the loop below this one on the same thread */
@@ -29,6 +40,7 @@ typedef struct Resumption {
 typedef struct {
     PyObject *session; /* borrowed from a loop of this thread: whose callees the eval hook takes;
                           NULL: none */
+    bool every_frame;  /* that session wants the frames that bring no array, too */
     PyObject
         *passing; /* borrowed: the code whose next fresh frame the eval hook lets pass, or NULL */
     Resumption *resumption; /* the innermost one */

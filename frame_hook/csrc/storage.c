@@ -107,6 +107,16 @@ find_same_key(PyObject *dict, PyObject *key, PyObject **value)
 }
 
 /*
+ * Whether a dict has only strings as keys and a table of its own, as those of modules do: then
+ * nothing but the functions of dicts writes to it.
+ */
+bool
+has_only_names(PyObject *dict)
+{
+    return ((PyDictObject *)dict)->ma_keys->dk_kind == DICT_KEYS_UNICODE;
+}
+
+/*
  * Find a key in a dict or a subclass of it, a plain value or else by identity: `*value` is
  * borrowed, NULL unless it is found.
  */
@@ -129,6 +139,30 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
         *value = DK_ENTRIES(keys)[index].me_value;
     }
     return finding;
+}
+
+/*
+ * As `find_in_dict` for a name in the dict of a module: `*place` is where it was last found, and
+ * any number at first.
+ */
+Finding
+find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
+{
+    PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
+    if (!has_only_names(dict)) {
+        return find_in_dict(dict, name, value);
+    }
+    PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
+    PyObject *there = *place >= 0 && *place < keys->dk_nentries ? entries[*place].me_key : NULL;
+    if (there == NULL || (there != name && !same_value(there, name))) {
+        Finding finding = find_key(keys, name, place);
+        if (finding != FIND_FOUND) {
+            *value = NULL;
+            return finding;
+        }
+    }
+    *value = entries[*place].me_value;
+    return FIND_FOUND;
 }
 
 /* ---- instances ---- */

@@ -12,7 +12,9 @@
 /* What a look-up says; UNKNOWN: only a comparison that is Python code could tell. */
 typedef enum { FIND_ABSENT, FIND_FOUND, FIND_UNKNOWN } Finding;
 
+bool has_only_names(PyObject *dict);
 Finding find_in_dict(PyObject *dict, PyObject *key, PyObject **value);
+Finding find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value);
 Finding find_own(PyObject *object, PyObject *name, PyObject **value);
 PyObject *dict_of_instance(PyObject *object);
 bool class_own_lacks(PyObject *type, PyObject *name);

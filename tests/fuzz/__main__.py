@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import os
+import signal
 import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from tests.fuzz.check import difference
-from tests.fuzz.generate import compact, generated
+from tests.fuzz.kinds import KINDS, Kind
 from tests.fuzz.shrink import shrunk
 
 CHUNK = 100
-LONGEST = 60  # seconds that a program may take, shrinking included
+LONGEST = 30  # seconds that a program may take
+LONGEST_SMALLER = 2  # seconds that a program may take that was made of one that differs
+DIED = 120  # the exit status of a process that cannot go on
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks for."""
+
+    kind: Kind
+    backend: str
+    small: bool
 
 
 def gist(found: str) -> str:
@@ -29,90 +44,201 @@ def gist(found: str) -> str:
     return line.split(":")[0].split("[")[0].split(".")[0]
 
 
-def report(seed: int, backend: str, *, small: bool) -> bool:
+class TooLongError(BaseException):
+    """A program that was made smaller does not end."""
+
+
+def too_long(*_: object) -> None:
+    """End what runs now."""
+    raise TooLongError
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """End what is inside after this time; again and again where the program catches it."""
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def differs_like(asked: Asked, kind: str) -> Callable[[Any], bool]:
+    """Whether a program differs in the same way."""
+
+    def fails(program: Any) -> bool:
+        try:
+            with limited(LONGEST_SMALLER):
+                found = asked.kind.difference(program, asked.backend)
+        except BaseException:  # noqa: BLE001  what is made smaller may do anything
+            return False
+        return bool(found) and gist(found) == kind
+
+    return fails
+
+
+def report(seed: int, asked: Asked) -> bool:
     """Run one program; print it where it differs."""
-    program = generated(seed)
-    found = difference(program, backend)
+    program = asked.kind.generated(seed)
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    found = asked.kind.difference(program, asked.backend)
     if not found:
         return True
-    if small:
-        kind = gist(found)
-        program = shrunk(program, lambda p: bool(d := difference(p, backend)) and gist(d) == kind)
-        found = difference(program, backend) or found
+    if asked.small:
+        faulthandler.dump_traceback_later(asked.kind.seconds + LONGEST, exit=True)
+        fails = differs_like(asked, gist(found))
+        program = shrunk(
+            program, fails, asked.kind.smaller, asked.kind.is_usable, asked.kind.seconds
+        )
+        found = asked.kind.difference(program, asked.backend) or found
     lines = found.splitlines()
     found = "\n".join([*lines[:8], "  …"] if len(lines) > 60 else lines)
-    print(f"--- seed {seed}, backend {backend}\n{compact(program)}\n  {found}\n", flush=True)
+    text = asked.kind.shown(program)
+    print(f"--- seed {seed}, backend {asked.backend}\n{text}\n  {found}\n\n", end="", flush=True)
     return False
 
 
-def chunk(seeds: range, backend: str, progress: Path, *, small: bool) -> int:
+def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     """Run some programs; the number that differ."""
     faulthandler.enable()
+    sys.unraisablehook = lambda _: None  # programs made small fail in __del__ a lot
     failed = 0
     for seed in seeds:
         progress.write_text(str(seed))
-        faulthandler.dump_traceback_later(LONGEST, exit=True)
-        failed += not report(seed, backend, small=small)
+        failed += not report(seed, asked)
         faulthandler.cancel_dump_traceback_later()
     return failed
 
 
-def in_child(seeds: range, backend: str, progress: Path, *, small: bool) -> tuple[int, int | None]:
-    """Run programs in a process of their own: how many differ, and the seed that ended the process."""
+def child_process(work: Callable[[], int]) -> int:
+    """Run in a process of its own: its number."""
     sys.stdout.flush()
     child = os.fork()
-    if not child:
-        status = 120
-        try:
-            status = min(chunk(seeds, backend, progress, small=small), 119)
-        except BaseException:  # noqa: BLE001  the parent reports it as a death
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    if 0 <= code < 120:
-        return code, None
-    return 1, int(progress.read_text())
+    if child:
+        return child
+    status = DIED
+    try:
+        status = min(work(), DIED - 1)
+    except BaseException:  # noqa: BLE001  the parent reports it as a death
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def dies(asked: Asked) -> Callable[[Any], bool]:
+    """Whether a program ends the interpreter."""
+
+    def quiet(program: Any) -> int:
+        os.close(2)
+        sys.unraisablehook = lambda _: None
+        with limited(LONGEST_SMALLER):
+            asked.kind.difference(program, asked.backend)
+        return 0
+
+    def fails(program: Any) -> bool:
+        child = child_process(lambda: quiet(program))
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) < 0
+
+    return fails
+
+
+@dataclass(slots=True)
+class Search:
+    """Processes that each run some of the programs."""
+
+    asked: Asked
+    folder: Path
+    waiting: list[range]
+    failures: Counter[str] = field(default_factory=Counter)
+    running: dict[int, range] = field(default_factory=dict)
+    done: int = 0
+
+    def progress(self, seeds: range) -> Path:
+        """Where a process writes which program it is at."""
+        return self.folder / str(seeds.start)
+
+    def start(self) -> None:
+        """Give the next programs to a process of their own."""
+        seeds = self.waiting.pop(0)
+        progress = self.progress(seeds)
+        self.running[child_process(lambda: chunk(seeds, self.asked, progress))] = seeds
+
+    def finish_one(self) -> None:
+        """Wait until a process ends; where it died, what was behind that program runs again."""
+        child, status = os.wait()
+        seeds = self.running.pop(child)
+        code = os.waitstatus_to_exitcode(status)
+        self.done += len(seeds)
+        if 0 <= code < DIED:
+            self.failures["differ"] += code
+            return
+        died_at = int(self.progress(seeds).read_text())
+        rest = range(died_at + 1, seeds.stop)
+        self.done -= len(rest)
+        if rest:
+            self.waiting.insert(0, rest)
+        self.failures["crashed"] += 1
+        self.report_death(died_at, code)
+
+    def report_death(self, seed: int, code: int) -> None:
+        """Print the program that ended its process, made small where it does so alone."""
+        asked = self.asked
+        program = asked.kind.generated(seed)
+        if asked.small and dies(asked)(program):
+            program = shrunk(
+                program, dies(asked), asked.kind.smaller, asked.kind.is_usable, asked.kind.seconds
+            )
+        how = f"signal {-code}" if code < 0 else "it did not end, or could not go on"
+        print(f"--- seed {seed}, backend {asked.backend}: THE INTERPRETER DIED ({how})")
+        print(asked.kind.shown(program), flush=True)
 
 
 def main() -> int:
     """Run as asked on the command line; 1 where anything differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--kind", default="numpy", choices=KINDS, help="the kind of programs")
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="the first one's seed")
     parser.add_argument(
-        "--backend", default="numpy", choices=["numpy", "hot", "reference", "eager"]
+        "--backend",
+        default="",
+        choices=["numpy", "hot", "reference", "eager", "mixed"],
+        help="mixed: numpy for every fourth program, reference for the others",
     )
     parser.add_argument("--show", action="store_true", help="print the program of the seed and end")
     parser.add_argument(
         "--whole", action="store_true", help="print failing programs as they are, not made small"
     )
     parser.add_argument("--most", type=int, default=40, help="stop after this many failures")
-    asked = parser.parse_args()
-    if asked.show:
-        print(generated(asked.seed).source)
-        print(compact(generated(asked.seed)))
+    parser.add_argument("--processes", type=int, default=1, help="how many run at a time")
+    given = parser.parse_args()
+    backend = given.backend or ("mixed" if given.kind == "python" else "numpy")
+    asked = Asked(KINDS[given.kind], backend, not given.whole)
+    if given.show:
+        program = asked.kind.generated(given.seed)
+        print(program.source)
+        print(asked.kind.shown(program))
         return 0
-    failures: Counter[str] = Counter()
     started = time.monotonic()
-    seed, end = asked.seed, asked.seed + asked.count
+    end = given.seed + given.count
+    chunks = [range(at, min(at + CHUNK, end)) for at in range(given.seed, end, CHUNK)]
     with TemporaryDirectory() as folder:
-        progress = Path(folder) / "seed"
-        while seed < end and failures.total() < asked.most:
-            seeds = range(seed, min(seed + CHUNK, end))
-            failed, ended_by = in_child(seeds, asked.backend, progress, small=not asked.whole)
-            failures["differ"] += failed
-            seed = seeds.stop
-            if ended_by is not None:
-                failures["crashed"] += 1
-                print(f"--- seed {ended_by}, backend {asked.backend}: THE INTERPRETER DIED")
-                print(compact(generated(ended_by)), flush=True)
-                seed = ended_by + 1
+        search = Search(asked, Path(folder), chunks)
+        while search.running or (search.waiting and search.failures.total() < given.most):
+            while (
+                search.waiting
+                and len(search.running) < given.processes
+                and search.failures.total() < given.most
+            ):
+                search.start()
+            search.finish_one()
     seconds = time.monotonic() - started
-    print(f"{seed - asked.seed} programs, {dict(failures) or 'no differences'}, {seconds:.0f} s")
-    return 1 if failures.total() else 0
+    found = dict(+search.failures) or "no differences"
+    print(f"{search.done} programs, {found}, {seconds:.0f} s")
+    return 1 if search.failures.total() else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import linecache
@@ -12,12 +13,11 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 import ufuse
-from tests.fuzz.generate import Program
 from tests.fuzz.values import Given, made
 from tests.support.compare import MODES, Difference, check_lifetimes, check_same
 from ufuse.backends.numpy import BACKEND
@@ -53,17 +53,38 @@ class Heard(logging.Handler):
         self.said.append(record.getMessage())
 
 
+class Tried(Protocol):
+    """A program of any kind: a module with a function `program`, and several sets of arguments."""
+
+    @property
+    def source(self) -> str:
+        """The module as text."""
+
+    @property
+    def sets(self) -> tuple[tuple[Given, ...], ...]:
+        """Arguments for several calls."""
+
+    @property
+    def seed(self) -> int:
+        """What the program was made of."""
+
+
 class World:
     """A program's module: its function, and the globals that it may change."""
+
+    atoms = True  # whether it matters which of equal numbers and strings are one object
+    shorter_lives = False  # whether arrays may die before those of plain Python, as frames of tracebacks lack locals
 
     def __init__(self, source: str) -> None:
         number = next(NUMBER)
         self.file = f"<fuzzed {number}>"
         lines = source.splitlines(keepends=True)
         linecache.cache[self.file] = (len(source), None, lines, self.file)
-        self.module = types.ModuleType(f"fuzzed{number}")
+        self.module: Any = types.ModuleType(f"fuzzed{number}")
         sys.modules[self.module.__name__] = self.module  # where warnings are remembered
-        exec(compile(source, self.file, "exec"), vars(self.module))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            exec(compile(source, self.file, "exec"), vars(self.module))
 
     @property
     def function(self) -> Any:
@@ -72,16 +93,24 @@ class World:
 
     def reset(self) -> None:
         """Put the globals back."""
-        self.module.SCALE = 2.0  # type: ignore[attr-defined]
+        self.module.SCALE = 2.0
         self.module.LOG.clear()
         self.module.TABLE.clear()
         self.module.TABLE.update(k=3.0, n=2)
-        self.module.MEMORY = np.zeros(3)  # type: ignore[attr-defined]
+        self.module.MEMORY = np.zeros(3)
 
     def state(self) -> tuple[Any, ...]:
         """The globals that the program may have changed."""
-        module: Any = self.module
+        module = self.module
         return module.SCALE, list(module.LOG), dict(module.TABLE), module.MEMORY
+
+    def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
+        """Arguments for a call."""
+        return made(given)
+
+    def sequence(self, program: Tried, compiled: Any) -> str:
+        """What differs in a row of calls between which nothing is put back; empty where nothing."""
+        return ""
 
     def forget(self) -> None:
         """Drop the source."""
@@ -89,14 +118,16 @@ class World:
         sys.modules.pop(self.module.__name__, None)
 
 
-def difference(program: Program, backend: str = "numpy") -> str:
+def difference(
+    program: Tried, backend: str = "numpy", world: Callable[[str], World] = World
+) -> str:
     """What the compiled program does otherwise; empty where nothing."""
     heard = Heard()
     log = logging.getLogger("ufuse")
     log.addHandler(heard)
     log.propagate = False
     try:
-        found = _difference(program, backend)
+        found = _difference(program, backend, world(program.source))
     finally:
         log.removeHandler(heard)
     if heard.said:
@@ -104,25 +135,23 @@ def difference(program: Program, backend: str = "numpy") -> str:
     return found
 
 
-def _difference(program: Program, backend: str) -> str:
-    world = World(program.source)
+def _difference(program: Tried, backend: str, world: World) -> str:
     compiled = ufuse.compile(world.function, backend=backend_named(backend))
     modes = [MODES[0], *random.Random(program.seed).sample(MODES[1:], 2)]  # noqa: S311  not for secrets
 
-    def kept(*arguments: Any) -> Any:
-        """The compiled program without its `reset`."""
-        return compiled(*arguments)
+    kept, plain = without_reset(compiled), without_reset(world.function)
 
     def check(given: tuple[Given, ...], function: Any, chosen: Any, where: str) -> str:
         try:
             check_same(
-                world.function,
+                plain if function is kept else world.function,
                 function,
-                lambda: made(given),
+                lambda: world.made(given),
                 modes=chosen,
                 state=world.state,
                 reset=world.reset,
                 copies=False,
+                atoms=world.atoms,
             )
         except Difference as error:
             return "" if is_known(str(error)) else f"{where}, {error}"
@@ -133,9 +162,20 @@ def _difference(program: Program, backend: str) -> str:
         for number, given in enumerate(program.sets[1:]):
             found = found or check(given, kept, modes[:1], f"then arguments {number + 1}")
             found = found or check(program.sets[0], kept, modes[:1], "the first arguments again")
+        found = found or world.sequence(program, compiled)
         return found or lifetimes(program, world, compiled)
     finally:
         world.forget()
+
+
+def without_reset(function: Any) -> Callable[..., Any]:
+    """The function, called one frame further in, without its attribute `reset`."""
+
+    @functools.wraps(function, updated=())
+    def kept(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    return kept
 
 
 def is_known(found: str) -> bool:
@@ -153,7 +193,7 @@ def is_known(found: str) -> bool:
     )
 
 
-def lifetimes(program: Program, world: World, compiled: Any) -> str:
+def lifetimes(program: Tried, world: World, compiled: Any) -> str:
     """Whether arrays die when they should; only asked where the program raises nothing."""
 
     def run(function: Any) -> Any:
@@ -173,7 +213,12 @@ def lifetimes(program: Program, world: World, compiled: Any) -> str:
         return silent
 
     try:
-        check_lifetimes(run(world.function), run(compiled), lambda: made(program.sets[0]))
+        check_lifetimes(
+            run(world.function),
+            run(compiled),
+            lambda: world.made(program.sets[0]),
+            shorter=world.shorter_lives,
+        )
     except Difference as error:
         return f"lifetimes: {error}"
     return ""

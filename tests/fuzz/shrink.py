@@ -5,27 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from tests.fuzz.generate import Block, Program
 from tests.fuzz.values import Given, made
 
-Fails = Callable[[Program], bool]
+T = TypeVar("T")
 
 
-def shrunk(program: Program, fails: Fails, seconds: float = 15) -> Program:
+def shrunk(
+    program: T,
+    fails: Callable[[T], bool],
+    candidates: Callable[[T], Iterator[T]],
+    can_be_made: Callable[[T], bool],
+    seconds: float = 15,
+) -> T:
     """The smallest failing program found in this time."""
     end = time.monotonic() + seconds
-    again = True
-    while again:
-        again = False
-        for smaller in candidates(program):
+    tried = 0  # where the last round got to: what failed to fail before will mostly do so again
+    while True:
+        found = False
+        for number, smaller in enumerate(candidates(program)):
             if time.monotonic() > end:
                 return program
-            if can_be_made(smaller) and fails(smaller):
-                program = smaller
-                again = True
+            if number >= tried and can_be_made(smaller) and fails(smaller):
+                program, tried, found = smaller, number, True
                 break
-    return program
+        if not found and not tried:
+            return program
+        if not found:
+            tried = 0
 
 
 def candidates(program: Program) -> Iterator[Program]:

@@ -87,7 +87,7 @@ def recorded(
     function: Callable[..., Any],
     call: Call,
     mode: Mode,
-    user_file: str,
+    user_file: str | None,
     state: Callable[[], Any] | None = None,
 ) -> Outcome:
     """Call `function` and keep what happened; whatever it changed around itself is put back."""
@@ -163,8 +163,11 @@ def stable(value: object) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
-def chain(error: BaseException | None, user_file: str) -> list[dict[str, Any]]:
-    """Describe an exception and, link by link, what caused it and what it happened during."""
+def chain(error: BaseException | None, user_file: str | None) -> list[dict[str, Any]]:
+    """Describe an exception and, link by link, what caused it and what it happened during.
+
+    Tracebacks are told as far as they are in `user_file`; None: in any file but this one.
+    """
     described: list[dict[str, Any]] = []
     links: list[tuple[str, BaseException | None]] = [("raised", error)]
     seen: set[int] = set()
@@ -184,6 +187,7 @@ def chain(error: BaseException | None, user_file: str) -> list[dict[str, Any]]:
                     (frame.f_code.co_filename, line, frame.f_code.co_name)
                     for frame, line in traceback.walk_tb(error.__traceback__)
                     if frame.f_code.co_filename == user_file
+                    or (user_file is None and frame.f_code.co_filename != __file__)
                 ],
             }
         )

@@ -140,14 +140,22 @@ must_not_be_empty(const Binding *binding)
     return false;
 }
 
-/* Tell the planner, once, that this kernel has had its share of work. */
+/*
+ * Tell the planner, once, that this kernel has had its share of work. An interrupt that hits it is
+ * raised again in this thread as soon as Python code runs, and the planner is told another time.
+ */
 static void
 call_on_hot(Kernel *kernel)
 {
     PyObject *on_hot = kernel->on_hot;
     kernel->on_hot = NULL;
     PyObject *done = PyObject_CallOneArg(on_hot, (PyObject *)kernel);
-    if (done == NULL) {
+    if (done == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), PyExc_KeyboardInterrupt);
+        Py_XSETREF(kernel->on_hot, Py_NewRef(on_hot));
+    }
+    else if (done == NULL) {
         PyErr_WriteUnraisable(on_hot);
     }
     Py_XDECREF(done);
