@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import abc
 import types
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import classes, instances, iterate, markers, operators
+from ufuse.frame_hook import classes, instances, iterate, markers, operators, subclasses
 from ufuse.frame_hook.calls import BUILTINS, Given, Positional, attribute, rule_for
-from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error, slot_names
+from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -46,70 +45,15 @@ from ufuse.graph.types import ArrayType, NumberType
 def _isinstance(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     if keywords or len(arguments) != 2:
         raise GraphBreak("eager-raises", "TypeError: isinstance expected 2 arguments")
-    subject, wanted = (interpreter.trace.look(argument) for argument in arguments)
-    return Constant(_is_one_of(interpreter, python_type(interpreter, subject), wanted, subject))
+    kind = python_type(interpreter, arguments[0])
+    return Constant(subclasses.is_instance(interpreter, arguments[0], kind, arguments[1]))
 
 
 @rule_for(issubclass)
 def _issubclass(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     if keywords or len(arguments) != 2:
         raise GraphBreak("eager-raises", "TypeError: issubclass expected 2 arguments")
-    kind, wanted = (interpreter.trace.look(argument) for argument in arguments)
-    subject = class_of(kind)
-    if subject is None:
-        raise raise_error(TypeError, "issubclass() arg 1 must be a class")
-    return Constant(_is_one_of(interpreter, subject, wanted, None))
-
-
-def _is_one_of(
-    interpreter: Interpreter, kind: type, wanted: Symbol, instance: Symbol | None
-) -> bool:
-    """Whether a class (or an instance of it, where that is given) belongs to what `isinstance` names second."""
-    wanted = interpreter.trace.look(wanted)
-    if isinstance(wanted, Tuple):
-        return any(_is_one_of(interpreter, kind, one, instance) for one in wanted.items)
-    if isinstance(wanted, Constant) and isinstance(wanted.value, types.UnionType):
-        options = [Constant(one) for one in wanted.value.__args__]
-        return any(_is_one_of(interpreter, kind, one, instance) for one in options)
-    family = class_of(wanted)
-    if family is None:
-        raise GraphBreak("call", f"isinstance with {operators.described(wanted)}")
-    if instance is not None and kind is family:
-        return True
-    name = "__instancecheck__" if instance is not None else "__subclasscheck__"
-    check = classes.static_lookup(type(family), name)
-    if check is getattr(type, name):
-        return _is_below(interpreter, kind, family, instance)
-    if check is getattr(abc.ABCMeta, name):
-        return _is_below(interpreter, kind, family, instance) or _is_registered(kind, family)
-    if isinstance(check, types.FunctionType):
-        _, function = classes.class_member(interpreter.trace, type(family), name)
-        subject = instance if instance is not None else Constant(kind)
-        return operators.truth(interpreter, interpreter.call(function, (wanted, subject)))
-    raise GraphBreak("call", f"isinstance with {family.__name__}")
-
-
-def _is_below(interpreter: Interpreter, kind: type, family: type, instance: Symbol | None) -> bool:
-    classes.guard_bases(interpreter.trace, kind)
-    if family in classes.mro(kind):
-        return True
-    if instance is not None and isinstance(instance, Instance):
-        found, _ = classes.class_member(interpreter.trace, kind, "__class__")
-        if found is not object.__dict__["__class__"]:
-            raise GraphBreak(
-                "call", f"isinstance of a {kind.__name__}, whose __class__ is its own,"
-            )
-    return False
-
-
-STANDARD_ABSTRACT = ("collections.abc", "numbers", "os", "io", "contextlib")
-
-
-def _is_registered(kind: type, family: type) -> bool:
-    """What an abstract class of the standard library says of a built-in class, which nobody registers anew."""
-    if kind.__flags__ & classes.HEAP_TYPE or family.__module__ not in STANDARD_ABSTRACT:
-        raise GraphBreak("call", f"isinstance with the abstract class {family.__name__}")
-    return issubclass(kind, family)
+    return Constant(subclasses.is_subclass(interpreter, arguments[0], arguments[1]))
 
 
 def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
@@ -217,7 +161,9 @@ def _super(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     behind = class_of(start)
     if behind is None:
         raise GraphBreak("call", "super of something that is no class")
-    kind = class_of(receiver) or python_type(interpreter, receiver)
+    kind = class_of(receiver)
+    if kind is None or behind not in classes.mro(kind):
+        kind = python_type(interpreter, receiver)
     if behind not in classes.mro(kind):
         raise GraphBreak(
             "eager-raises",
