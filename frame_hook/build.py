@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 import operator
 import types
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.build_iterators import iterator_row, made_set
+from ufuse.frame_hook.build_iterators import iterator_row, made_set, refilled
 from ufuse.frame_hook.changes import Effect, ObjectOperand, RegisterOperand
 from ufuse.frame_hook.classes import HEAP_TYPE, KEY_MAKER
+from ufuse.frame_hook.contents import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.guards import Guard, postfix
-from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.interpret import NotRebuilt
 from ufuse.frame_hook.reasons import Break
 from ufuse.frame_hook.symbols import (
@@ -68,6 +69,42 @@ class Specialisation:
     compile_seconds: float = 0.0
 
 
+def holds_itself(symbol: Symbol) -> bool:
+    """Whether a container can be reached from what it holds."""
+    seen: set[int] = set()
+    waiting = _held(symbol)
+    while waiting:
+        one = waiting.pop()
+        if one is symbol:
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            waiting += _held(one)
+    return False
+
+
+def _held(symbol: Symbol | None) -> list[Any]:
+    """What an object that is built refers to."""
+    if getattr(symbol, "source", None) is not None:
+        return []
+    match symbol:
+        case List(items=items) | Tuple(items=items):
+            return list(items)
+        case Dict(items=entries):
+            return list(entries.values())
+        case Instance(attributes=attributes, content=content):
+            return [*attributes.values(), content]
+        case Cell(content=content):
+            return [content]
+        case Function(closure=cells, defaults=defaults):
+            return [*cells, *defaults]
+        case Method(self=receiver, function=function):
+            return [receiver, function]
+        case Iterator(parts=parts):
+            return list(parts)
+    return []
+
+
 def made_function(
     code: types.CodeType,
     namespace: dict[str, Any],
@@ -103,6 +140,8 @@ class Recipe:
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []
         self._open: set[int] = set()  # being built: meeting one again is a cycle
+        self._unfilled: deque[Symbol] = deque()  # made, in this order, and empty so far
+        self._filling = False
 
     def follow(self, effects: Iterable[Effect]) -> None:
         """The rows of the effects, in their order."""
@@ -127,6 +166,7 @@ class Recipe:
         """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
         if symbol is None or isinstance(symbol, Null):
             return -1
+        symbol = self.trace.owners.get(id(symbol), symbol)
         known = self._made.get(id(symbol))
         if known is None:
             if id(symbol) in self._open:
@@ -136,7 +176,32 @@ class Recipe:
             self._open.discard(id(symbol))
             self._made[id(symbol)] = known
             self._kept.append(symbol)
+        if not self._open and not self._filling:
+            self._fill_all()
         return known
+
+    def _fill_all(self) -> None:
+        """Fill what was made empty: only now, when all that it may refer to can be built around it."""
+        self._filling = True
+        while self._unfilled:
+            self._fill(self._unfilled[0])
+            self._unfilled.popleft()
+        self._filling = False
+
+    def fill_first(self, container: Symbol) -> None:
+        """Build a container whose content is needed at once, by an iterator over it.
+
+        Raises:
+            NotRebuilt: it holds itself, so that something must be built before it is full.
+
+        """
+        owner = self.trace.owners.get(id(container), container)
+        self.register(owner)
+        if owner in self._unfilled:
+            if holds_itself(owner):
+                raise NotRebuilt(0, "an iterator over an object that holds itself")
+            self._unfilled.remove(owner)
+            self._fill(owner)
 
     def has(self, symbol: Symbol | None) -> bool:
         """Whether something that is built holds the object of this symbol."""
@@ -187,6 +252,8 @@ class Recipe:
                 return self.constant(self.trace.code_tuples[id(symbol)])
             case Tuple(items=items):
                 return self.row("tuple", self.registers(items))
+            case List() | Dict() if holds_itself(symbol):
+                return self._empty_container(symbol)
             case List(items=items):
                 return self.row("list", self.registers(items))
             case Dict(items=entries):
@@ -225,6 +292,12 @@ class Recipe:
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 
+    def _empty_container(self, symbol: List | Dict) -> Any:
+        made = self._made[id(symbol)] = self.row("list" if isinstance(symbol, List) else "dict", ())
+        self._kept.append(symbol)
+        self._unfilled.append(symbol)
+        return made
+
     def _integer(self, value: size.Size) -> Any:
         """A whole number, which is guarded to fit into 64 bits."""
         program = tuple(postfix(value, self.trace.leaves))
@@ -244,34 +317,77 @@ class Recipe:
         return self.call(called, self.register(function), given, self.row("dict", tuple(pairs)))
 
     def _instance(self, instance: Instance) -> Any:
-        """The object first and its attributes then, because they may refer to it."""
+        """The object first and its attributes later, because they may refer to it."""
         if instance.raised is not None:
             raise NotRebuilt(instance.raised, "an exception that was raised")
-        kind = instance.kind
-        if kind in MADE_BY_CALL:
+        if instance.kind in MADE_BY_CALL:
             return self._called_class(instance)
-        if kind in NOT_REBUILT:
-            raise NotRebuilt(0, f"a {kind.__name__}")
-        content = instance.content.items if isinstance(instance.content, Tuple) else ()
-        if issubclass(kind, BaseException):
-            made = self._exception(kind, self.registers(content))
-        elif instance.content is not None:
-            held = self.row("tuple", self.registers(content))
-            made = self.call(tuple.__new__, self.constant(kind), held)
-        else:
-            made = self.call(object.__new__, self.constant(kind))
+        if instance.kind in NOT_REBUILT:
+            raise NotRebuilt(0, f"a {instance.kind.__name__}")
+        made = self._empty_instance(instance)
         self._made[id(instance)] = made
         self._kept.append(instance)
-        for name, value in instance.attributes.items():
-            if value is not None:
-                self.call(object.__setattr__, made, self.constant(name), self.register(value))
+        self._unfilled.append(instance)
         return made
 
     def _called_class(self, instance: Instance) -> Any:
         """One of a C class that keeps what it was called with."""
         assert isinstance(instance.content, Tuple)
+        self.fill_first(instance.content.items[1])
         given, named = self.registers(instance.content.items)
         return self.call(called, self.constant(instance.kind), given, named)
+
+    def _empty_instance(self, instance: Instance) -> Any:
+        """An object without attributes; what cannot change is in it already."""
+        kind, content = instance.kind, instance.content
+        if issubclass(kind, BaseException):
+            items = content.items if isinstance(content, Tuple) else ()
+            return self._exception(kind, self.registers(items))
+        match content:
+            case None if issubclass(kind, types.SimpleNamespace):
+                return self.call(types.SimpleNamespace.__new__, self.constant(kind))
+            case None:
+                return self.call(object.__new__, self.constant(kind))
+            case Tuple(items=items):
+                held = self.row("tuple", self.registers(items))
+                return self.call(tuple.__new__, self.constant(kind), held)
+            case Constant(value=value):
+                return self.call(type(value).__new__, self.constant(kind), self.constant(value))
+            case List() | Dict() | Set():
+                base = {List: list, Dict: dict, Set: set}[type(content)]
+                made = self.call(base.__new__, self.constant(kind))
+                self._made[id(content)] = made
+                return made
+        raise NotRebuilt(0, f"a {kind.__name__}")
+
+    def _fill(self, symbol: Symbol) -> None:
+        """Give a made object what it holds, and its attributes in their order."""
+        made = self._made[id(symbol)]
+        match symbol:
+            case List(items=items):
+                for item in items:
+                    self.row("list_append", made, self.register(item))
+            case Dict(items=entries):
+                for key, value in entries.items():
+                    self.row("dict_set", made, self.constant(key), self.register(value))
+            case Cell(content=content):
+                self.row("cell_set", made, self.register(content))
+            case Set(made=None, born=born):
+                raise NotRebuilt(born, "a set whose order is not followed")
+            case Set(made=steps):
+                self.call(refilled, made, self.constant(tuple(steps or ())))
+            case Instance(content=held, attributes=attributes):
+                if isinstance(held, List | Dict | Set):
+                    self._fill(held)
+                for name, given in attributes.items():
+                    if given is not None:
+                        self._set_attribute(symbol, made, name, self.register(given))
+
+    def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
+        if name == "default_factory" and issubclass(instance.kind, defaultdict):
+            self.call(defaultdict.__init__, made, value)
+            return
+        self.call(object.__setattr__, made, self.constant(name), value)
 
     def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
         if not kind.__flags__ & HEAP_TYPE:
@@ -281,11 +397,11 @@ class Recipe:
         return self.call(BaseException.__new__, self.constant(kind), *arguments)
 
     def _cell(self, cell: Cell) -> Any:
-        """The cell first and its content then, because a function in it may close over it."""
-        made = self.row("cell", -1)
-        self._made[id(cell)] = made
+        """The cell first and its content later, because a function in it may close over it."""
+        made = self._made[id(cell)] = self.row("cell", -1)
+        self._kept.append(cell)
         if cell.content is not None:
-            self.row("cell_set", made, self.register(cell.content))
+            self._unfilled.append(cell)
         return made
 
     def _function(self, function: Function) -> Any:

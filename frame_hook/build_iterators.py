@@ -27,6 +27,9 @@ class Builder(Protocol):
     def register(self, symbol: Symbol | None) -> Any:
         """Where the object of a symbol will be."""
 
+    def fill_first(self, container: Symbol) -> None:
+        """Build a container whose content is needed at once."""
+
     def constant(self, value: Any) -> Any:
         """This very object."""
 
@@ -41,12 +44,21 @@ def made_set(steps: tuple[Step, ...]) -> Any:
     """A set made by the same steps as the trace's, which gives it the same order."""
     result: Any = set()
     for step in steps:
-        given = [made_set(one) if isinstance(one, Replay) else one for one in step.arguments]
         if step.begins:
-            result = step.function(*given)
+            result = step.function(*_given(step))
         else:
-            step.function(result, *given)
+            step.function(result, *_given(step))
     return result
+
+
+def refilled(target: set[Any], steps: tuple[Step, ...]) -> None:
+    """Fill an empty set of a class of the user's by the same steps as the trace's."""
+    for step in steps:
+        step.function(target, *_given(step))
+
+
+def _given(step: Step) -> list[Any]:
+    return [made_set(one) if isinstance(one, Replay) else one for one in step.arguments]
 
 
 def resumed(iterator: Any, position: int) -> Any:
@@ -68,6 +80,13 @@ def finished(iterator: Any) -> Any:
         pass
     return iterator
 
+
+# An instance of a subclass may have an `__iter__` of its own.
+WHOLE: dict[type, Callable[..., Any]] = {
+    List: list.__iter__,
+    Tuple: tuple.__iter__,
+    Set: set.__iter__,
+}
 
 # Rows -------------------------------------------------------------------------------------------------------------
 
@@ -95,7 +114,8 @@ def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
         if empty is None or (isinstance(over, Constant) and type(over.value) is str):
             return None
         return recipe.call(_ended, recipe.constant(type(empty)))
-    made = recipe.call(iter, recipe.register(over))
+    recipe.fill_first(over)
+    made = recipe.call(WHOLE.get(type(over), iter), recipe.register(over))
     place = iterator.position
     if not place:
         return made
@@ -113,6 +133,7 @@ def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
     assert isinstance(mapping, Dict)
     if iterator.is_exhausted or tuple(mapping.items) != iterator.state:
         return None
+    recipe.fill_first(mapping)
     method = {"keys": dict.keys, "values": dict.values, "pairs": dict.items}[iterator.kind]
     made = recipe.call(iter, recipe.call(method, recipe.register(mapping)))
     place = iterator.position
@@ -124,12 +145,14 @@ def _over_members(recipe: Builder, iterator: Iterator) -> Any:
     assert isinstance(members, Set)
     if iterator.is_exhausted or iterator.position or members.items != set(iterator.state):
         return None
-    return recipe.call(iter, recipe.register(members))
+    recipe.fill_first(members)
+    return recipe.call(WHOLE[Set], recipe.register(members))
 
 
 def _backwards(recipe: Builder, iterator: Iterator) -> Any:
     if iterator.is_exhausted:
         return None
+    recipe.fill_first(iterator.parts[0])
     made = recipe.call(reversed, recipe.register(iterator.parts[0]))
     return recipe.call(resumed, made, recipe.constant(iterator.length - 1))
 

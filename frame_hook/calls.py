@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, instances, markers, operators
+from ufuse.frame_hook import arrays, classes, instances, markers, operators, special
 from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
@@ -207,6 +207,10 @@ def _call_constant(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
+    if arguments and not isinstance(value, types.FunctionType):
+        found = special.of_instance(interpreter, value, arguments, keywords)
+        if found is not None:
+            return found
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
         refusal = why_not_arguments(value, len(arguments), keywords)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections import _tuplegetter  # type: ignore[attr-defined]
+from collections import OrderedDict, _tuplegetter, defaultdict  # type: ignore[attr-defined]
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -44,6 +44,11 @@ TUPLE_FIELD = _tuplegetter
 KEY_MAKER: type = type(
     functools.cmp_to_key(lambda *_: 0)
 )  # of the key function, and of the keys it makes
+
+PLAIN_WRITES = {
+    name: tuple(getattr(one, name) for one in (object, BaseException, types.SimpleNamespace))
+    for name in ("__setattr__", "__delattr__")
+}
 
 
 def mro(kind: type) -> tuple[type, ...]:
@@ -167,7 +172,15 @@ def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     return plain_attribute(interpreter, symbol, name)
 
 
-PLAIN_GETATTRIBUTE = (object.__getattribute__, BaseException.__getattribute__)
+# What looks attributes up as `object` does, of the C types whose instances are followed.
+PLAIN_GETATTRIBUTE = tuple(
+    vars(one)["__getattribute__"]
+    for one in (
+        object, BaseException, tuple, list, dict, set, int, float, complex, str, bytes, OrderedDict, defaultdict,
+        functools.partial, types.SimpleNamespace,
+    )
+    if "__getattribute__" in vars(one)
+)  # fmt: skip
 
 
 def plain_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
@@ -215,9 +228,10 @@ def _described(
         return value
     if isinstance(found, TUPLE_FIELD):
         trace.look(member)
-        if isinstance(symbol.content, Tuple):
-            place: int = found.__reduce__()[1][0]
-            return symbol.content.items[place]
+        number: int = found.__reduce__()[1][0]
+        if isinstance(symbol.content, Tuple) and number < len(symbol.content.items):
+            return symbol.content.items[number]
+        raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
     if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
     if static_lookup(type(found), "__get__") is ABSENT:
@@ -235,6 +249,9 @@ def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, n
     if found is BaseException.__dict__["args"] and symbol.content is not None:
         return symbol.content
     owner = found.__objclass__
+    value = symbol.attributes.get(name) if symbol.source is None else None
+    if value is not None:
+        return value
     if symbol.source is not None and type(owner) is type and name != "__dict__":
         if issubclass(symbol.kind, BaseException) and name != "args":
             raise GraphBreak("attribute", f"{name} of an exception")
@@ -330,10 +347,10 @@ def _property_value(
 
 
 def _property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
-    """What Python says of a property without a getter, setter or deleter, asked of an object of a like-named class."""
-    stand_in = type("StandIn", (), {})
-    if isinstance(symbol, Instance):
-        stand_in.__qualname__ = symbol.kind.__qualname__
+    """What Python says of a property that lacks a function, asked of an object of a like-named class."""
+    if not isinstance(symbol, Instance):
+        raise GraphBreak("attribute", "a property of a metaclass")
+    stand_in = type("StandIn", (), {"__qualname__": symbol.kind.__qualname__})
     try:
         use(stand_in())
     except AttributeError as error:
@@ -440,8 +457,7 @@ def store_attribute(
         given = (symbol, Constant(name)) + (() if value is None else (value,))
         interpreter.call(function, given)
         return
-    plain = (getattr(object, special), getattr(BaseException, special))
-    if own not in plain or not uses_plain(trace, symbol.kind, special, own):
+    if own not in PLAIN_WRITES[special] or not uses_plain(trace, symbol.kind, special, own):
         raise GraphBreak("effect", f"assigning to {name} of a {symbol.kind.__name__}")
     store_plainly(interpreter, symbol, name, value)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,24 +17,17 @@ from ufuse.frame_hook.classes import (
     namespace_of,
     uses_plain,
 )
+from ufuse.frame_hook.contents import HOLDING, ORDERED, PLAIN_EXCEPTIONS, empty
 from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.iterate import items_of
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple, Unread
 from ufuse.frame_hook.trace import Trace
 
-# Built-in exceptions whose instances are made of their arguments alone.
-PLAIN_EXCEPTIONS = (
-    *(
-        one
-        for one in vars(builtins).values()
-        if isinstance(one, type)
-        and issubclass(one, BaseException)
-        and one.__basicsize__ == BaseException.__basicsize__
-    ),
-    AttributeError,
-    NameError,
-    StopIteration,
-)
+INITS = (
+    list.__init__, dict.__init__, set.__init__, OrderedDict.__init__, defaultdict.__init__,
+    types.SimpleNamespace.__init__,
+)  # fmt: skip
 PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCEPTIONS))  # noqa: B009  a wrapper, for mypy
 
 
@@ -46,6 +39,9 @@ def instantiate(
 ) -> Symbol:
     """What calling a class gives."""
     trace, meta = interpreter.trace, type(kind)
+    if kind.__flags__ & HEAP_TYPE:
+        source = trace.guards.load("LOAD_CONST", kind, text=kind.__name__)
+        trace.check("TYPE", source, meta, f"{kind.__name__} has another metaclass now")
     if meta is not type and not uses_plain(trace, meta, "__call__", type.__call__):
         found, function = class_member(trace, meta, "__call__")
         if not isinstance(found, types.FunctionType):
@@ -66,7 +62,7 @@ def make_instance(
     first, second = class_member(trace, kind, "__init__")
     if isinstance(found, staticmethod):
         inner = inner_function(trace, found, function, "__func__")
-        made = interpreter.call(inner, (Constant(kind), *arguments), keywords)
+        made = trace.look(interpreter.call(inner, (Constant(kind), *arguments), keywords))
     else:
         if isinstance(function, Unread):
             trace.check("IDENTITY", function.source, found, f"{kind.__name__}.__new__ was replaced")
@@ -77,13 +73,14 @@ def make_instance(
         return made
     if made.kind is not kind:  # of a subclass: its own __init__ is called
         first, second = class_member(trace, made.kind, "__init__")
-    if first is object.__init__ and isinstance(second, Unread):
-        trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
-    if isinstance(first, types.FunctionType):
+    if isinstance(first, types.FunctionType) or first in INITS:
         result = interpreter.call(second, (made, *arguments), keywords)
         if not isinstance(result, Constant) or result.value is not None:
             raise GraphBreak("eager-raises", "TypeError: __init__() should return None")
-    elif first not in PLAIN_INITS:
+        return made
+    if isinstance(second, Unread):
+        trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
+    if first not in PLAIN_INITS:
         raise GraphBreak("call", f"{kind.__qualname__}, whose __init__ is not Python,")
     return made
 
@@ -105,11 +102,41 @@ def new_instance(
         if keywords and kind is plain_base:
             raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} takes no keywords")
         return Instance(kind, content=Tuple(tuple(arguments)))
-    if function is tuple.__new__ and not keywords and len(arguments) == 1:
-        items = interpreter.trace.look(arguments[0])
-        if isinstance(items, Tuple):
-            return Instance(kind, content=Tuple(items.items))
+    if maker is types.SimpleNamespace and _adds_only_python(kind, maker):
+        return Instance(kind)
+    if maker in HOLDING and _adds_only_python(kind, maker, *ORDERED):
+        return _holding(interpreter, maker, kind, arguments, keywords)
     raise GraphBreak("call", kind.__qualname__)
+
+
+def _adds_only_python(kind: type, *bases: type) -> bool:
+    """Whether a class is made of these C types and of classes written in Python."""
+    return all(one is object or one in bases or one.__flags__ & HEAP_TYPE for one in mro(kind))
+
+
+def _holding(
+    interpreter: Interpreter,
+    base: type,
+    kind: type,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Instance:
+    """An instance of a subclass of a built-in type; lists, dicts and sets are filled by `__init__`."""
+    trace = interpreter.trace
+    content = empty(base)
+    if content is not None:
+        made = Instance(kind, content=content)
+        trace.owners[id(content)] = made
+        return made
+    if keywords:
+        raise GraphBreak("call", kind.__qualname__)
+    if base is tuple:
+        items = items_of(interpreter, arguments[0]) if arguments else []
+        return Instance(kind, content=Tuple(tuple(items)))
+    value = trace.look(interpreter.call(Constant(base), arguments))
+    if not isinstance(value, Constant) or type(value.value) is not base:
+        raise GraphBreak("call", f"{kind.__qualname__} of a value known only at run time")
+    return Instance(kind, content=value)
 
 
 def refuse_making(trace: Trace, kind: type) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import arrays, generators
-from ufuse.frame_hook.classes import call_special, special_method, static_lookup
+from ufuse.frame_hook.classes import call_special, special_method
+from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import ordered_members
 from ufuse.frame_hook.reasons import GraphBreak
@@ -82,7 +83,7 @@ def new_iterator(
 
 def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `iter(symbol)` gives."""
-    symbol = interpreter.trace.look(symbol)
+    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
     match symbol:
         case Iterator() | Generator():
             return symbol
@@ -114,6 +115,8 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             raise raise_error(TypeError, "iteration over a 0-d array")
         case Instance():
             return _iterator_of_instance(interpreter, symbol)
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _iterator_of_instance(interpreter, symbol)
     raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
 
 
@@ -131,16 +134,13 @@ def described_kind(symbol: Symbol) -> str:
     return type(symbol).__name__.lower()
 
 
-def _iterator_of_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
+def _iterator_of_instance(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     method = special_method(interpreter, symbol, "__iter__")
     if method is not None:
-        own = static_lookup(symbol.kind, "__iter__") is not tuple.__iter__
-        if isinstance(symbol.content, Tuple) and issubclass(symbol.kind, tuple) and not own:
-            return new_iterator(interpreter, "sequence", [symbol.content])
         return interpreter.call(method)
     if special_method(interpreter, symbol, "__getitem__") is not None:
         return new_iterator(interpreter, "getitem", [symbol])
-    raise GraphBreak("operator", f"iterating over a {symbol.kind.__name__}")
+    raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
 
 
 def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
@@ -215,7 +215,7 @@ def is_a(symbol: Symbol, *kinds: type[BaseException]) -> bool:
 
 def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
     """Every item that iterating gives."""
-    symbol = interpreter.trace.look(symbol)
+    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
     if isinstance(symbol, Tuple | List):
         return list(symbol.items)
     refuse_length_hint(interpreter, symbol)

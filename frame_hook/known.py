@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.instances import PLAIN_EXCEPTIONS
+from ufuse.frame_hook.contents import PLAIN_EXCEPTIONS, is_member
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
@@ -203,6 +203,8 @@ def hashable(symbol: Symbol) -> Any:
             return value
         case Tuple(items=items):
             return tuple(hashable(item) for item in items)
+        case Instance(value=member) if is_member(member):
+            return member
     raise GraphBreak("operator", f"a key made of {described(symbol)}")
 
 

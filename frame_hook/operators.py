@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -12,12 +13,15 @@ import numpy as np
 from ufuse.frame_hook import arrays, containers, iterate
 from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
+    ABSENT,
     call_special,
     is_not_implemented,
     refuse_finalizer,
     special_method,
     static_lookup,
+    uses_plain,
 )
+from ufuse.frame_hook.contents import holds, is_built_in, stripped
 from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
@@ -90,6 +94,8 @@ def binary(
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
     if isinstance(left, Instance) or isinstance(right, Instance):
+        if holds(left) or holds(right):
+            return _on_contents(interpreter, sign, left, right, in_place=in_place)
         return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if isinstance(left, Array) or isinstance(right, Array):
         if sign == "@":
@@ -108,6 +114,39 @@ def kind_of(symbol: Symbol) -> type | None:
     return symbol.kind if isinstance(symbol, Instance) else None
 
 
+def _on_contents(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """An operator of instances of subclasses of built-in types that leave it to these."""
+    name = BINARY[sign][0].strip("_")
+    methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
+    a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
+    if isinstance(a, Instance) or isinstance(b, Instance):
+        if (holds(left) and holds(right)) or (in_place and a is not left):
+            raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+        return _on_instances(interpreter, sign, left, right, in_place=in_place)
+    if _is_of_numpy(a) or _is_of_numpy(b):
+        raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+    result = binary(interpreter, sign, a, b, in_place=in_place)
+    return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
+
+
+def _is_of_numpy(symbol: Symbol) -> bool:
+    """Whether it is an array or a NumPy scalar, which has a way of its own with other classes."""
+    return (
+        isinstance(symbol, Array)
+        or (isinstance(symbol, Number) and isinstance(symbol.node.type, ArrayType))
+        or (isinstance(symbol, Constant) and isinstance(symbol.value, np.generic))
+    )
+
+
+def _defers(trace: Trace, other: Instance) -> bool:
+    """Whether arrays and NumPy scalars leave an operator to the other operand: its `__array_ufunc__` is None."""
+    return static_lookup(other.kind, "__array_ufunc__") is None and uses_plain(
+        trace, other.kind, "__array_ufunc__", None
+    )
+
+
 def _on_instances(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
@@ -121,9 +160,15 @@ def _on_instances(
         tries.insert(0, (left, f"__i{name}__", right))
     for receiver, method_name, other in tries:
         if not isinstance(receiver, Instance):
-            if isinstance(receiver, Array | Number) and isinstance(other, Instance):
-                raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
+            if _is_of_numpy(receiver) and isinstance(other, Instance):
+                if in_place or not _defers(interpreter.trace, other):
+                    raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
             continue  # a built-in type does not know the user's class
+        if holds(receiver) and is_built_in(receiver.kind, method_name):
+            if not isinstance(other, Instance) or holds(other):
+                raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+            stripped(interpreter.trace, receiver, method_name)
+            continue
         method = special_method(interpreter, receiver, method_name)
         if method is None:
             continue
@@ -170,9 +215,23 @@ def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
     return None
 
 
+def _is_in_union(value: Any) -> bool:
+    """Whether `|` makes a union of it, and runs none of the user's code."""
+    return (
+        value is None
+        or isinstance(value, types.UnionType)
+        or (
+            isinstance(value, type)
+            and static_lookup(type(value), "__or__") is type.__or__
+            and static_lookup(type(value), "__ror__") is type.__ror__
+        )
+    )
+
+
 def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
-    if name == "or_" and all(type(v) is type or v is None for v in (left.value, right.value)):
-        return pure(operator.or_, left.value, right.value)
+    if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
+        if left.value is not None or right.value is not None:
+            return pure(operator.or_, left.value, right.value)
     if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
         raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
     a: Any = left.value
@@ -304,6 +363,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
     """The result of `-x`, `+x`, `~x` or `abs(x)`."""
     trace = interpreter.trace
     symbol = trace.look(symbol)
+    symbol = stripped(trace, symbol, f"__{name}__")
     if isinstance(symbol, Instance):
         return call_special(interpreter, symbol, f"__{name}__")
     if isinstance(symbol, Array):
@@ -326,7 +386,9 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
     if isinstance(left, Instance) or isinstance(right, Instance):
-        return _compare_instances(interpreter, name, left, right)
+        if not holds(left) and not holds(right):
+            return _compare_instances(interpreter, name, left, right)
+        left, right = _compared_contents(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
         return arrays.elementwise(trace, COMPARE[name], (left, right))
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -342,16 +404,27 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
+def _compared_contents(
+    interpreter: Interpreter, name: str, left: Symbol, right: Symbol
+) -> tuple[Symbol, Symbol]:
+    """What is compared where instances of subclasses of built-in types leave it to these."""
+    methods = [f"__{name}__", f"__{REFLECTED[name]}__"]
+    a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
+    if isinstance(a, Instance) or isinstance(b, Instance) or _is_of_numpy(a) or _is_of_numpy(b):
+        raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
+    return a, b
+
+
 def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
     tries = [(left, f"__{name}__", right), (right, f"__{REFLECTED[name]}__", left)]
     if _is_subclass_of(right, left):
         tries.reverse()
     for receiver, method_name, other in tries:
         if not isinstance(receiver, Instance):
-            if isinstance(receiver, Array | Number):
+            if _is_of_numpy(receiver) and not _defers(interpreter.trace, other):  # type: ignore[arg-type]
                 raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
             continue
-        result = _rich_comparison(interpreter, receiver, method_name, other)
+        result = interpreter.trace.look(_rich_comparison(interpreter, receiver, method_name, other))
         if not is_not_implemented(result):
             return result
     if name in ("eq", "ne"):
@@ -372,7 +445,9 @@ def _rich_comparison(
     found = static_lookup(receiver.kind, method_name)
     if found is getattr(object, method_name):
         if method_name == "__ne__" and static_lookup(receiver.kind, "__eq__") is not object.__eq__:
-            result = _rich_comparison(interpreter, receiver, "__eq__", other)
+            result = interpreter.trace.look(
+                _rich_comparison(interpreter, receiver, "__eq__", other)
+            )
             return (
                 result if is_not_implemented(result) else Constant(not truth(interpreter, result))
             )
@@ -409,8 +484,8 @@ def _is_compared_by_identity(value: Any) -> bool:
 def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
     is_equality = name in ("eq", "ne")
     match left, right:
-        case (Tuple(items=first), Tuple(items=second)):
-            return _compare_sequences(interpreter, name, first, second)
+        case (Tuple(items=some), Tuple(items=others)):
+            return _compare_sequences(interpreter, name, some, others)
         case (List(items=some), List(items=others)):
             return _compare_sequences(interpreter, name, some, others)
         case Dict(items=a), Dict(items=b) if is_equality:
@@ -418,6 +493,11 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
             values = [known_value(interpreter, side) for side in (left, right)]
             return pure(getattr(operator, name), *values)
+        case Method(self=one, function=function), Method(self=other, function=second) if (
+            is_equality
+        ):
+            alike = same(interpreter, one, other) and same(interpreter, function, second)
+            return Constant(alike == (name == "eq"))
     if containers.is_set(left) and containers.is_set(right):
         values = [_set_value(interpreter, side) for side in (left, right)]
         return pure(getattr(operator, name), *values)
@@ -486,8 +566,10 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
 
     """
     trace = interpreter.trace
-    symbol = trace.look(symbol)
+    symbol = stripped(trace, trace.look(symbol), "__bool__", "__len__")
     match symbol:
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _truth_of_instance(interpreter, symbol)
         case Constant(value=value):
             if isinstance(value, (*PURE, type, tuple)) or callable(value):
                 return bool(value)
@@ -514,12 +596,12 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
     raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
 
 
-def _truth_of_instance(interpreter: Interpreter, symbol: Instance) -> bool:
+def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
     method = special_method(interpreter, symbol, "__bool__")
     if method is not None:
         answer = interpreter.trace.look(interpreter.call(method))
         if not isinstance(answer, Constant) or type(answer.value) is not bool:
-            raise GraphBreak("operator", f"the truth of a {symbol.kind.__name__}")
+            raise GraphBreak("operator", f"the truth of {described(symbol)}")
         return answer.value
     if special_method(interpreter, symbol, "__len__") is not None:
         return truth(interpreter, length(interpreter, symbol))
@@ -605,7 +687,8 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
     entry = entry_of(interpreter, container, member)
     if entry is not None:
         return entry is not MISSING
-    container, unread, member = trace.look(container), member, trace.look(member)
+    container = stripped(trace, trace.look(container), "__contains__")
+    unread, member = member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):
             return any(equal_or_same(interpreter, item, unread) for item in items)
@@ -624,6 +707,8 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
             return bool(found.value)
         case Instance():
             return _contains_by_method(interpreter, container, member)
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _contains_by_method(interpreter, container, member)
         case Iterator() | Generator():
             while (item := iterate.next_item(interpreter, container)) is not None:
                 if equal_or_same(interpreter, item, member):
@@ -632,7 +717,7 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
     raise GraphBreak("operator", f"membership in {described(container)}")
 
 
-def _contains_by_method(interpreter: Interpreter, container: Instance, member: Symbol) -> bool:
+def _contains_by_method(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:
     if special_method(interpreter, container, "__contains__") is not None:
         return truth(interpreter, call_special(interpreter, container, "__contains__", (member,)))
     iterator = iterate.iterator_over(interpreter, container)
@@ -671,7 +756,7 @@ def _surely_different(left: Symbol, right: Symbol) -> bool:
 def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `len(symbol)` is."""
     trace = interpreter.trace
-    symbol = trace.look(symbol)
+    symbol = stripped(trace, trace.look(symbol), "__len__")
     match symbol:
         case Array(type=kind) if kind.shape:
             return arrays.integer(trace, kind.shape[0])
@@ -685,11 +770,9 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return Constant(len(value))
         case Range():
             return pure(len, iterate.fixed_range(interpreter, symbol))
-        case Instance(content=Tuple(items=items), kind=kind) if (
-            static_lookup(kind, "__len__") is tuple.__len__
-        ):
-            return Constant(len(items))
         case Instance():
+            return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
+        case Constant(value=type() as kind) if type(kind) is not type:
             return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
     raise GraphBreak("operator", f"len of {described(symbol)}")
 
@@ -759,7 +842,8 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         raise raise_error(KeyError, key_of(interpreter, key))
     if entry is not None:
         return entry
-    container, key = trace.look(container), trace.look(key)
+    given, key = trace.look(container), trace.look(key)
+    container = stripped(trace, given, "__getitem__")
     match container:
         case Array():
             return arrays.item(trace, container, key)
@@ -768,13 +852,15 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         case Dict(items=entries):
             name = key_of(interpreter, key)
             if name not in entries:
+                if special_method(interpreter, given, "__missing__") is not None:
+                    return call_special(interpreter, given, "__missing__", (key,))
                 raise raise_error(KeyError, name)
             return entries[name]
-        case Instance(content=Tuple() as held, kind=kind) if (
-            static_lookup(kind, "__getitem__") is tuple.__getitem__
-        ):
-            return item(interpreter, held, key)
         case Instance():
+            return call_special(interpreter, container, "__getitem__", (key,))
+        case Constant(value=type() as kind) if (
+            static_lookup(type(kind), "__getitem__") is not ABSENT
+        ):
             return call_special(interpreter, container, "__getitem__", (key,))
         case Constant(value=type() as kind) if type(kind) is type:
             return interpreter.call(interpreter.attribute(container, "__class_getitem__"), (key,))
@@ -808,7 +894,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
     if _store_unseen(interpreter, container, key, value):
         return
     trace = interpreter.trace
-    container, key = trace.look(container), trace.look(key)
+    container, key = stripped(trace, trace.look(container), "__setitem__"), trace.look(key)
     match container:
         case Array():
             arrays.store_item(trace, container, key, value)
@@ -848,7 +934,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
 def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> None:
     """Carry out `del container[key]`."""
     trace = interpreter.trace
-    container, key = trace.look(container), trace.look(key)
+    container, key = stripped(trace, trace.look(container), "__delitem__"), trace.look(key)
     match container:
         case List(items=items) if as_size(key) is not None:
             number = trace.fixed(as_size(key) or 0)

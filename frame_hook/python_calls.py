@@ -43,12 +43,16 @@ from ufuse.graph.types import ArrayType, NumberType
 
 @rule_for(isinstance)
 def _isinstance(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    if keywords or len(arguments) != 2:
+        raise GraphBreak("eager-raises", "TypeError: isinstance expected 2 arguments")
     kind = python_type(interpreter, arguments[0])
     return Constant(subclasses.is_instance(interpreter, arguments[0], kind, arguments[1]))
 
 
 @rule_for(issubclass)
 def _issubclass(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    if keywords or len(arguments) != 2:
+        raise GraphBreak("eager-raises", "TypeError: issubclass expected 2 arguments")
     return Constant(subclasses.is_subclass(interpreter, arguments[0], arguments[1]))
 
 
@@ -157,7 +161,9 @@ def _super(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     behind = class_of(start)
     if behind is None:
         raise GraphBreak("call", "super of something that is no class")
-    kind = class_of(receiver) or python_type(interpreter, receiver)
+    kind = class_of(receiver)
+    if kind is None or behind not in classes.mro(kind):
+        kind = python_type(interpreter, receiver)
     if behind not in classes.mro(kind):
         raise GraphBreak(
             "eager-raises",

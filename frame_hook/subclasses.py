@@ -15,7 +15,8 @@ from ufuse.frame_hook.classes import (
     static_lookup,
     uses_plain,
 )
-from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.known import described
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple, class_of
 
@@ -40,7 +41,7 @@ def is_subclass(interpreter: Interpreter, symbol: Symbol, wanted: Symbol) -> boo
     symbol = interpreter.trace.look(symbol)
     kind = class_of(symbol)
     if kind is None:
-        raise GraphBreak("eager-raises", "TypeError: issubclass() arg 1 must be a class")
+        raise raise_error(TypeError, "issubclass() arg 1 must be a class")
     return any(
         _passes(interpreter, "__subclasscheck__", one, symbol, kind)
         for one in _wanted(interpreter, wanted)
@@ -60,7 +61,7 @@ def _wanted(interpreter: Interpreter, wanted: Symbol) -> Iterator[type]:
         for one in wanted.value.__args__:
             yield from _wanted(interpreter, Constant(one))
     else:
-        raise GraphBreak("call", f"isinstance of {operators.described(wanted)}")
+        raise GraphBreak("call", f"isinstance of {described(wanted)}")
 
 
 def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import operator
 import types
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -84,6 +86,17 @@ def is_plain(value: Any) -> bool:
     return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
 
 
+def is_key(value: Any) -> bool:
+    """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
+    if isinstance(value, enum.Enum):
+        hashed = type(value).__hash__
+        return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
+    if isinstance(value, type):
+        return type(value).__hash__ is type.__hash__ and type(value).__eq__ is type.__eq__
+    known = isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc)
+    return is_plain(value) or (known and not _is_made_anew(value))
+
+
 def _size(value: Any) -> int:
     """The number of items of a container, whatever its class says."""
     base = next(one for one in CONTAINERS if issubclass(type(value), one))
@@ -133,6 +146,7 @@ class Trace:
         self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
         self.number_examples: dict[Node, Any] = {}
         self.breaks_at: tuple[str, str] | None = None
+        self.owners: dict[int, Instance] = {}  # by id of the content that instances hold
         self._dynamic = dynamic
         self._all_dynamic = all_dynamic
         self._static_sizes = static_sizes if isinstance(static_sizes, frozenset) else frozenset()
@@ -177,6 +191,8 @@ class Trace:
     def look(self, symbol: Symbol) -> Symbol:
         """`symbol`, guarded and known by its kind if it was unread."""
         if not isinstance(symbol, Unread):
+            if type(symbol) is Constant and isinstance(symbol.value, enum.Enum):
+                return self.look(self.object(symbol.value))
             return symbol
         known = self._looked.get(symbol.source.register)
         if known is None:
@@ -187,6 +203,11 @@ class Trace:
     def looked_at(self, symbol: Unread) -> Symbol | None:
         """What an unread symbol was found to be; None if nothing has looked at it."""
         return self._looked.get(symbol.source.register)
+
+    def object(self, value: Any) -> Unread:
+        """This very object, as the frame would bring it."""
+        name = getattr(value, "__name__", None) or type(value).__name__
+        return Unread(self.guards.load("LOAD_CONST", value, text=str(name)), value)
 
     def found_bound(self, symbol: Unread) -> None:
         """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""
@@ -253,11 +274,25 @@ class Trace:
                 raise GraphBreak(
                     "operator", f"{source.text}, whose size changes from call to call,"
                 )
-            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            if isinstance(value, enum.Enum):
+                self._check_member(source, value)
+            else:
+                self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
             known = self._read_object(source, value, kind)
             self.changes.keep(source, value, known)
             self.changes.catch_up(value, known)
         return known
+
+    def _check_member(self, source: Source, value: enum.Enum) -> None:
+        """A member of an enumeration is known itself; what it is as a key is its class's business, which is guarded."""
+        self.check("IDENTITY", source, value, f"{source.text} is no longer {value!r}")
+        for name in ("__hash__", "__eq__"):
+            text = f"{type(value).__name__}.{name}"
+            loaded = self.guards.load("LOAD_CLASS", type(value), name, text=text)
+            method = getattr(type(value), name)
+            if isinstance(method, types.FunctionType) and method is not enum.Enum.__hash__:
+                raise GraphBreak("attribute", f"{name} of a {type(value).__name__}")
+            self.check("IDENTITY", loaded, method, f"{text} was replaced")
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
         if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
@@ -265,7 +300,7 @@ class Trace:
         if kind is tuple or kind is list:
             items = self._items(source, value)
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
-        if kind is dict and all(is_plain(key) for key in value):
+        if kind is dict and all(is_key(key) for key in value):
             keys = tuple(value)
             self.check(
                 "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
@@ -275,11 +310,33 @@ class Trace:
             members = frozenset(value)
             self.check("SET_IS", source, members, f"{source.text} no longer has the same members")
             return Set(set(value), source) if kind is set else Constant(members, source)
-        if issubclass(kind, tuple):
-            return Instance(kind, source, value, content=Tuple(tuple(self._items(source, value))))
         if issubclass(kind, LEFT_ALONE):
             return Opaque(source, value)
-        return Instance(kind, source, value)
+        content = self._content(source, value)
+        known = Instance(kind, source, value, content=content)
+        if content is not None:
+            self.owners[id(content)] = known
+        return known
+
+    def _content(self, source: Source, value: Any) -> Symbol | None:
+        """What an instance of a subclass of a built-in type holds; None for others."""
+        if isinstance(value, tuple):
+            return Tuple(tuple(self._items(source, value)), source)
+        if isinstance(value, list):
+            return List(self._items(source, value), source)
+        if isinstance(value, dict) and all(map(is_plain, dict.keys(value))):
+            pairs = (
+                OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
+            )
+            entries = dict(pairs)
+            keys = tuple(entries)
+            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
+            return Dict({k: self.entry(source, k, v) for k, v in entries.items()}, source)
+        if isinstance(value, enum.Enum) and isinstance(value, int):
+            return Constant(int.__int__(value))
+        if isinstance(value, enum.Enum) and isinstance(value, str):
+            return Constant(str.__str__(value))
+        return None
 
     def _items(self, source: Source, value: Any) -> list[Symbol]:
         """What a tuple or list, or an instance of a subclass of these, holds."""

@@ -65,18 +65,18 @@ def namedtuple_given(x, pair):
     return x * pair.a + pair.b, a - b, pair[1] * x, pair
 
 
-@program(lambda: (x(), Point(x(), 1.5)))
+@program(lambda: (x(), Point(x(), 1.5)), breaks=True)
 def namedtuple_replaced(x, point):
     return point.shifted(x), point._replace(y=2.5), point.y * x
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def namedtuple_helpers(x):
     pair = Pair._make([x, 4.0])
     return pair._asdict(), pair._fields, pair.b * x, Pair._fields
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def namedtuple_compared(x):
     a, b = Pair(1, 2), Pair(1, 2)
     return a == b, a == (1, 2), a != (1, 3), a < (1, 3), hash(a) == hash((1, 2)), x + a.a, 2 in a
@@ -88,7 +88,7 @@ def namedtuple_sequence_operations(x):
     return pair + (1,), pair * 2, pair[:1], tuple(pair), [*pair], max(Pair(1, 5)), sum(Pair(1, 5))
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def namedtuple_as_arguments(x):
     def f(a, b):
         return a * b
@@ -178,7 +178,7 @@ def dataclass_frozen_refuses(x):
     return x
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def dataclass_frozen_refuses_aloud(x):
     Frozen(2.0).scale = x
 
@@ -196,7 +196,7 @@ def dataclass_slots_given(s):
     return s.a * 2
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def dataclass_order(x):
     a, b = Ordered(1, x), Ordered(2, x)
     return a < b, a == Ordered(1), max(a, b), x * (a <= b), b > a
@@ -368,7 +368,7 @@ def slots_empty_read(s):
     return y + s.b
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def slots_deleted(x):
     s = Slots(x)
     s.b = 2.0
@@ -445,7 +445,7 @@ def property_without_setter(t):
     t.kelvin = y
 
 
-@program(lambda: (Temperature(x()),))
+@program(lambda: (Temperature(x()),), breaks=True)
 def property_without_setter_caught(t):
     messages = []
     for change in (lambda: setattr(t, "kelvin", 1), lambda: t.secret, lambda: delattr(t, "kelvin")):
@@ -700,7 +700,7 @@ def super_diamond_given(d, y):
     return d.run(y), d.doubled, d.named(), d.last
 
 
-@program(just_x)
+@program(just_x, breaks=True)
 def super_missing(x):
     class_name = super(Left, Diamond).named
     try:
@@ -828,7 +828,7 @@ def abstract_isinstance(x):
 
 @program(just_x)
 def abstract_refuses(x):
-    return Layer()
+    return Layer()  # type: ignore[abstract]
 
 
 class Meta(type):

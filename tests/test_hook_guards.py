@@ -165,6 +165,7 @@ def emptied(*members: Any) -> Any:
     return made
 
 
+SHARING, SPACE = with_dict(a=1), namespace(a=1)
 FORTRAN = np.asfortranarray(np.zeros((3, 4)))
 C_ORDER = np.zeros((3, 4))
 READ_ONLY = np.zeros(3)
@@ -311,6 +312,7 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("RELATION",       [(K.RELATION, (("size", 0, 0), ("int", 1), ("mul",), ("const", 12), ("le",)))], [(C_ORDER, 4)], [(C_ORDER, 5), (5, 5), (C_ORDER, BIG), (C_ORDER, True), (C_ORDER, 1 << 62), (C_ORDER, NULL)]),
     ("DISJOINT",       [(K.DISJOINT, 0, 1)],                                     [(C_ORDER, FORTRAN), (C_ORDER[:1], C_ORDER[1:]), (C_ORDER[:0], C_ORDER)], [(C_ORDER, C_ORDER), (C_ORDER[:, 0], C_ORDER[:, 1]), (C_ORDER[::-1], C_ORDER), (C_ORDER, 5)]),
     ("SAME",           [(K.SAME, 0, 1)],                                         [(C_ORDER, C_ORDER)],            [(C_ORDER, FORTRAN), (C_ORDER, NULL)]),
+    ("NOT_DICT_OF",    [(K.NOT_DICT_OF, 0, 1)],                                  [({}, Below(1)), ({}, 3), (vars(SHARING), with_dict(a=1)), ({}, int)], [(vars(SHARING), SHARING), (vars(math), math), (vars(SPACE), SPACE), ({}, NULL)]),
     ("DIFFERENT",      [(K.DIFFERENT, 0, 1)],                                    [(C_ORDER, FORTRAN)],            [(C_ORDER, C_ORDER)]),
     ("NOT_DICT_OF",    [(K.NOT_DICT_OF, 0, 1)],                                  [({}, KEPT), (vars(KEPT), Finalized)], [(vars(KEPT), KEPT), ({}, NULL)]),
     ("QUIET",          [(K.QUIET, 0)],                                           [(v,) for v in QUIET],           [(v,) for v in LOUD]),

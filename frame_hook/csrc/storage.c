@@ -203,7 +203,7 @@ dict_of_instance(PyObject *object)
     if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
         (void)values_of_instance(object, &dict);
     }
-    else if (type->tp_dictoffset != 0) {
+    else if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
         PyObject **place = _PyObject_GetDictPtr(object);
         dict = place == NULL ? NULL : *place;
     }
@@ -235,7 +235,7 @@ find_in_instance(PyObject *object, PyObject *name, PyObject **value)
             return finding;
         }
     }
-    else if (type->tp_dictoffset != 0) {
+    else if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
         PyObject **place = _PyObject_GetDictPtr(object);
         dict = place == NULL ? NULL : *place;
     }

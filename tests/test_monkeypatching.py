@@ -1,0 +1,237 @@
+"""What is changed in classes and objects between calls is seen by the next call, as plain Python sees it."""
+
+# Functions under test are written as users write them.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, attr-defined, method-assign, assignment"
+
+from __future__ import annotations
+
+import abc
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+
+
+class Base:
+    """A base with a method and a property."""
+
+    rate = 2.0
+
+    def step(self, x):
+        return x * self.rate
+
+    @property
+    def bias(self):
+        return 1.0
+
+    def below(self, x):
+        return x + 100
+
+
+class OtherBase:
+    """Another base with the same names."""
+
+    rate = 7.0
+
+    def step(self, x):
+        return x - self.rate
+
+    @property
+    def bias(self):
+        return -1.0
+
+    def below(self, x):
+        return x + 200
+
+
+def make_class() -> Any:
+    """A new class for every case, for it will be changed."""
+
+    class Thing(Base):
+        scale = 3.0
+        table = {"k": 1.0}
+
+        def __init__(self, v):
+            self.v = v
+
+        def double(self, x):
+            return x * 2
+
+        @staticmethod
+        def shift(x):
+            return x + 0.5
+
+        @classmethod
+        def made(cls, v):
+            return cls(v)
+
+        @property
+        def both(self):
+            return self.v + self.scale
+
+        def below(self, x):
+            return super().below(x) + 1
+
+        def __add__(self, other):
+            return self.v + other
+
+        def __len__(self):
+            return 3
+
+        def __bool__(self):
+            return True
+
+        def __getitem__(self, key):
+            return self.v[key]
+
+    return Thing
+
+
+# fmt: off
+USES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "method":           lambda x, o, C: o.double(x),
+    "inherited":        lambda x, o, C: o.step(x) + o.bias,
+    "static":           lambda x, o, C: o.shift(x) + C.shift(x),
+    "class method":     lambda x, o, C: C.made(x).v + o.made(x).scale,
+    "property":         lambda x, o, C: x + o.both,
+    "super":            lambda x, o, C: o.below(x),
+    "operator":         lambda x, o, C: o + x,
+    "class attribute":  lambda x, o, C: x * o.scale + C.scale,
+    "made":             lambda x, o, C: C(x).v,
+    "own attribute":    lambda x, o, C: x + o.v,
+    "unread attribute": lambda x, o, C: (x + 1, [o.scale, o.v]),
+    "unread method":    lambda x, o, C: (x + 1, o.double),
+    "length and truth": lambda x, o, C: x * len(o) if o else x,
+    "item":             lambda x, o, C: x + o[0],
+    "isinstance":       lambda x, o, C: (x + 1, isinstance(o, Base), isinstance(o, OtherBase), isinstance(o, C), issubclass(C, Base)),
+    "hasattr":          lambda x, o, C: (x + 1, hasattr(o, "extra"), getattr(o, "extra", 5), hasattr(C, "extra")),
+    "name":             lambda x, o, C: (x + 1, C.__name__, type(o).__name__, o.__class__ is C),
+    "dict in class":    lambda x, o, C: x + C.table["k"],
+}
+
+
+class Described:
+    """A data descriptor."""
+
+    def __get__(self, instance, owner=None):
+        return "described"
+
+    def __set__(self, instance, value):
+        instance.__dict__["written"] = value
+
+
+def other_class(base: Any) -> Any:
+    """A class that instances of Thing can be turned into."""
+    return type("Renamed", (base,), {"double": lambda self, x: x * 50, "scale": 9.0})
+
+
+def set_class(name: str, value: Any) -> Callable[[Any, Any], None]:
+    return lambda o, C: setattr(C, name, value)
+
+
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "a method of the class":        set_class("double", lambda self, x: x * 3),
+    "a method of the base":         lambda o, C: setattr(C, "step", lambda self, x: x * 4),
+    "a static method":              set_class("shift", staticmethod(lambda x: x - 1)),
+    "a static method made plain":   set_class("shift", lambda *a: a[-1] + 9),
+    "a class method":               set_class("made", classmethod(lambda cls, v: cls(v * 2))),
+    "a property":                   set_class("both", property(lambda self: self.v * 5)),
+    "a property made a value":      set_class("both", 4.0),
+    "a value made a property":      set_class("scale", property(lambda self: 8.0)),
+    "a value made a descriptor":    set_class("scale", Described()),
+    "a method made a property":     set_class("double", property(lambda self: lambda x: x * 7)),
+    "an attribute made a property": set_class("v", property(lambda self: 6.0, lambda self, v: None)),
+    "a class value":                set_class("scale", 11.0),
+    "a class value of other type":  set_class("scale", 11),
+    "a class value deleted":        lambda o, C: delattr(C, "scale"),
+    "a class value in the object":  lambda o, C: setattr(o, "scale", 12.0),
+    "a method in the object":       lambda o, C: setattr(o, "double", lambda x: x * 13),
+    "the dict of the object":       lambda o, C: vars(o).update(scale=14.0, extra=1),
+    "an attribute deleted":         lambda o, C: delattr(o, "v"),
+    "the class of the object":      lambda o, C: setattr(o, "__class__", other_class(C)),
+    "the bases":                    lambda o, C: setattr(C, "__bases__", (OtherBase,)),
+    "more bases":                   lambda o, C: setattr(C, "__bases__", (OtherBase, Base)),
+    "an operator":                  set_class("__add__", lambda self, other: other * 15),
+    "a length":                     set_class("__len__", lambda self: 5),
+    "a truth":                      set_class("__bool__", lambda self: False),
+    "an item":                      set_class("__getitem__", lambda self, key: 16.0),
+    "attribute access":             set_class("__getattribute__", lambda self, name: object.__getattribute__(self, name) if name != "v" else 17.0),
+    "missing attributes":           set_class("__getattr__", lambda self, name: 18.0),
+    "initialisation":               set_class("__init__", lambda self, v: setattr(self, "v", v * 19)),
+    "making":                       set_class("__new__", staticmethod(lambda cls, v: cls.special)),
+    "setting":                      set_class("__setattr__", lambda self, name, value: object.__setattr__(self, name, value + 1)),
+    "a name":                       set_class("__name__", "Renamed"),
+    "an attribute more":            set_class("extra", 20.0),
+    "a method that hides super's":  lambda o, C: setattr(C, "__bases__", (type("Between", (Base,), {"below": lambda self, x: x}),)),
+    "a dict of the class":          lambda o, C: C.table.update(k=21.0),
+    "the code of a method":         lambda o, C: setattr(C.double, "__code__", (lambda self, x: x * 22).__code__),
+    "the defaults of a method":     lambda o, C: setattr(C.double, "__defaults__", (23,)),
+}
+# fmt: on
+
+
+def outcome(function: Callable[..., Any], *given: Any) -> Any:
+    """What a call gives, or the error it ends with."""
+    try:
+        return described(function(*given))
+    except (AttributeError, TypeError) as error:
+        return type(error), str(error)
+
+
+def described(value: Any) -> Any:
+    """A value that can be compared."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [described(item) for item in value]
+    return value.__func__.__code__ if hasattr(value, "__func__") else value
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_change_between_calls_is_seen(
+    use: Callable[..., Any], change: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A compiled function called before and after the change does what the plain one does."""
+    results = []
+    for wrap in (lambda function: function, ufuse.compile):
+        kind = make_class()
+        kind.special = kind(np.ones(2))
+        function, thing, x = wrap(use), kind(np.arange(2.0)), np.arange(2.0) + 1
+        seen = [outcome(function, x, thing, kind) for _ in range(2)]
+        change(thing, kind)
+        seen += [outcome(function, x, thing, kind) for _ in range(2)]
+        results.append(seen)
+    plain, compiled = results
+    plain, compiled = (repr(r).replace("<locals>.<lambda>", "") for r in (plain, compiled))
+    assert strip(compiled) == strip(plain)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def strip(text: str) -> str:
+    """Text without addresses."""
+    return re.sub(r"0x[0-9a-f]+", "", text)
+
+
+def test_a_registered_class_is_seen() -> None:
+    """`register` turns the answer of isinstance."""
+
+    class Abstract(abc.ABC):
+        """Something to be registered with."""
+
+    class Thing:
+        """Not registered yet."""
+
+    @ufuse.compile
+    def function(x, thing):
+        return x * 2 if isinstance(thing, Abstract) else x
+
+    x, thing = np.ones(2), Thing()
+    assert function(x, thing)[0] == 1
+    Abstract.register(Thing)
+    assert function(x, thing)[0] == 2
+    assert function(x, thing)[0] == 2
