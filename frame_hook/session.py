@@ -309,7 +309,7 @@ class Session:
             except GraphBreak as graph_break:
                 found = _located(interpreter, graph_break)
                 _forget_frames(graph_break, handled)
-                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+                stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except NotRebuilt as needed:
                 count = (
                     needed.count
@@ -326,7 +326,7 @@ class Session:
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
                 _forget_frames(error, handled)
-                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+                stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue

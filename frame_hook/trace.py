@@ -285,7 +285,8 @@ class Trace:
 
     def _check_member(self, source: Source, value: enum.Enum) -> None:
         """A member of an enumeration is known itself; what it is as a key is its class's business, which is guarded."""
-        self.check("IDENTITY", source, value, f"{source.text} is no longer {value!r}")
+        kind = type(value).__name__  # no more of it: a repr may run code of the user's
+        self.check("IDENTITY", source, value, f"{source.text} is another {kind} now")
         for name in ("__hash__", "__eq__"):
             text = f"{type(value).__name__}.{name}"
             loaded = self.guards.load("LOAD_CLASS", type(value), name, text=text)
@@ -353,7 +354,7 @@ class Trace:
     def entry(self, source: Source, key: Any, value: Any) -> Symbol:
         """What a dict of the frame has under a key."""
         loaded = self.guards.load(
-            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{key!r}]"
+            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{shown(key)}]"
         )
         return Unread(loaded, value)
 
