@@ -593,9 +593,12 @@ def protected_ranges(
 
 
 def located(code: CodeType, edits: Edits, places: Placement) -> Iterator[tuple[Location, int]]:
-    """Every piece of resume code with its size: what we add is where the next instruction is."""
-    yield by_position(code)[edits.landing].location, places.labels[0]
+    """Every piece of resume code with its size: what we add is where the next instruction is that has a line."""
+    listing = by_position(code)
+    yield listing[edits.landing].location, places.labels[0]
     for instruction in instructions(code):
         if instruction.position in edits.stops:
-            yield instruction.location, len(edits.stops[instruction.position].units) // 2
+            # PUSH_EXC_INFO has no line, and neither would a frame that stops there
+            place = landing(code, instruction.position)
+            yield listing[place].location, len(edits.stops[instruction.position].units) // 2
         yield instruction.location, size_with(instruction, places.prefixes)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import enum
 import functools
+import io
 from typing import Any
 
 import numpy as np
@@ -258,3 +260,64 @@ def test_members_of_enumerations_are_not_asked_for_their_text() -> None:
     table = {Colour.RED: 1}
     for wanted in (2.0, 3.0):
         assert ufuse.compile(paints)(np.zeros(1), Colour.RED, table)[0].tolist() == [wanted]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_an_error_raised_again_in_another_piece_keeps_its_place(length: int | str) -> None:
+    """Where a `finally` goes on in other code, the error behind it still tells the line that it came from.
+
+    The position of the error lies on the stack meanwhile, and counts in the code that was left: it is translated. The
+    second function is long enough for jumps with prefixes.
+    """
+    longest = "\n".join(f"     if x[0] > 5: log.append({number})" for number in range(24))
+    namespace: dict[str, Any] = {}
+    exec(LONG_FINALLY.format(longest), namespace)
+
+    def nested(x: Any, i: int, log: list[Any]) -> Any:
+        try:
+            with contextlib.closing(io.StringIO()) as out:
+                try:
+                    y = x[0] + x[i]
+                finally:
+                    for k in range(2):
+                        log[len(log) :] = [k]
+                    out.write("end")
+        finally:
+            log.append(3)
+        return y
+
+    for function in (nested, namespace["long"]):
+        compiled = in_pieces(function, length, 0, "reference")
+        for i in (9, 0, 9):
+            assert told(compiled, function, i) == told(function, function, i)
+
+
+LONG_FINALLY = """
+def long(x, i, log):
+  try:
+   try:
+    for _ in (0,):
+{0}
+     log.append(x[i])
+   finally:
+    for _ in (0,):
+{0}
+     log.append(5)
+  finally:
+    log.append(8)
+"""
+
+
+def told(call: Any, function: Any, i: int) -> Any:
+    """What a call gives, what it logged, and where in the function its error came from."""
+    log: list[Any] = []
+    try:
+        return call(np.arange(3.0), i, log), log
+    except IndexError as error:
+        places, trace = [], error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if code.co_name == function.__name__:
+                places.append((trace.tb_lineno, list(code.co_positions())[trace.tb_lasti // 2]))
+            trace = trace.tb_next
+        return places, log
