@@ -12,6 +12,7 @@ import numpy as np
 
 from ufuse.frame_hook import arrays, classes, instances, markers, operators, special
 from ufuse.frame_hook.arity import why_not_arguments
+from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -456,8 +457,25 @@ def _inline(
 
 def refuse_namespaces(function: types.FunctionType) -> None:
     """Break for functions that look names up elsewhere than functions do."""
-    if type(function.__globals__) is not dict or function.__builtins__ is not vars(builtins):  # type: ignore[attr-defined,unused-ignore]
+    own: Any = function.__builtins__  # type: ignore[attr-defined,unused-ignore]
+    names = function.__globals__
+    if type(names) is not dict or (own is not vars(builtins) and _needs_builtins(function)):
         raise GraphBreak("call", f"{function.__qualname__}, whose globals or builtins are its own,")
+
+
+def _needs_builtins(function: types.FunctionType) -> bool:
+    """Whether a function, or one made in it, may look for a name that its globals lack."""
+    code = function.__code__
+    if any(isinstance(one, types.CodeType) for one in code.co_consts):
+        return True
+    for one in instructions(code):
+        if "GLOBAL" in one.opname and one.arg is not None:
+            name = code.co_names[one.arg >> 1 if one.opname == "LOAD_GLOBAL" else one.arg]
+            if name not in function.__globals__:
+                return True
+        elif one.opname in ("IMPORT_NAME", "LOAD_BUILD_CLASS", "LOAD_ASSERTION_ERROR"):
+            return True
+    return False
 
 
 def _default(
