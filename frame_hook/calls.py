@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -104,11 +103,6 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             | Slice()
         ):
             return _container_attribute(symbol, name)
-        case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
-            slot = functools.partial.__dict__[name]
-            part = classes.own_attribute(trace, symbol, name, slot)
-            assert part is not None
-            return part
         case Instance():
             return classes.attribute(interpreter, symbol, name)
         case Super():
