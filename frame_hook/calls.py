@@ -104,8 +104,9 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         ):
             return _container_attribute(symbol, name)
         case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
-            slot = functools.partial.__dict__[name]
-            part = classes.own_attribute(trace, symbol, name, slot)
+            if symbol.source is not None:
+                return trace.attribute(symbol.source, symbol.value, name)
+            part = symbol.attributes[name]
             assert part is not None
             return part
         case Instance():
