@@ -35,10 +35,11 @@ from ufuse.frame_hook.symbols import (
 )
 from ufuse.frame_hook.trace import Trace
 
-IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
+MAKES_NOTHING, IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 7, 1 << 8, 1 << 9, 1 << 20
 MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
+CALLBACK: Any = weakref.ref.__dict__["__callback__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
@@ -517,11 +518,15 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
             raise GraphBreak("effect", "letting go of a generator")
         if not kind.__flags__ & HEAP_TYPE:
             continue
-        watched = weakref.getweakrefcount(one) and any(
-            reference.__callback__ is not None for reference in weakref.getweakrefs(one)
-        )
-        if watched or static_lookup(kind, "__del__") is not ABSENT:
+        if any(map(_has_callback, weakref.getweakrefs(one))) or static_lookup(kind, "__del__") is not ABSENT:
             raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
+
+
+def _has_callback(reference: Any) -> bool:
+    """Whether a weak reference runs something when its object dies; a proxy does not tell, and would ask its object."""
+    if not issubclass(type(reference), weakref.ref):
+        return True
+    return CALLBACK.__get__(reference) is not None
 
 
 def set_own_attribute(
