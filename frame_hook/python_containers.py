@@ -436,7 +436,7 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
                 if isinstance(symbol, Constant)
                 else iterate.fixed_range(interpreter, symbol)
             )
-            return new("constant", [Constant(real[::-1])], length=len(real))
+            return new("constant", [Constant(real[::-1])], length=iterate.length_of(real))
         case Constant(value=str() | bytes() | tuple() as value):
             backwards = Constant(tuple(value)[::-1])
             return new("constant backwards", [backwards], length=len(value))
