@@ -282,11 +282,12 @@ def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
     if len(mapping.items) != iterator.length:
         iterator.length = -1  # once it has failed it goes on failing
         raise raise_error(RuntimeError, "dictionary changed size during iteration")
-    if iterator.position == iterator.length:
-        return None
-    key = iterator.state[iterator.position]
-    if tuple(mapping.items) != iterator.state or not _walks_on(iterator, key):
+    is_last = iterator.position == iterator.length
+    key = ABSENT if is_last else iterator.state[iterator.position]
+    if not _walks_on(iterator, key) or (not is_last and tuple(mapping.items) != iterator.state):
         raise GraphBreak("operator", "going through a dict whose keys change")
+    if is_last:
+        return None
     iterator.position += 1
     if iterator.kind == "keys":
         return Constant(key)

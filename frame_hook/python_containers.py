@@ -370,8 +370,7 @@ def _popitem(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbo
     target = _dict(arguments[0])
     if not target.items:
         raise raise_error(KeyError, "popitem(): dictionary is empty")
-    key = next(reversed(target.items))
-    return Tuple((Constant(key), containers.delete_entry(interpreter.trace, target, key)))
+    return containers.take_last_entry(interpreter.trace, target)
 
 
 @method("dict.clear")
