@@ -322,11 +322,13 @@ def _next_backwards_in_dict(interpreter: Interpreter, iterator: Iterator) -> Sym
     """`state` has the keys the other way round."""
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
-    if tuple(mapping.items)[::-1] != iterator.state:
+    is_last = iterator.position == iterator.length
+    key = ABSENT if is_last else iterator.state[iterator.position]
+    changed = not is_last and tuple(mapping.items)[::-1] != iterator.state
+    if changed or not _walks_on(iterator, key):
         raise GraphBreak("operator", "going backwards through a dict whose keys change")
-    if iterator.position == iterator.length:
+    if is_last:
         return None
-    key = iterator.state[iterator.position]
     iterator.position += 1
     pair = Tuple((Constant(key), mapping.items[key]))
     kind = iterator.kind.split()[0]

@@ -428,7 +428,9 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
             mapping = symbol.of if isinstance(symbol, View) else symbol
             kind = iterate.VIEW_KINDS[symbol.kind] if isinstance(symbol, View) else "keys"
             keys = tuple(mapping.items)[::-1]
-            return new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
+            backwards = new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
+            backwards.walk = reversed(mapping.items)
+            return backwards
         case Range() | Constant(value=range()):
             real = (
                 symbol.value
@@ -437,8 +439,8 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
             )
             return new("constant", [Constant(real[::-1])], length=iterate.length_of(real))
         case Constant(value=str() | bytes() | tuple() as value):
-            backwards = Constant(tuple(value)[::-1])
-            return new("constant backwards", [backwards], length=len(value))
+            turned = Constant(tuple(value)[::-1])
+            return new("constant backwards", [turned], length=len(value))
         case Instance():
             return _reversed_instance(interpreter, symbol)
     return _reversed_rows(interpreter, symbol)
