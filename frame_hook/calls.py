@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 from ufuse.frame_hook import arrays, classes, instances, markers, operators, special
 from ufuse.frame_hook.arity import why_not_arguments
+from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -103,12 +103,6 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             | Slice()
         ):
             return _container_attribute(symbol, name)
-        case Instance(kind=functools.partial) if name in ("func", "args", "keywords"):
-            if symbol.source is not None:
-                return trace.attribute(symbol.source, symbol.value, name)
-            part = symbol.attributes[name]
-            assert part is not None
-            return part
         case Instance():
             return classes.attribute(interpreter, symbol, name)
         case Super():
@@ -463,8 +457,25 @@ def _inline(
 
 def refuse_namespaces(function: types.FunctionType) -> None:
     """Break for functions that look names up elsewhere than functions do."""
-    if type(function.__globals__) is not dict or function.__builtins__ is not vars(builtins):  # type: ignore[attr-defined,unused-ignore]
+    own: Any = function.__builtins__  # type: ignore[attr-defined,unused-ignore]
+    names = function.__globals__
+    if type(names) is not dict or (own is not vars(builtins) and _needs_builtins(function)):
         raise GraphBreak("call", f"{function.__qualname__}, whose globals or builtins are its own,")
+
+
+def _needs_builtins(function: types.FunctionType) -> bool:
+    """Whether a function, or one made in it, may look for a name that its globals lack."""
+    code = function.__code__
+    if any(isinstance(one, types.CodeType) for one in code.co_consts):
+        return True
+    for one in instructions(code):
+        if "GLOBAL" in one.opname and one.arg is not None:
+            name = code.co_names[one.arg >> 1 if one.opname == "LOAD_GLOBAL" else one.arg]
+            if name not in function.__globals__:
+                return True
+        elif one.opname in ("IMPORT_NAME", "LOAD_BUILD_CLASS", "LOAD_ASSERTION_ERROR"):
+            return True
+    return False
 
 
 def _default(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -205,6 +206,16 @@ def missing(kind: type, name: str) -> Raised:
     return raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 
 
+def _empty_slot(kind: type, name: str) -> Raised:
+    """The error of a slot without a value, which names the class in full from 3.13 on."""
+    shown = kind.__name__
+    if VERSION >= (3, 13):
+        module = vars(kind).get("__module__")
+        inside = type(module) is str and module not in ("builtins", "__main__")
+        shown = f"{module}.{kind.__qualname__}" if inside else kind.__qualname__
+    return raise_error(AttributeError, f"'{shown}' object has no attribute {name!r}")
+
+
 def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
     """Whether it goes before what an instance has itself; guarded."""
     kind = type(found)
@@ -225,7 +236,7 @@ def _described(
     if is_slot(found):
         value = own_attribute(trace, symbol, name, found)
         if value is None:
-            raise missing(symbol.kind, name)
+            raise _empty_slot(symbol.kind, name)
         return value
     if isinstance(found, TUPLE_FIELD):
         trace.look(member)

@@ -297,7 +297,7 @@ class Interpreter:
             if outcome.position <= instruction.position:
                 self._note_loop(frame, instruction)
             frame.position = outcome.position
-        else:
+        elif not isinstance(outcome, Returned):  # behind a return there may be nothing
             frame.position = instruction.position + instruction.size
         return outcome
 

@@ -234,7 +234,9 @@ def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
 
 def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
     """Break where a list that is filled from an object asks that for its length first."""
-    if not isinstance(symbol, Instance):
+    if not isinstance(symbol, Instance) or (
+        stripped(interpreter.trace, symbol, "__len__", "__iter__") is not symbol
+    ):
         return
     for hint in ("__len__", "__length_hint__"):
         if special_method(interpreter, symbol, hint) is not None:

@@ -327,7 +327,7 @@ class Session:
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
                 _forget_frames(error, handled)
-                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+                stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue

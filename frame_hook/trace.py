@@ -356,7 +356,7 @@ class Trace:
     def entry(self, source: Source, key: Any, value: Any) -> Symbol:
         """What a dict of the frame has under a key."""
         loaded = self.guards.load(
-            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{key!r}]"
+            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{shown(key)}]"
         )
         return Unread(loaded, value)
 

@@ -1012,7 +1012,7 @@ def bytes_that_change(x):
     return made, x + 1
 
 
-@cut
+@whole
 def holds_itself(x):
     made = [x + 1]
     made.append(made)

@@ -166,6 +166,16 @@ def program(a):
 """,
         ({"a": REVERSED}, {"a": VECTOR}),
     ),
+    "a partial that another function made": (
+        """
+def program(a):
+    @functools.wraps(abs)
+    def f(x):
+        pass
+    return functools.wraps(note)(f) is f
+""",
+        ({"a": "1"},),
+    ),
 }
 
 

@@ -18,6 +18,7 @@ from ufuse.frame_hook import markers
 from ufuse.frame_hook.build import Specialisation, is_idle
 from ufuse.frame_hook.places import in_words, short_file, source_line
 from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.resume import why_not_code
 from ufuse.frame_hook.session import Retrace
 from ufuse.graphs import Graph
 from ufuse.wording import count
@@ -209,7 +210,7 @@ def _why_plain(inner: CompiledFunction) -> str:
         return "it is a generator or coroutine, whose frame lives on between its values"
     if inner.breaks:
         return "no array operation could be captured"
-    return "it has no array operation"
+    return why_not_code(code) or "it has no array operation"
 
 
 def _summary(report: Report) -> list[str]:
