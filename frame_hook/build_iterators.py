@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ufuse.frame_hook.interpret import NotRebuilt
+from ufuse.frame_hook.iterate import keys_left
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
@@ -132,6 +133,8 @@ def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
     if iterator.is_exhausted or tuple(mapping.items) != iterator.state:
+        return None
+    if keys_left(iterator) != iterator.state[iterator.position :]:
         return None
     recipe.fill_first(mapping)
     method = {"keys": dict.keys, "values": dict.values, "pairs": dict.items}[iterator.kind]

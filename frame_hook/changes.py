@@ -243,7 +243,7 @@ class Changes:
             if not changed and other.register not in self._changed:
                 continue
             for mapping, instance in ((value, looked_at), (looked_at, value)):
-                if isinstance(mapping, dict) and _hook.is_dict_of(mapping, instance):
+                if issubclass(type(mapping), dict) and _hook.is_dict_of(mapping, instance):
                     raise GraphBreak("effect", f"a change of {source.text} beside {other.text}")
         if changed and id(value) in self._namespaces:
             raise GraphBreak("effect", f"a change of {source.text}, which holds globals,")
@@ -260,7 +260,7 @@ class Changes:
 
     def _guard_dict(self, one: Source, mapping: Any, other: Source, instance: Any) -> None:
         """A dict may be where an instance has its attributes: changing one would change both."""
-        if not isinstance(mapping, dict) or type(instance).__dictoffset__ == 0:
+        if not issubclass(type(mapping), dict) or type(instance).__dictoffset__ == 0:
             return
         self._guard_pair("NOT_DICT_OF", one, other, "is the __dict__ of", "now")
 

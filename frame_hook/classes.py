@@ -328,6 +328,9 @@ def bound(
         case staticmethod():
             return inner_function(trace, found, member, "__func__")
         case classmethod():
+            if type(found.__func__) not in (types.FunctionType, types.BuiltinFunctionType):
+                # up to 3.12 it is bound by its own `__get__`
+                raise GraphBreak("attribute", f"a classmethod of {kind.__name__} that wraps no function")
             return Method(owner, inner_function(trace, found, member, "__func__"))
         case property():
             return member if symbol is None else _property_value(interpreter, found, member, symbol)
@@ -518,7 +521,10 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
             raise GraphBreak("effect", "letting go of a generator")
         if not kind.__flags__ & HEAP_TYPE:
             continue
-        if any(map(_has_callback, weakref.getweakrefs(one))) or static_lookup(kind, "__del__") is not ABSENT:
+        if (
+            any(map(_has_callback, weakref.getweakrefs(one)))
+            or static_lookup(kind, "__del__") is not ABSENT
+        ):
             raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
 
 

@@ -115,13 +115,26 @@ def store_entry(interpreter: Interpreter, target: Dict, key: Symbol, value: Symb
 
 def delete_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
     """Take an entry out that is there."""
-    refuse_finalizer(target.items[key])
-    if trace.changes.note(target):
-        trace.changes.replaced(target.items[key])
-    value = target.items.pop(key)
+    value = _without_entry(trace, target, key)
     if target.source is not None:
         trace.changes.effect("dict_set", target, Constant(key), None)
     return value
+
+
+def take_last_entry(trace: Trace, target: Dict) -> Symbol:
+    """`target.popitem()`; in the effects it is that call, for it may give the dict another layout."""
+    key = next(reversed(target.items))
+    value = _without_entry(trace, target, key)
+    if target.source is not None:
+        trace.changes.effect("call", dict.popitem, (target,))
+    return Tuple((Constant(key), value))
+
+
+def _without_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
+    refuse_finalizer(target.items[key])
+    if trace.changes.note(target):
+        trace.changes.replaced(target.items[key])
+    return target.items.pop(key)
 
 
 def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:

@@ -49,7 +49,7 @@ class GuardProgram:
 
     def load(self, kind: str, *operands: Any, text: str) -> Source:
         """The register that a load row fills; the same load is one row."""
-        key = (kind, *(o if isinstance(o, int | str) else id(o) for o in operands))
+        key = (kind, *(o if type(o) in (int, str) else id(o) for o in operands))
         known = self._loads.get(key)
         if known is None:
             known = Source(self._registers, text)
@@ -81,9 +81,10 @@ class GuardProgram:
 
 def _key(operand: Any) -> Any:
     """Equal for operands that check the same; arrays in tuples have no hash, and True is not 1."""
-    if isinstance(operand, tuple):
+    kind = type(operand)  # an instance of a subclass may have a hash of the user's own
+    if kind is tuple:
         return tuple(map(_key, operand))
-    return (type(operand), operand) if isinstance(operand, int | str) else id(operand)
+    return (kind, operand) if kind in (int, bool, str) else id(operand)
 
 
 def _told(operand: Any) -> Any:

@@ -353,7 +353,8 @@ def held_registers(frame: Frame, *others: Symbol) -> set[int]:
         if isinstance(symbol, Array) and not symbol.path and symbol.buffer.source is not None:
             found.add(symbol.buffer.source.register)
         elif isinstance(symbol, Method):
-            found |= {one.register for one in map(_source, (symbol.self, symbol.function)) if one}
+            parts = (symbol, symbol.self, symbol.function)
+            found |= {one.register for one in map(_source, parts) if one}
         elif (source := _source(symbol)) is not None:
             found.add(source.register)
     return found

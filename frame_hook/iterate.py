@@ -100,9 +100,9 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             )
         case Range():
             symbol = Constant(fixed_range(interpreter, symbol))
-            return new_iterator(interpreter, "constant", [symbol], length=len(symbol.value))
+            return new_iterator(interpreter, "constant", [symbol], length=length_of(symbol.value))
         case Constant(value=range() | str() | bytes() | tuple() as value):
-            return new_iterator(interpreter, "constant", [symbol], length=len(value))
+            return new_iterator(interpreter, "constant", [symbol], length=length_of(value))
         case Constant(value=frozenset() as value, source=source):
             if source is None or len(value) <= 1:
                 length = len(value)
@@ -118,6 +118,14 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
         case Constant(value=type() as kind) if type(kind) is not type:
             return _iterator_of_instance(interpreter, symbol)
     raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
+
+
+def length_of(value: Any) -> int:
+    """The number of items of a value; ranges may have more than Python counts."""
+    try:
+        return len(value)
+    except OverflowError:
+        raise GraphBreak("operator", "iterating over a range of very many numbers") from None
 
 
 def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
@@ -276,16 +284,29 @@ def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
     if len(mapping.items) != iterator.length:
         iterator.length = -1  # once it has failed it goes on failing
         raise raise_error(RuntimeError, "dictionary changed size during iteration")
-    if iterator.position == iterator.length:
-        return None
-    key = iterator.state[iterator.position]
-    if tuple(mapping.items) != iterator.state or not _walks_on(iterator, key):
+    is_last = iterator.position == iterator.length
+    key = ABSENT if is_last else iterator.state[iterator.position]
+    if not _walks_on(iterator, key) or (not is_last and tuple(mapping.items) != iterator.state):
         raise GraphBreak("operator", "going through a dict whose keys change")
+    if is_last:
+        return None
     iterator.position += 1
     if iterator.kind == "keys":
         return Constant(key)
     value = mapping.items[key]
     return value if iterator.kind == "values" else Tuple((Constant(key), value))
+
+
+def keys_left(iterator: Iterator) -> tuple[Any, ...] | None:
+    """What a dict's iterator still gives; None where the dict has changed so that Python's would raise."""
+    if iterator.walk is None:
+        found: tuple[Any, ...] = iterator.state[iterator.position :]
+        return found
+    try:
+        left: list[Any] = iterator.walk.__reduce__()[1][0]
+    except RuntimeError:
+        return None
+    return tuple(left)
 
 
 def _walks_on(iterator: Iterator, key: Any) -> bool:
@@ -303,11 +324,13 @@ def _next_backwards_in_dict(interpreter: Interpreter, iterator: Iterator) -> Sym
     """`state` has the keys the other way round."""
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
-    if tuple(mapping.items)[::-1] != iterator.state:
+    is_last = iterator.position == iterator.length
+    key = ABSENT if is_last else iterator.state[iterator.position]
+    changed = not is_last and tuple(mapping.items)[::-1] != iterator.state
+    if changed or not _walks_on(iterator, key):
         raise GraphBreak("operator", "going backwards through a dict whose keys change")
-    if iterator.position == iterator.length:
+    if is_last:
         return None
-    key = iterator.state[iterator.position]
     iterator.position += 1
     pair = Tuple((Constant(key), mapping.items[key]))
     kind = iterator.kind.split()[0]
@@ -379,6 +402,6 @@ def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 __all__ = [
-    "NEXT", "as_size", "fixed_range", "is_a", "items_of", "iterator_over", "new_iterator", "next_item", "next_of",
-    "refuse_length_hint", "rest_of", "type_of",
+    "NEXT", "as_size", "fixed_range", "is_a", "items_of", "iterator_over", "keys_left", "length_of", "new_iterator",
+    "next_item", "next_of", "refuse_length_hint", "rest_of", "type_of",
 ]  # fmt: skip

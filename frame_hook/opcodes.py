@@ -21,6 +21,7 @@ from ufuse.frame_hook.symbols import (
     Null,
     Slice,
     Symbol,
+    Tuple,
     Unbound,
     Unread,
 )
@@ -298,11 +299,20 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
     importer = look(trace.global_value(frame.globals, "__import__"))
     if not isinstance(importer, Constant) or importer.value is not __import__:
         raise GraphBreak("opcode", "IMPORT_NAME")
+    if wanted == name and not _has_all(modules[name], names):
+        raise GraphBreak("opcode", "IMPORT_NAME")
     if wanted != name:
         look(Unread(trace.guards.load("LOAD_KEY", modules, name, text=name), modules[name]))
     loaded = trace.guards.load("LOAD_KEY", modules, wanted, text=wanted)
     frame.push(look(Unread(loaded, modules[wanted])))
     return None
+
+
+def _has_all(module: ModuleType, names: Symbol) -> bool:
+    """Whether a package need not import modules inside it to have what is asked of it."""
+    if "__path__" not in vars(module) or not isinstance(names, Tuple):
+        return True
+    return all(isinstance(one, Constant) and one.value in vars(module) for one in names.items)
 
 
 @handles("IMPORT_FROM")

@@ -356,10 +356,16 @@ def _matched(
         and classes.static_lookup(kind, "__match_args__") is classes.ABSENT
     ):
         return [subject, *(calls.attribute(interpreter, subject, name) for name in attributes)]
-    listed = interpreter.trace.look(classes.class_attribute(interpreter, kind, "__match_args__"))
+    try:
+        given = classes.class_attribute(interpreter, kind, "__match_args__")
+    except Raised:
+        given = Constant(None)
+    listed = interpreter.trace.look(given)
     if not isinstance(listed, Tuple) or len(listed.items) < count:
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes fewer sub-patterns")
     first = [operators.hashable(interpreter.trace.look(name)) for name in listed.items[:count]]
+    if any(type(name) is not str for name in first):
+        raise GraphBreak("eager-raises", "TypeError: __match_args__ elements must be strings")
     if len({*first, *attributes}) != len(first) + len(attributes):
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() got a sub-pattern twice")
     return [calls.attribute(interpreter, subject, name) for name in (*first, *attributes)]

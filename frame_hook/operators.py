@@ -615,6 +615,9 @@ def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
 WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 
 
+HELD_ONCE = List | Dict | Set | Instance | Tuple | Cell | Method  # one object of the frame is one symbol
+
+
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
@@ -647,7 +650,8 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         and not isinstance(right, Opaque)
     ):
         return False
-    if isinstance(left, List | Dict | Set | Instance | Tuple | Cell) and type(left) is type(right):
+    if isinstance(left, HELD_ONCE) and type(left) is type(right):
+        assert isinstance(right, HELD_ONCE)
         a, b = left.source, right.source
         if a is None or b is None:
             return False

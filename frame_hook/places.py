@@ -5,6 +5,8 @@ from __future__ import annotations
 import linecache
 import re
 import sysconfig
+import tokenize
+from functools import lru_cache
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
@@ -82,7 +84,23 @@ def short_file(file: str) -> str:
 
 def source_line(file: str, line: int) -> str:
     """The text of a line without its indentation; empty where it cannot be read."""
-    return linecache.getline(file, line).strip()
+    return _line_of(file, line).strip()
+
+
+def _line_of(file: str, line: int) -> str:
+    """A line as it stands in its file. What `linecache` has is used; but a program can see whether it has it."""
+    entry = linecache.cache.get(file, ())
+    lines = entry[2] if len(entry) == 4 else _lines_of(file)
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+@lru_cache(maxsize=64)
+def _lines_of(file: str) -> list[str]:
+    try:
+        with tokenize.open(file) as opened:
+            return opened.readlines()
+    except (OSError, SyntaxError, ValueError):  # there is no such file, or it is no text
+        return []
 
 
 def in_words(text: str, code: CodeType, position: int) -> str:
@@ -99,7 +117,7 @@ def stack_expression(code: CodeType, position: int, slot: int) -> str:
     if line is None:
         return "an intermediate value"
     if line == end_line and column is not None and end_column is not None:
-        text = linecache.getline(code.co_filename, line).encode()[column:end_column]
+        text = _line_of(code.co_filename, line).encode()[column:end_column]
         expression = text.decode(errors="replace").strip()
         if expression:
             return expression if len(expression) <= LONGEST else f"{expression[: LONGEST - 1]}…"

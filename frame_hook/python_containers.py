@@ -370,8 +370,7 @@ def _popitem(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbo
     target = _dict(arguments[0])
     if not target.items:
         raise raise_error(KeyError, "popitem(): dictionary is empty")
-    key = next(reversed(target.items))
-    return Tuple((Constant(key), containers.delete_entry(interpreter.trace, target, key)))
+    return containers.take_last_entry(interpreter.trace, target)
 
 
 @method("dict.clear")
@@ -429,17 +428,19 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
             mapping = symbol.of if isinstance(symbol, View) else symbol
             kind = iterate.VIEW_KINDS[symbol.kind] if isinstance(symbol, View) else "keys"
             keys = tuple(mapping.items)[::-1]
-            return new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
+            backwards = new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
+            backwards.walk = reversed(mapping.items)
+            return backwards
         case Range() | Constant(value=range()):
             real = (
                 symbol.value
                 if isinstance(symbol, Constant)
                 else iterate.fixed_range(interpreter, symbol)
             )
-            return new("constant", [Constant(real[::-1])], length=len(real))
+            return new("constant", [Constant(real[::-1])], length=iterate.length_of(real))
         case Constant(value=str() | bytes() | tuple() as value):
-            backwards = Constant(tuple(value)[::-1])
-            return new("constant backwards", [backwards], length=len(value))
+            turned = Constant(tuple(value)[::-1])
+            return new("constant backwards", [turned], length=len(value))
         case Instance():
             return _reversed_instance(interpreter, symbol)
     return _reversed_rows(interpreter, symbol)

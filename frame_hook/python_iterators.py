@@ -714,7 +714,9 @@ def _batched(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     if strict is not None:
         raise GraphBreak("call", "itertools.batched with strict")
     number = known_value(interpreter, count)
-    if not isinstance(number, int) or number < 1:
+    if not isinstance(number, int):
+        raise GraphBreak("eager-raises", "TypeError: a number is needed")
+    if number < 1:
         raise raise_error(ValueError, "n must be at least one")
     part = iterator_over(interpreter, over)
     return new_iterator(interpreter, "batched", [part], state=number)

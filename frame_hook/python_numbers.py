@@ -160,7 +160,16 @@ def _hash(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     value = key_of(interpreter, symbol)
     if not isinstance(value, (*operators.PURE, tuple, frozenset)):
         raise GraphBreak("call", f"hash of {operators.described(symbol)}")
+    if _has_nan(value):
+        raise GraphBreak("call", "hash of a NaN, which tells its address,")
     return pure(hash, value)
+
+
+def _has_nan(value: Any) -> bool:
+    """Whether a value, or something in it, is not equal to itself."""
+    if isinstance(value, tuple | frozenset):
+        return any(map(_has_nan, value))
+    return isinstance(value, float | complex | np.inexact) and bool(value != value)  # noqa: PLR0124
 
 
 # Many at once ----------------------------------------------------------------------------------------------------

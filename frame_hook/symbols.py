@@ -252,6 +252,7 @@ class Method:
 
     self: Symbol
     function: Symbol
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

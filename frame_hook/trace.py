@@ -264,12 +264,12 @@ class Trace:
             self.check("TYPE", source, kind, f"{source.text} is no longer a range")
             bounds = [self.attribute(source, value, name) for name in ("start", "stop", "step")]
             return Range(bounds[0], bounds[1], bounds[2], source)
-        if kind is types.MethodType:
-            self.check("TYPE", source, kind, f"{source.text} is no longer a method")
-            return Method(
-                self.attribute(source, value, "__self__"), self.attribute(source, value, "__func__")
-            )
         known = self.changes.known(source, value)
+        if known is None and kind is types.MethodType:
+            self.check("TYPE", source, kind, f"{source.text} is no longer a method")
+            parts = [self.attribute(source, value, name) for name in ("__self__", "__func__")]
+            known = Method(parts[0], parts[1], source)
+            self.changes.keep(source, value, known)
         if known is None:
             if kind in (list, dict, set) and source.text in self._varying:
                 raise GraphBreak(

@@ -576,3 +576,137 @@ def groupby_interleave(x):
 def tee_mixed(x):
     a, b = itertools.tee(iter([1, 2, x]))
     return next(a), next(a), next(b), list(a), list(b)
+
+
+@edge()
+def dict_same_keys_elsewhere(x):
+    d = {0: 0}
+    try:
+        for _ in d:
+            del d[0]
+            d[0] = 0
+    except RuntimeError as error:
+        return str(error), x + 1
+    return "went through", x + 1
+
+
+@edge([1])
+def list_emptied_by_comparing(x, a):
+    class Emptying:
+        def __init__(self, other):
+            self.other = other
+
+        def __eq__(self, _):
+            self.other.clear()
+            return NotImplemented
+
+        __hash__ = None
+
+    one, two = [], []
+    one.append(Emptying(two))
+    two.append(Emptying(one))
+    return one == two, len(one), len(two), x + len(a)
+
+
+@edge(500)
+def str_by_keyword(x, n):
+    return str(object=n), x + 1
+
+
+@edge()
+def set_subclass_by_keyword(x):
+    class Kind(set):
+        pass
+
+    try:
+        return Kind(sequence=()), x
+    except TypeError as error:
+        return str(error), x
+
+
+@edge(range(10))
+def range_matched_by_position(x, numbers):
+    try:
+        match numbers:
+            case range(10):
+                return x
+    except TypeError as error:
+        return str(error), x + 1
+    return x + 2
+
+
+@edge()
+def classmethod_of_a_descriptor(x):
+    class Bound:
+        def __init__(self, function):
+            self.function = function
+
+        def __get__(self, _, owner):
+            return functools.partial(self.function, owner)
+
+    class Kind:
+        made = classmethod(Bound(lambda owner, y: (owner.__name__, y + 1)))
+
+    try:
+        return Kind.made(x)
+    except TypeError as error:  # from 3.13 on
+        return type(error), x
+
+
+@edge()
+def batched_by_nothing(x):
+    batched = getattr(itertools, "batched", None)
+    try:
+        return list(batched("abc", None)), x
+    except TypeError as error:
+        return type(error), x
+
+
+@edge()
+def group_key_of_itself(x):
+    try:
+        return list(itertools.repeat(x, "n"))
+    except TypeError as error:
+        return str(error), x
+
+
+@edge()
+def method_object_is_kept(x):
+    kept = [x.copy().sum, collections.Counter("aab").most_common]
+    found = kept[1]
+    return found(1), found is kept[1], found.__self__ is kept[1].__self__
+
+
+@edge()
+def bound_method_of_the_frame(x):
+    def same(method):
+        return method(), method
+
+    class Kind:
+        def value(self):
+            return x + 1
+
+    one = Kind().value
+    value, other = same(one)
+    return value, other is one
+
+
+@edge()
+def class_that_lies(x):
+    class Lying:
+        asked = 0
+
+        @property
+        def __class__(self):
+            type(self).asked += 1
+            return dict
+
+    one = Lying()
+    found = [one, {one: 1}]
+    return len(found), len(found[1]), Lying.asked, x + 1
+
+
+@edge()
+def hash_of_nan(x):
+    nan = float("nan")
+    return hash(nan) == object.__hash__(nan), hash((1, nan)) == hash((1, nan)), x

@@ -227,6 +227,28 @@ value_or(PyObject *const *registers, int32_t number, PyObject *absent)
     return number < 0 ? absent : value_of(registers, number);
 }
 
+/*
+ * Let the garbage collector pass over a tuple none of whose items can be in a cycle, where the
+ * interpreter does so as it makes one (from 3.14.1 on).
+ */
+static void
+untrack_as_interpreter_does(PyObject *tuple)
+{
+#if PY_VERSION_HEX >= 0x030E0100
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (PyObject_IS_GC(item) && (!PyTuple_CheckExact(item) || PyObject_GC_IsTracked(item))) {
+            return;
+        }
+    }
+    if (PyObject_GC_IsTracked(tuple)) { /* the empty one is not */
+        PyObject_GC_UnTrack(tuple);
+    }
+#else
+    (void)tuple;
+#endif
+}
+
 /* A new tuple or list of registers, or NULL with an exception set. */
 static PyObject *
 build_sequence(const RecipeStep *step, PyObject *const *registers)
@@ -244,6 +266,9 @@ build_sequence(const RecipeStep *step, PyObject *const *registers)
         else {
             PyList_SET_ITEM(built, i, Py_NewRef(value));
         }
+    }
+    if (built != NULL && is_tuple) {
+        untrack_as_interpreter_does(built);
     }
     return built;
 }

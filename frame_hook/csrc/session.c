@@ -61,6 +61,7 @@ typedef struct {
     _PyErr_StackItem nothing;
     bool hooked;
     int lent;
+    bool collects; /* whether the garbage collector was on */
 } Aside;
 
 /*
@@ -81,6 +82,8 @@ step_aside(Aside *aside)
     aside->lent = lend_frames(thread);
     ufuse_thread.session = NULL;
     ufuse_thread.eager++;
+    /* a collection in the middle of our work would run finalizers of the user's */
+    aside->collects = PyGC_Disable();
     PyThreadState_EnterTracing(thread);
 }
 
@@ -111,6 +114,9 @@ step_back(Aside *aside)
 {
     PyThreadState *thread = PyThreadState_Get();
     PyThreadState_LeaveTracing(thread);
+    if (aside->collects) {
+        PyGC_Enable();
+    }
     ufuse_thread.eager--;
     ufuse_thread.session = aside->session;
     reclaim_frames(thread, aside->lent);
