@@ -176,6 +176,43 @@ def program(a):
 """,
         ({"a": "1"},),
     ),
+    "what a frame holds that raises behind a handler lives with the traceback": (
+        """
+class C0:
+    def __init__(self):
+        self.log = LOG
+    def __del__(self):
+        self.log.append('died')
+
+def program(e):
+    x = C0()
+    e['x'] = np
+    try:
+        raise TypeError from None
+    except KeyError as error:
+        pass
+""",
+        ({"e": "{}"},),
+    ),
+    "what a frame made in a handler lives with the traceback": (
+        """
+class C0:
+    def __init__(self):
+        self.log = LOG
+    def __del__(self):
+        self.log.append('died')
+
+def fails(b):
+    try:
+        b -= 7 / 0
+    finally:
+        x = C0()
+
+def program(b):
+    fails(b)
+""",
+        ({"b": "1"}, {"b": VECTOR},),
+    ),
 }
 
 
