@@ -213,6 +213,34 @@ def program(b):
 """,
         ({"b": "1"}, {"b": VECTOR},),
     ),
+    "slices of lists and tuples that are none": (
+        """
+def program(a, k):
+    note([][k:])
+""",
+        ({"a": "1", "k": "1.5"}, {"a": "1", "k": "[1]"}, {"a": "1", "k": "None"}, {"a": "1", "k": "True"},),
+    ),
+    "slices of a list that are none": (
+        """
+def program(k):
+    l = [1, 2, 3]
+    for change in (
+        lambda: l[slice([1])],
+        lambda: (1, 2)[slice('a', 2)],
+        lambda: l[::0],
+        lambda: l.__setitem__(slice(k, None), 1),
+        lambda: l.__delitem__(slice(None, k)),
+        lambda: l.__setitem__(slice(None, None, 0), [4]),
+    ):
+        try:
+            note(change())
+        except (TypeError, ValueError) as error:
+            note(str(error))
+    l[k:] = [4, 5]
+    return l
+""",
+        ({"k": "1.5"}, {"k": "np.array([1])"}, {"k": "np.int64(1)"}, {"k": "2"},),
+    ),
 }
 
 
