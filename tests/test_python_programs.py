@@ -211,14 +211,22 @@ def fails(b):
 def program(b):
     fails(b)
 """,
-        ({"b": "1"}, {"b": VECTOR},),
+        (
+            {"b": "1"},
+            {"b": VECTOR},
+        ),
     ),
     "slices of lists and tuples that are none": (
         """
 def program(a, k):
     note([][k:])
 """,
-        ({"a": "1", "k": "1.5"}, {"a": "1", "k": "[1]"}, {"a": "1", "k": "None"}, {"a": "1", "k": "True"},),
+        (
+            {"a": "1", "k": "1.5"},
+            {"a": "1", "k": "[1]"},
+            {"a": "1", "k": "None"},
+            {"a": "1", "k": "True"},
+        ),
     ),
     "slices of a list that are none": (
         """
@@ -239,7 +247,12 @@ def program(k):
     l[k:] = [4, 5]
     return l
 """,
-        ({"k": "1.5"}, {"k": "np.array([1])"}, {"k": "np.int64(1)"}, {"k": "2"},),
+        (
+            {"k": "1.5"},
+            {"k": "np.array([1])"},
+            {"k": "np.int64(1)"},
+            {"k": "2"},
+        ),
     ),
 }
 

@@ -24,7 +24,9 @@ CHUNK = 100
 LONGEST = 30  # seconds that a program may take
 LONGEST_SMALLER = 2  # seconds that a program may take that was made of one that differs
 DIED = 120  # the exit status of a process that cannot go on
-ENDED = 1  # and of one that was ended as a program took too long; so as many that differ are one more
+ENDED = (
+    1  # and of one that was ended as a program took too long; so as many that differ are one more
+)
 
 
 @dataclass(frozen=True, slots=True)
