@@ -82,12 +82,18 @@ def processor() -> str:
 
 def save(name: str, rows: list[dict[str, Any]]) -> list[Path]:
     """Write `results/<name>.json`, and a plot where matplotlib is installed."""
-    RESULTS.mkdir(exist_ok=True)
-    text = RESULTS / f"{name}.json"
-    text.write_text(json.dumps({"name": name, "machine": machine(), "rows": rows}, indent=1) + "\n")
+    text = save_rows(name, rows)
     if importlib.util.find_spec("matplotlib") is None:  # extra "bench"
         return [text]
     return [text, plot(name, rows)]
+
+
+def save_rows(name: str, rows: list[dict[str, Any]]) -> Path:
+    """Write `results/<name>.json`."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"name": name, "machine": machine(), "rows": rows}, indent=1) + "\n")
+    return path
 
 
 def plot(name: str, rows: list[dict[str, Any]]) -> Path:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.tracing`: how fast the tracer reads bytecode, over the corpus and a long function."""
+"""`python -m benchmarks.tracing`: how fast bytecode is traced, over the corpus and a long function."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import save_rows
 from tests.corpus.check import should_trace
 from tests.corpus.everything import CASES
 from ufuse.backends import protocol
@@ -123,6 +124,11 @@ def main() -> None:
         f"(goal {GOAL_SECONDS:.0f} s)"
     )
     print(f"{time.perf_counter() - started:.1f} s in all")
+    rows = [
+        {"program": f"{len(CASES)} functions", "instructions": count, "seconds": seconds},
+        {"program": f"{LINES} lines", "instructions": long_count, "seconds": long_seconds},
+    ]
+    save_rows("tracing", rows)
 
 
 if __name__ == "__main__":

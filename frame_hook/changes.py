@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Array, Cell, Constant, Opaque, Source, Symbol, Unread
 
@@ -44,8 +45,8 @@ class Effect:
             case "dict_set", [ObjectOperand(value=name), value]:
                 return f"{_sets(value)} the global {name}"
             case "dict_set" | "list_set", [key, value]:
-                shown = key.value if isinstance(key, Constant) else key
-                return f"{_sets(value)} {target}[{shown!r}]"
+                known = key.value if isinstance(key, Constant) else key
+                return f"{_sets(value)} {target}[{shown(known)}]"
             case "call", [function, ObjectOperand(value=str() as name), *values]:
                 return f"{_sets(values or None)} {target}.{name}"
             case "call", [function, *_]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -34,10 +35,11 @@ from ufuse.frame_hook.symbols import (
 )
 from ufuse.frame_hook.trace import Trace
 
-IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 8, 1 << 9, 1 << 20
+MAKES_NOTHING, IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 7, 1 << 8, 1 << 9, 1 << 20
 MOST_LOOKED = 64  # items of a container that are looked at for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
+CALLBACK: Any = weakref.ref.__dict__["__callback__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
@@ -204,6 +206,16 @@ def missing(kind: type, name: str) -> Raised:
     return raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 
 
+def _empty_slot(kind: type, name: str) -> Raised:
+    """The error of a slot without a value, which names the class in full from 3.13 on."""
+    shown = kind.__name__
+    if VERSION >= (3, 13):
+        module = vars(kind).get("__module__")
+        inside = type(module) is str and module not in ("builtins", "__main__")
+        shown = f"{module}.{kind.__qualname__}" if inside else kind.__qualname__
+    return raise_error(AttributeError, f"'{shown}' object has no attribute {name!r}")
+
+
 def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
     """Whether it goes before what an instance has itself; guarded."""
     kind = type(found)
@@ -224,7 +236,7 @@ def _described(
     if is_slot(found):
         value = own_attribute(trace, symbol, name, found)
         if value is None:
-            raise missing(symbol.kind, name)
+            raise _empty_slot(symbol.kind, name)
         return value
     if isinstance(found, TUPLE_FIELD):
         trace.look(member)
@@ -506,11 +518,15 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
             raise GraphBreak("effect", "letting go of a generator")
         if not kind.__flags__ & HEAP_TYPE:
             continue
-        watched = weakref.getweakrefcount(one) and any(
-            reference.__callback__ is not None for reference in weakref.getweakrefs(one)
-        )
-        if watched or static_lookup(kind, "__del__") is not ABSENT:
+        if any(map(_has_callback, weakref.getweakrefs(one))) or static_lookup(kind, "__del__") is not ABSENT:
             raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
+
+
+def _has_callback(reference: Any) -> bool:
+    """Whether a weak reference runs something when its object dies; a proxy does not tell, and would ask its object."""
+    if not issubclass(type(reference), weakref.ref):
+        return True
+    return CALLBACK.__get__(reference) is not None
 
 
 def set_own_attribute(

@@ -11,6 +11,7 @@ from ufuse.frame_hook.classes import (
     ABSENT,
     HEAP_TYPE,
     IS_ABSTRACT,
+    MAKES_NOTHING,
     class_member,
     inner_function,
     mro,
@@ -141,6 +142,8 @@ def _holding(
 
 def refuse_making(trace: Trace, kind: type) -> None:
     """Break where an instance made in the trace could be told from a real one."""
+    if kind.__flags__ & MAKES_NOTHING:
+        raise GraphBreak("eager-raises", f"TypeError: cannot create {kind.__name__!r} instances")
     if kind.__flags__ & IS_ABSTRACT:
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} is abstract")
     found, _ = class_member(trace, kind, "__del__")

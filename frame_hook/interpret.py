@@ -297,7 +297,7 @@ class Interpreter:
             if outcome.position <= instruction.position:
                 self._note_loop(frame, instruction)
             frame.position = outcome.position
-        else:
+        elif not isinstance(outcome, Returned):  # behind a return there may be nothing
             frame.position = instruction.position + instruction.size
         return outcome
 
@@ -346,10 +346,10 @@ class Interpreter:
         return iter(self.call_stack)
 
 
-def held_registers(frame: Frame) -> set[int]:
-    """The registers of the frame's values that its slots and stack still hold."""
+def held_registers(frame: Frame, *others: Symbol) -> set[int]:
+    """The registers of the frame's values that its slots and stack still hold, or that others are."""
     found = set()
-    for symbol in (*frame.locals, *frame.stack):
+    for symbol in (*frame.locals, *frame.stack, *others):
         if isinstance(symbol, Array) and not symbol.path and symbol.buffer.source is not None:
             found.add(symbol.buffer.source.register)
         elif isinstance(symbol, Method):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import arrays, generators
-from ufuse.frame_hook.classes import call_special, special_method
+from ufuse.frame_hook.classes import ABSENT, call_special, special_method
 from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import ordered_members
@@ -122,7 +122,9 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
 
 def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
     keys = tuple(mapping.items)
-    return new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
+    iterator = new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
+    iterator.walk = iter(mapping.items)
+    return iterator
 
 
 def described_kind(symbol: Symbol) -> str:
@@ -277,13 +279,23 @@ def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
     if iterator.position == iterator.length:
         return None
     key = iterator.state[iterator.position]
-    if tuple(mapping.items) != iterator.state:
+    if tuple(mapping.items) != iterator.state or not _walks_on(iterator, key):
         raise GraphBreak("operator", "going through a dict whose keys change")
     iterator.position += 1
     if iterator.kind == "keys":
         return Constant(key)
     value = mapping.items[key]
     return value if iterator.kind == "values" else Tuple((Constant(key), value))
+
+
+def _walks_on(iterator: Iterator, key: Any) -> bool:
+    """Whether a real iterator comes to this key too: one that was taken out and put in again is elsewhere."""
+    if iterator.walk is None:
+        return True
+    try:
+        return next(iterator.walk, ABSENT) is key
+    except RuntimeError:
+        return False
 
 
 @next_of("keys backwards", "values backwards", "pairs backwards")

@@ -539,11 +539,15 @@ def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: An
     """As tuples and lists do: by the first items that differ, else by length."""
     if name in ("eq", "ne") and len(left) != len(right):
         return Constant(name == "ne")
-    for a, b in zip(list(left), list(right), strict=False):
-        if not equal_or_same(interpreter, a, b):
-            if name in ("eq", "ne"):
-                return Constant(name == "ne")
-            return compare(interpreter, name, a, b)
+    place = 0
+    while place < min(len(left), len(right)):  # a list may be changed by what compares its items
+        if not equal_or_same(interpreter, left[place], right[place]):
+            break
+        place += 1
+    if place < min(len(left), len(right)):
+        if name in ("eq", "ne"):
+            return Constant(name == "ne")
+        return compare(interpreter, name, left[place], right[place])
     return Constant(getattr(operator, name)(len(left), len(right)))
 
 

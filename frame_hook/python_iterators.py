@@ -313,8 +313,15 @@ def _next_count(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 def _repeat(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     given, times = bound(arguments, keywords, "object", "times", least=1)
     assert given is not None
-    count = -1 if times is None else max(0, known_value(interpreter, times))
+    count = -1 if times is None else max(0, _number(interpreter, times))
     return new_iterator(interpreter, "repeat", [given], length=count)
+
+
+def _number(interpreter: Interpreter, symbol: Symbol) -> int:
+    value = known_value(interpreter, symbol)
+    if not isinstance(value, int):
+        raise GraphBreak("eager-raises", "TypeError: a number is needed")
+    return value
 
 
 @next_of("repeat", asks_again=True)
@@ -660,7 +667,8 @@ def _next_in_group(interpreter: Interpreter, iterator: Iterator) -> Symbol | Non
         return None
     if state.item is None and not _read_on(interpreter, whole):
         return None
-    assert state.key is not None
+    if state.key is None:
+        raise GraphBreak("operator", "a group that is read while its keys are compared")
     if not _same_key(interpreter, wanted, state.key):
         return None
     item, state.item, state.key = state.item, None, None

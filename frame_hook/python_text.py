@@ -52,7 +52,9 @@ EXCEPTION_TEXTS = (
 
 @rule_for(str)
 def _str(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) > 1:
+    if keywords:
+        raise GraphBreak("call", "str() with keywords")
+    if len(arguments) > 1:
         return pure(str, *[operators.known_value(interpreter, one) for one in arguments])
     return text_of(interpreter, arguments[0], str) if arguments else Constant("")
 

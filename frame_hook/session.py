@@ -307,9 +307,10 @@ class Session:
                 generators.refuse_guarded(interpreter)
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
+                count = visited.where_it_broke()
                 found = _located(interpreter, graph_break)
                 _forget_frames(graph_break, handled)
-                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+                stop_at = visited.last_resumable(cache.code, count)
             except NotRebuilt as needed:
                 count = (
                     needed.count
@@ -326,7 +327,7 @@ class Session:
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
                 _forget_frames(error, handled)
-                stop_at = visited.last_resumable(cache.code, interpreter.root_count)
+                stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
                 continue
@@ -391,7 +392,7 @@ class Session:
     ) -> Any:
         trace.arrays_disjoint()
         trace.changes.guard_different()
-        for symbol in _dropped(trace, frame):
+        for symbol in _dropped(trace, frame, returned):
             trace.changes.replaced(symbol)
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
@@ -603,6 +604,15 @@ class _Visited:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.positions = interpreter.positions
+        self._interpreter = interpreter
+
+    def where_it_broke(self) -> int:
+        """The number of root instructions in front of a break; one found at the very end is put before the last."""
+        count = self._interpreter.root_count
+        if count == len(self.positions):
+            count -= 1
+            self._interpreter.call_stack[0].position = self.positions[count]
+        return count
 
     def last_resumable(self, code: CodeType, count: int) -> int:
         """The number of root instructions to run so that the frame can be resumed behind them."""
@@ -629,9 +639,9 @@ def _watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
     }
 
 
-def _dropped(trace: Trace, frame: Frame) -> Iterator[Symbol]:
+def _dropped(trace: Trace, frame: Frame, returned: Returned | None) -> Iterator[Symbol]:
     """What the frame had at the start of the trace and no longer has at its end, though nothing looked what it is."""
-    kept = held_registers(frame)
+    kept = held_registers(frame, *([returned.value] if returned else []))
     for symbol in trace.state:
         if isinstance(symbol, Unread) and symbol.source.register not in kept:
             if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):

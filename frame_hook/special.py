@@ -186,7 +186,8 @@ def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords:
             content.items[key_of(interpreter, key)] = value
         content.items.update(keywords)
         return Constant(None)
-    if isinstance(content, Set) and content.source is None and len(rest) <= 1 and not content.items:
+    is_new = isinstance(content, Set) and content.source is None and not content.items
+    if isinstance(content, Set) and is_new and len(rest) <= 1 and not keywords:
         if rest:
             containers.update_set(interpreter, content, "update", rest[0])
         return Constant(None)
@@ -251,6 +252,8 @@ def _method_of_type(
         return make_instance(interpreter, kind, rest, keywords)
     if name in ("__setattr__", "__delattr__"):
         text = known_value(interpreter, rest[0])
+        if type(text) is not str:
+            raise GraphBreak("effect", "an attribute of a class whose name is no string")
         store_in_class(interpreter.trace, kind, text, rest[1] if len(rest) > 1 else None)
         return Constant(None)
     return None

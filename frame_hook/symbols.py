@@ -168,7 +168,8 @@ class Iterator:
     """An iterator made in the trace: `kind` says how it goes on (see `iterate.NEXT`), `parts` what it goes over.
 
     `position` counts what it has given; `length` is that of a container which must not change size meanwhile.
-    `born` is when the trace made it; `state` is what else its kind remembers.
+    `born` is when the trace made it; `state` is what else its kind remembers; `walk` is a real iterator over the keys
+    of a dict that may be changed meanwhile.
     """
 
     kind: str
@@ -178,6 +179,7 @@ class Iterator:
     is_exhausted: bool = False
     born: int = 0
     state: Any = None
+    walk: Any = None
 
 
 @dataclass(slots=True, eq=False)

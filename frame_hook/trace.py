@@ -88,12 +88,13 @@ def is_plain(value: Any) -> bool:
 
 def is_key(value: Any) -> bool:
     """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
-    if isinstance(value, enum.Enum):
-        hashed = type(value).__hash__
+    kind = type(value)  # isinstance() would ask the value for its class
+    if issubclass(kind, enum.Enum):
+        hashed = kind.__hash__
         return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
-    if isinstance(value, type):
-        return type(value).__hash__ is type.__hash__ and type(value).__eq__ is type.__eq__
-    known = isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc)
+    if issubclass(kind, type):
+        return kind.__hash__ is type.__hash__ and kind.__eq__ is type.__eq__
+    known = issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
     return is_plain(value) or (known and not _is_made_anew(value))
 
 
@@ -191,7 +192,7 @@ class Trace:
     def look(self, symbol: Symbol) -> Symbol:
         """`symbol`, guarded and known by its kind if it was unread."""
         if not isinstance(symbol, Unread):
-            if type(symbol) is Constant and isinstance(symbol.value, enum.Enum):
+            if type(symbol) is Constant and issubclass(type(symbol.value), enum.Enum):
                 return self.look(self.object(symbol.value))
             return symbol
         known = self._looked.get(symbol.source.register)
@@ -274,7 +275,7 @@ class Trace:
                 raise GraphBreak(
                     "operator", f"{source.text}, whose size changes from call to call,"
                 )
-            if isinstance(value, enum.Enum):
+            if issubclass(kind, enum.Enum):
                 self._check_member(source, value)
             else:
                 self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
@@ -285,7 +286,9 @@ class Trace:
 
     def _check_member(self, source: Source, value: enum.Enum) -> None:
         """A member of an enumeration is known itself; what it is as a key is its class's business, which is guarded."""
-        self.check("IDENTITY", source, value, f"{source.text} is no longer {value!r}")
+        shown_class = type(value).__name__
+        text = f"{source.text} is no longer the same member of {shown_class}"
+        self.check("IDENTITY", source, value, text)
         for name in ("__hash__", "__eq__"):
             text = f"{type(value).__name__}.{name}"
             loaded = self.guards.load("LOAD_CLASS", type(value), name, text=text)
@@ -320,21 +323,21 @@ class Trace:
 
     def _content(self, source: Source, value: Any) -> Symbol | None:
         """What an instance of a subclass of a built-in type holds; None for others."""
-        if isinstance(value, tuple):
+        kind = type(value)
+        if issubclass(kind, tuple):
             return Tuple(tuple(self._items(source, value)), source)
-        if isinstance(value, list):
+        if issubclass(kind, list):
             return List(self._items(source, value), source)
-        if isinstance(value, dict) and all(map(is_plain, dict.keys(value))):
-            pairs = (
-                OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
-            )
+        if issubclass(kind, dict) and all(map(is_plain, dict.keys(value))):
+            ordered = issubclass(kind, OrderedDict)
+            pairs = OrderedDict.items(value) if ordered else dict.items(value)
             entries = dict(pairs)
             keys = tuple(entries)
             self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
             return Dict({k: self.entry(source, k, v) for k, v in entries.items()}, source)
-        if isinstance(value, enum.Enum) and isinstance(value, int):
+        if issubclass(kind, enum.Enum) and issubclass(kind, int):
             return Constant(int.__int__(value))
-        if isinstance(value, enum.Enum) and isinstance(value, str):
+        if issubclass(kind, enum.Enum) and issubclass(kind, str):
             return Constant(str.__str__(value))
         return None
 
@@ -353,7 +356,7 @@ class Trace:
     def entry(self, source: Source, key: Any, value: Any) -> Symbol:
         """What a dict of the frame has under a key."""
         loaded = self.guards.load(
-            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{key!r}]"
+            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{shown(key)}]"
         )
         return Unread(loaded, value)
 

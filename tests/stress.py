@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def turn(program: Program, compiled: Callable[..., Any], tally: Tally) -> None:
 
 def work(programs: list[tuple[Program, Any]], tally: Tally, seed: int) -> None:
     """Take turns until it is over; an interrupt ends a turn."""
-    choose = random.Random(seed)
+    choose = random.Random(seed)  # noqa: S311  a test
     while not tally.is_over:
         try:
             turns(programs, tally, choose)
@@ -120,7 +121,7 @@ def run(seconds: float, threads: int, seed: int, *, interrupts: bool) -> Tally:
     warnings.simplefilter("ignore")
     repeatable = [program for program in PROGRAMS if is_repeatable(program)]
     programs = [(program, ufuse.compile(program[0])) for program in repeatable]
-    choose = random.Random(seed)
+    choose = random.Random(seed)  # noqa: S311  a test
     before = gc.get_threshold()
     gc.set_threshold(1)
     workers = [
@@ -152,7 +153,7 @@ def main() -> int:
     parser.add_argument("--no-interrupts", action="store_true")
     given = parser.parse_args()
     faulthandler.dump_traceback_later(given.seconds + 90, exit=True)
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         tally = run(given.seconds, given.threads, given.seed, interrupts=not given.no_interrupts)
     for text in tally.found:
         print(text)

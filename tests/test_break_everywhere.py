@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+import enum
+import functools
 from typing import Any
 
 import numpy as np
@@ -57,7 +60,7 @@ def test_every_frame_is_taken_where_that_is_asked_for() -> None:
         return n + 1
 
     def caller(x: Any) -> Any:
-        return x + len(sorted([callee(2), 1], key=callee))
+        return x + bisect.bisect([1, 2, 3], 3, key=callee)  # C calls it
 
     for taken in (False, True):
         compiled = in_pieces(caller, 1, 0, "numpy") if taken else ufuse.compile(caller)
@@ -199,3 +202,59 @@ def test_comparisons_with_numbers_past_64_bits(caplog: pytest.LogCaptureFixture)
     assert compiled(np.zeros(2), 5)[0] is True
     assert compiled(np.zeros(2), 1 << 130)[0] is False
     assert not caplog.records
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_what_may_not_die_unnoticed_dropped_by_a_return(
+    length: int | str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A graph that ends behind a return, and drops what has a finalizer, is broken before that."""
+
+    class Loud:
+        def __del__(self) -> None:
+            dropped.append("dropped")
+
+    dropped: list[str] = []
+
+    def drops(x: Any) -> None:
+        Loud()
+
+    in_pieces(drops, length, 0, "reference")(1)
+    assert dropped == ["dropped"]
+    assert not caplog.records
+
+
+def test_parts_of_a_partial_of_the_caller(caplog: pytest.LogCaptureFixture) -> None:
+    """The function and arguments of a partial that the frame brings are found in it."""
+
+    def calls(x: Any, made: Any) -> Any:
+        return made(x, key=2), made.func, made.args, made.keywords
+
+    def given(a: Any, x: Any, key: int) -> Any:
+        return x + a + key
+
+    compiled, made = ufuse.compile(calls), functools.partial(given, 3)
+    for _ in range(2):
+        result, *parts = compiled(np.zeros(2), made)
+        assert result.tolist() == [5.0, 5.0]
+        assert parts == [given, (3,), {}]
+    assert len(compiled.graphs) == 1
+    assert not caplog.records
+
+
+def test_members_of_enumerations_are_not_asked_for_their_text() -> None:
+    """A trace that meets a member, alone or as a key, does not call its own `__repr__`, which may print or fail."""
+
+    class Colour(enum.Enum):
+        RED = 1
+
+        def __repr__(self) -> str:
+            raise AssertionError("asked")
+
+    def paints(x: Any, colour: Colour, table: dict[Any, Any]) -> Any:
+        table[colour] = table[colour] + 1
+        return x + table[colour], colour is Colour.RED
+
+    table = {Colour.RED: 1}
+    for wanted in (2.0, 3.0):
+        assert ufuse.compile(paints)(np.zeros(1), Colour.RED, table)[0].tolist() == [wanted]
