@@ -518,7 +518,10 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
             raise GraphBreak("effect", "letting go of a generator")
         if not kind.__flags__ & HEAP_TYPE:
             continue
-        if any(map(_has_callback, weakref.getweakrefs(one))) or static_lookup(kind, "__del__") is not ABSENT:
+        if (
+            any(map(_has_callback, weakref.getweakrefs(one)))
+            or static_lookup(kind, "__del__") is not ABSENT
+        ):
             raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
 
 

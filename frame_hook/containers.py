@@ -237,7 +237,10 @@ def new_set(interpreter: Interpreter, function: Callable[..., Any], *parts: Symb
     if type(result) is frozenset:
         if unknown:
             raise GraphBreak("operator", "a frozenset of a set whose order is not followed")
-        return Constant(result)
+        known = Step(function, steps, begins=True)
+        if any(step is None for step in steps):
+            known = Step(frozenset, (tuple(result),), begins=True)
+        return interpreter.trace.made_frozenset(Constant(result), known)
     assert type(result) is set
     made = None if unknown else [Step(function, steps, begins=True)]
     if not unknown and any(step is None for step in steps):

@@ -254,6 +254,28 @@ def program(k):
             {"k": "2"},
         ),
     ),
+    "a frozenset is another one at every call": (
+        """
+def program(a):
+    made = frozenset(sorted([4, a]))
+    return frozenset(), made, frozenset(made) is made, made | {5}, made.copy(), frozenset({a}), made & {9}
+""",
+        (
+            {"a": "1"},
+            {"a": "2"},
+            {"a": "1"},
+        ),
+    ),
+    "a frozenset of a frozenset is that frozenset": (
+        """
+def program(a, s):
+    return frozenset(s), s.copy(), s | {1}, frozenset(s) is s
+""",
+        (
+            {"a": "1", "s": "frozenset({1, 2})"},
+            {"a": "1", "s": "frozenset({2, 1})"},
+        ),
+    ),
 }
 
 
