@@ -235,7 +235,9 @@ class Recipe:
 
     def _build(self, symbol: Symbol) -> Any:
         source = getattr(symbol, "source", None)
-        if source is not None and not isinstance(symbol, Constant):
+        if source is not None and (
+            not isinstance(symbol, Constant) or type(symbol.value) is frozenset
+        ):
             return source.register
         match symbol:
             case Array(buffer=buffer, path=()) if buffer.source is not None:
@@ -244,6 +246,9 @@ class Recipe:
                 return self._output(self.trace.value(symbol))
             case Number(node=node):
                 return self._output(node)
+            case Constant() if id(symbol) in self.trace.frozensets:
+                _, step = self.trace.frozensets[id(symbol)]
+                return self.call(made_set, self.constant((step,)))
             case Constant(value=value):
                 return self.constant(value)
             case Integer(size=value):

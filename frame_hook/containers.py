@@ -14,7 +14,7 @@ from ufuse.frame_hook import iterate
 from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE
-from ufuse.frame_hook.known import hashable, key_of, known_value
+from ufuse.frame_hook.known import as_raised, hashable, key_of, known_value
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Constant,
@@ -74,9 +74,19 @@ def repeat_in_place(interpreter: Interpreter, target: List, times: int) -> None:
     interpreter.trace.changes.call(list.__imul__, target, Constant(times))
 
 
+def known_slice(interpreter: Interpreter, key: Slice) -> slice:
+    """A slice of a list or tuple, all of which is known; the error that Python raises where it is none."""
+    where: slice = known_value(interpreter, key)
+    try:
+        where.indices(0)
+    except (TypeError, ValueError) as error:
+        raise as_raised(error) from None
+    return where
+
+
 def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbol) -> None:
     """`target[start:stop:step] = value`."""
-    where = known_value(interpreter, key)
+    where = known_slice(interpreter, key)
     items = iterate.items_of(interpreter, value)
     chosen = range(*where.indices(len(target.items)))
     if where.step not in (None, 1) and len(items) != len(chosen):
@@ -90,7 +100,7 @@ def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbo
 
 def delete_slice(interpreter: Interpreter, target: List, key: Slice) -> None:
     """`del target[start:stop:step]`."""
-    where = known_value(interpreter, key)
+    where = known_slice(interpreter, key)
     for dropped in target.items[where]:
         refuse_finalizer(dropped)
     del target.items[where]
@@ -240,7 +250,10 @@ def new_set(interpreter: Interpreter, function: Callable[..., Any], *parts: Symb
     if type(result) is frozenset:
         if unknown:
             raise GraphBreak("operator", "a frozenset of a set whose order is not followed")
-        return Constant(result)
+        known = Step(function, steps, begins=True)
+        if any(step is None for step in steps):
+            known = Step(frozenset, (tuple(result),), begins=True)
+        return interpreter.trace.made_frozenset(Constant(result), known)
     assert type(result) is set
     made = None if unknown else [Step(function, steps, begins=True)]
     if not unknown and any(step is None for step in steps):

@@ -89,7 +89,7 @@ def symbol_of(value: Any) -> Symbol:
         return Dict({key: symbol_of(item) for key, item in value.items()})
     if type(value) is slice:
         return Slice(*(symbol_of(part) for part in (value.start, value.stop, value.step)))
-    if isinstance(value, set | bytearray):
+    if isinstance(value, set | frozenset | bytearray):
         raise GraphBreak("call", f"something that makes a {type(value).__name__}")
     return Constant(value)
 

@@ -881,10 +881,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
 def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key: Symbol) -> Symbol:
     trace = interpreter.trace
     if isinstance(key, Slice):
-        where = known_value(interpreter, key)
-        if where.step == 0:
-            raise raise_error(ValueError, "slice step cannot be zero")
-        chosen = items[where]
+        chosen = items[containers.known_slice(interpreter, key)]
         return Tuple(tuple(chosen)) if isinstance(container, Tuple) else List(list(chosen))
     expression = as_size(key)
     if expression is None:

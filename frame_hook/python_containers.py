@@ -109,7 +109,7 @@ def _make_set(interpreter: Interpreter, arguments: Positional, keywords: Given) 
 def _make_frozenset(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _at_most_one(arguments, keywords, "frozenset")
     if not arguments:
-        return Constant(frozenset())
+        return containers.new_set(interpreter, frozenset)
     given = interpreter.trace.look(arguments[0])
     if isinstance(given, Constant) and type(given.value) is frozenset:
         return given
@@ -509,6 +509,11 @@ def _set_clear(interpreter: Interpreter, arguments: Positional, _: Given) -> Sym
 @method("set.copy")
 def _set_copy(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
     return containers.new_set(interpreter, set.copy, arguments[0])
+
+
+@method("frozenset.copy")
+def _frozenset_copy(_: Interpreter, arguments: Positional, __: Given) -> Symbol:
+    return arguments[0]
 
 
 def _updating(name: str) -> Rule:

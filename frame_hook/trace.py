@@ -34,6 +34,7 @@ from ufuse.frame_hook.symbols import (
     Set,
     Slice,
     Source,
+    Step,
     Symbol,
     Tuple,
     Unbound,
@@ -160,6 +161,7 @@ class Trace:
         self._kept: list[Any] = []  # example values whose id is a key
         self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
         self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
+        self.frozensets: dict[int, tuple[Constant, Step]] = {}  # by id of one made here
         self.state: list[Symbol] = [
             Unbound(Source(i, name)) if value is null else Unread(Source(i, name), value)
             for i, (name, value) in enumerate(zip(slot_names, state, strict=True))
@@ -175,6 +177,11 @@ class Trace:
             known = self._tuples[id(value)] = Tuple(tuple(items))
             self.code_tuples[id(known)] = value
         return known
+
+    def made_frozenset(self, symbol: Constant, step: Step) -> Constant:
+        """A frozenset that the trace made by this step: another object at every call."""
+        self.frozensets[id(symbol)] = symbol, step
+        return symbol
 
     # Reading the frame -----------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -109,3 +110,48 @@ def test_errors_tell_where_they_come_from(function: Callable[..., Any]) -> None:
     wanted = raised_by(function, x, 0)
     for _ in range(3):
         assert raised_by(compiled, x, 0) == wanted
+
+
+DIED: list[type] = []
+
+
+class Held:
+    """What a frame keeps alive."""
+
+    def __del__(self) -> None:
+        DIED.append(self.__class__)
+
+
+def leaving(x: Any, by: int) -> Any:
+    held = Held()
+    try:
+        y = divided(x, by)
+    finally:
+        late = Held()
+    return y, held, late
+
+
+def held_by(error: BaseException, function: str) -> set[str]:
+    """The locals of a function that its frame in a traceback keeps alive."""
+    place = error.__traceback__
+    found: set[str] = set()
+    while place is not None:
+        if place.tb_frame.f_code.co_name == function:
+            names = place.tb_frame.f_locals.items()
+            found |= {name for name, value in names if isinstance(value, Held)}
+        place = place.tb_next
+    return found
+
+
+def test_tracebacks_hold_what_a_frame_ended_with() -> None:
+    """A frame that went on in a handler and raises keeps its locals for whoever has the exception, and no longer."""
+    compiled = ufuse.compile(leaving)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError) as caught:
+            compiled(np.arange(3.0), 0)
+        assert held_by(caught.value, "leaving") == {"held", "late"}
+        assert not DIED
+        del caught
+        gc.collect()
+        assert [Held, Held] == DIED
+        DIED.clear()

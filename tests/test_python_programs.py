@@ -176,6 +176,106 @@ def program(a):
 """,
         ({"a": "1"},),
     ),
+    "what a frame holds that raises behind a handler lives with the traceback": (
+        """
+class C0:
+    def __init__(self):
+        self.log = LOG
+    def __del__(self):
+        self.log.append('died')
+
+def program(e):
+    x = C0()
+    e['x'] = np
+    try:
+        raise TypeError from None
+    except KeyError as error:
+        pass
+""",
+        ({"e": "{}"},),
+    ),
+    "what a frame made in a handler lives with the traceback": (
+        """
+class C0:
+    def __init__(self):
+        self.log = LOG
+    def __del__(self):
+        self.log.append('died')
+
+def fails(b):
+    try:
+        b -= 7 / 0
+    finally:
+        x = C0()
+
+def program(b):
+    fails(b)
+""",
+        (
+            {"b": "1"},
+            {"b": VECTOR},
+        ),
+    ),
+    "slices of lists and tuples that are none": (
+        """
+def program(a, k):
+    note([][k:])
+""",
+        (
+            {"a": "1", "k": "1.5"},
+            {"a": "1", "k": "[1]"},
+            {"a": "1", "k": "None"},
+            {"a": "1", "k": "True"},
+        ),
+    ),
+    "slices of a list that are none": (
+        """
+def program(k):
+    l = [1, 2, 3]
+    for change in (
+        lambda: l[slice([1])],
+        lambda: (1, 2)[slice('a', 2)],
+        lambda: l[::0],
+        lambda: l.__setitem__(slice(k, None), 1),
+        lambda: l.__delitem__(slice(None, k)),
+        lambda: l.__setitem__(slice(None, None, 0), [4]),
+    ):
+        try:
+            note(change())
+        except (TypeError, ValueError) as error:
+            note(str(error))
+    l[k:] = [4, 5]
+    return l
+""",
+        (
+            {"k": "1.5"},
+            {"k": "np.array([1])"},
+            {"k": "np.int64(1)"},
+            {"k": "2"},
+        ),
+    ),
+    "a frozenset is another one at every call": (
+        """
+def program(a):
+    made = frozenset(sorted([4, a]))
+    return frozenset(), made, frozenset(made) is made, made | {5}, made.copy(), frozenset({a}), made & {9}
+""",
+        (
+            {"a": "1"},
+            {"a": "2"},
+            {"a": "1"},
+        ),
+    ),
+    "a frozenset of a frozenset is that frozenset": (
+        """
+def program(a, s):
+    return frozenset(s), s.copy(), s | {1}, frozenset(s) is s
+""",
+        (
+            {"a": "1", "s": "frozenset({1, 2})"},
+            {"a": "1", "s": "frozenset({2, 1})"},
+        ),
+    ),
 }
 
 

@@ -533,6 +533,83 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
     return state;
 }
 
+/* ---- frame objects that others hold ---- */
+
+/*
+ * A frame that goes on runs in another frame, but what tracebacks hold is the frame object of where
+ * it ran before: where there are such, get the frame object of the running frame as well, so that
+ * its locals outlive it. Runs no Python code and raises nothing.
+ */
+void
+follow_frame(PyThreadState *thread, Resumption *resumption)
+{
+    if (resumption->shown == NULL || Py_REFCNT(resumption->shown) == 1) {
+        return; /* only we hold it */
+    }
+    PyFrameObject *frame = PyThreadState_GetFrame(thread);
+    if (frame == NULL) {
+        PyErr_Clear(); /* of memory: the locals die with the frame */
+    }
+    else if (frame->f_frame != current_frame(thread)) {
+        Py_DECREF(frame); /* the frame has not begun */
+    }
+    else {
+        resumption->frame = (PyObject *)frame;
+    }
+}
+
+/*
+ * The frame object that others hold of the frame that runs, or else of where it ran before; a new
+ * reference, or NULL.
+ */
+PyObject *
+shown_frame(PyThreadState *thread, Resumption *resumption)
+{
+    PyObject *object = (PyObject *)current_frame(thread)->frame_obj;
+    Py_ssize_t ours = 1 + (resumption->frame != NULL);
+    if (object != NULL && Py_REFCNT(object) > ours) {
+        return Py_NewRef(object);
+    }
+    return Py_XNewRef(resumption->shown);
+}
+
+/* The number of slots of a frame that has ended and belongs to its frame object; 0: cleared. */
+static Py_ssize_t
+count_kept_slots(Frame *frame)
+{
+    if (frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) {
+        return 0;
+    }
+#if PY_VERSION_HEX >= 0x030E0000
+    return frame->stackpointer == NULL ? 0 : frame->stackpointer - frame->localsplus;
+#else
+    return frame->stacktop;
+#endif
+}
+
+/*
+ * A frame has ended: where others hold the frame object of where it ran before, and none that of
+ * where it ended, its locals belong to that one. Finalizers may run, as when a frame ends.
+ */
+void
+hand_on_locals(Resumption *resumption)
+{
+    PyObject *from = resumption->frame, *to = resumption->shown;
+    resumption->frame = resumption->shown = NULL;
+    if (from != NULL && Py_REFCNT(from) == 1 && Py_REFCNT(to) > 1) {
+        Frame *source = ((PyFrameObject *)from)->f_frame;
+        Frame *target = ((PyFrameObject *)to)->f_frame;
+        Py_ssize_t count = count_kept_slots(source);
+        count = count_kept_slots(target) < count ? 0 : count;
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyObject *value = take_local_slot(&source->localsplus[i]);
+            Py_XDECREF(fill_slot(&target->localsplus[i], value));
+        }
+    }
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+}
+
 /* ---- recursion ---- */
 
 /*

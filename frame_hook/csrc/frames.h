@@ -42,6 +42,9 @@ FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ss
                                const StackMarks *marks);
 PyObject *enter_handler(PyThreadState *thread, FrameState *state);
 void leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer);
+void follow_frame(PyThreadState *thread, Resumption *resumption);
+PyObject *shown_frame(PyThreadState *thread, Resumption *resumption);
+void hand_on_locals(Resumption *resumption);
 
 int lend_recursion(PyThreadState *thread);
 bool stack_is_deep(void);

@@ -213,6 +213,30 @@ look_at_end(Resumption *resumption, PyObject *value, int attempts, PyObject **re
 }
 
 /*
+ * Let go of the frame objects of a frame that stopped with `state`, or (NULL) has ended; an
+ * exception that is set stays set. Finalizers may run.
+ */
+static void
+end_resumption(Resumption *resumption, FrameState *state)
+{
+    if (state != NULL && state->shown == NULL) {
+        state->shown = resumption->shown;
+        resumption->shown = NULL;
+    }
+    if (state != NULL) {
+        Py_CLEAR(resumption->shown);
+        Py_CLEAR(resumption->frame);
+    }
+    else if (resumption->shown != NULL) {
+        PyObject *raised = PyErr_Occurred() ? take_exception() : NULL;
+        hand_on_locals(resumption);
+        if (raised != NULL) {
+            raise_exception(raised);
+        }
+    }
+}
+
+/*
  * Run the frame in plain Python from `state` (stolen) to its next stop; `exception` (stolen, or
  * NULL) is raised inside it at once. Returns the state it stopped with, a new reference; or NULL
  * when it has ended: with `*result`, a new reference, or with an exception set.
@@ -237,7 +261,9 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         Resumption resumption = {.code = code,
                                  .pending = state,
                                  .exception = exception,
-                                 .outer = ufuse_thread.resumption};
+                                 .outer = ufuse_thread.resumption,
+                                 .shown = state->shown};
+        state->shown = NULL;
         PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
         ufuse_thread.passing = resumption.code;
@@ -250,6 +276,7 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         ufuse_thread.resumption = resumption.outer;
         state = look_at_end(&resumption, value, attempts, result, &again);
         exception = resumption.exception;
+        end_resumption(&resumption, state);
         Py_DECREF(resume);
     }
     cache->suspensions += state != NULL;
@@ -285,6 +312,9 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
             next = run_plainly(cache, function, state, exception, &result);
         }
         else {
+            if (next != NULL) {
+                Py_XSETREF(next->shown, Py_XNewRef(state->shown));
+            }
             Py_DECREF(state);
         }
         state = next;
@@ -391,6 +421,7 @@ restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
         return NULL;
     }
     Py_CLEAR(resumption->pending);
+    follow_frame(thread, resumption);
     if (!plain && PyTuple_GET_ITEM(key, 3) != Py_True) {
         resumption->raises_later = true;
         Py_RETURN_NONE;
@@ -427,6 +458,7 @@ suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
     }
     FrameState *state = take_current_frame(thread, position, depth, &marks);
     if (state != NULL) {
+        state->shown = shown_frame(thread, resumption);
         resumption->suspended = (FrameState *)Py_NewRef((PyObject *)state);
     }
     return (PyObject *)state;

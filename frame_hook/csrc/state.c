@@ -36,6 +36,7 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size)
     state->size = size;
     state->capacity = capacity;
     state->handled = -1;
+    state->shown = NULL;
     memset(state->slots, 0, (size_t)size * sizeof(PyObject *));
     return state;
 }
@@ -50,6 +51,7 @@ FrameState_dealloc(FrameState *self)
     for (Py_ssize_t i = self->size; i-- > 0;) {
         Py_CLEAR(self->slots[i]);
     }
+    Py_CLEAR(self->shown);
     if (self->capacity == USUAL_CAPACITY && n_kept_states < KEPT_STATES) {
         kept_states[n_kept_states++] = self;
     }

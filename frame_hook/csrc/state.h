@@ -24,6 +24,7 @@ typedef struct {
     Py_ssize_t size;
     Py_ssize_t capacity;
     Py_ssize_t handled; /* the slot with the exception that the frame is handling, or negative */
+    PyObject *shown; /* owned: the frame object that others hold of where the frame ran, or NULL */
     PyObject *slots[1];
 } FrameState;
 
@@ -33,7 +34,10 @@ typedef struct Resumption {
     FrameState *pending; /* owned: what restore() is to take, NULL once it has */
     bool raises_later;   /* restore() has taken it, and is called once more to raise */
     PyObject *exception; /* owned: what restore() raises after it has restored the state, or NULL */
-    FrameState *suspended;    /* owned: what suspend() left, or NULL */
+    FrameState *suspended; /* owned: what suspend() left, or NULL */
+    PyObject *shown;       /* owned: as in the state that was restored */
+    PyObject *frame; /* owned: the frame object of the frame that runs, where `shown` is held by
+                        others, or NULL */
     struct Resumption *outer; /* the loop below this one on the same thread */
 } Resumption;
 

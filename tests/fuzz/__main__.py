@@ -24,6 +24,9 @@ CHUNK = 100
 LONGEST = 30  # seconds that a program may take
 LONGEST_SMALLER = 2  # seconds that a program may take that was made of one that differs
 DIED = 120  # the exit status of a process that cannot go on
+ENDED = (
+    1  # and of one that was ended as a program took too long; so as many that differ are one more
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,8 @@ def child_process(work: Callable[[], int]) -> int:
         return child
     status = DIED
     try:
-        status = min(work(), DIED - 1)
+        failed = work()
+        status = min(failed + ENDED, DIED - 1) if failed else 0
     except BaseException:  # noqa: BLE001  the parent reports it as a death
         traceback.print_exc()
     finally:
@@ -172,8 +176,8 @@ class Search:
         seeds = self.running.pop(child)
         code = os.waitstatus_to_exitcode(status)
         self.done += len(seeds)
-        if 0 <= code < DIED:
-            self.failures["differ"] += code
+        if code == 0 or ENDED < code < DIED:
+            self.failures["differ"] += max(code - ENDED, 0)
             return
         died_at = int(self.progress(seeds).read_text())
         rest = range(died_at + 1, seeds.stop)

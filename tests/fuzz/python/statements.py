@@ -101,7 +101,7 @@ del <list:old>[0]
 <list:old>[-1] += <int!>
 
 @ 0.4
-<list:old>[1:2] = [<int>, <int>]
+<list:old>[:2] = [<int>, <int>]
 
 @ 0.2
 <list:old>.clear()
