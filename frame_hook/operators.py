@@ -615,7 +615,9 @@ def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
 WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 
 
-HELD_ONCE = List | Dict | Set | Instance | Tuple | Cell | Method  # one object of the frame is one symbol
+HELD_ONCE = (
+    List | Dict | Set | Instance | Tuple | Cell | Method
+)  # one object of the frame is one symbol
 
 
 def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:

@@ -405,6 +405,64 @@ def test_collections_at_every_moment(compiler: Any) -> None:
     assert all(result == expected()[0] for result in calls)
 
 
+class Noticed:
+    """A piece of garbage in a cycle, that writes down which functions are running when it is collected."""
+
+    def __init__(self, seen: list[set[str]]) -> None:
+        self.myself, self.seen = self, seen
+
+    def __del__(self) -> None:
+        frame: FrameType | None = sys._getframe()
+        names = set()
+        while frame is not None:
+            names.add(frame.f_code.co_qualname)
+            frame = frame.f_back
+        self.seen.append(names)
+
+
+@both_ways
+def test_nothing_is_collected_while_we_trace(compiler: Any) -> None:
+    """Finalizers of the user's run before or after a trace, never in it; and collections go on afterwards."""
+    seen: list[set[str]] = []
+    threshold = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(1, 1, 1)
+    try:
+        for _ in range(20):
+            Noticed(seen)
+            check(compiler(steps))
+    finally:
+        gc.set_threshold(*threshold)
+    gc.collect()
+    assert len(seen) == 20
+    assert not [names for names in seen if "Session.capture" in names]
+
+
+def test_the_collector_can_be_switched_off_while_others_trace() -> None:
+    """What one thread says to the collector stays said while another is compiling."""
+    is_over, changed = threading.Event(), []
+
+    def switch() -> None:
+        while not is_over.is_set():
+            gc.disable()
+            time.sleep(0.0005)
+            changed.append(gc.isenabled())
+            gc.enable()
+            time.sleep(0.0005)
+            changed.append(not gc.isenabled())
+
+    thread = threading.Thread(target=switch)
+    thread.start()
+    try:
+        for _ in range(60):
+            check(ufuse.compile(steps))
+    finally:
+        is_over.set()
+        thread.join()
+    assert changed
+    assert not any(changed)
+
+
 @both_ways
 def test_exit_inside(compiler: Any) -> None:
     """`sys.exit` in a compiled function raises SystemExit with its code, through its handlers."""

@@ -3,14 +3,15 @@
 
 #include "arrays.h"
 #include "cache.h"
+#include "collector.h"
 #include "dispatcher.h"
+#include "dying.h"
 #include "entry.h"
 #include "frames.h"
 #include "hook.h"
 #include "loop.h"
 #include "marks.h"
 #include "plain.h"
-#include "dying.h"
 #include "session.h"
 #include "storage.h"
 #include "watch.h"
@@ -105,8 +106,9 @@ execute_module(PyObject *module)
         return -1;
     }
     if (import_numpy() < 0 || plain_ready() < 0 || storage_ready() < 0 || frames_ready() < 0 ||
-        marks_ready() < 0 || session_ready() < 0 || FrameState_Ready() < 0 || Entry_Ready() < 0 ||
-        CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
+        marks_ready() < 0 || collector_ready() < 0 || session_ready() < 0 ||
+        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
+        Dispatcher_Ready() < 0) {
         return -1;
     }
     watch_ready();

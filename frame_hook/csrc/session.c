@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "collector.h"
 #include "frames.h"
 #include "hook.h"
 
@@ -61,7 +62,6 @@ typedef struct {
     _PyErr_StackItem nothing;
     bool hooked;
     int lent;
-    bool collects; /* whether the garbage collector was on */
 } Aside;
 
 /*
@@ -82,8 +82,7 @@ step_aside(Aside *aside)
     aside->lent = lend_frames(thread);
     ufuse_thread.session = NULL;
     ufuse_thread.eager++;
-    /* a collection in the middle of our work would run finalizers of the user's */
-    aside->collects = PyGC_Disable();
+    hold_off_collections();
     PyThreadState_EnterTracing(thread);
 }
 
@@ -114,9 +113,7 @@ step_back(Aside *aside)
 {
     PyThreadState *thread = PyThreadState_Get();
     PyThreadState_LeaveTracing(thread);
-    if (aside->collects) {
-        PyGC_Enable();
-    }
+    allow_collections();
     ufuse_thread.eager--;
     ufuse_thread.session = aside->session;
     reclaim_frames(thread, aside->lent);
