@@ -23,6 +23,7 @@
 #pragma GCC diagnostic pop
 #include <pthread.h>
 
+#include "collector.h"
 #include "frames.h"
 
 typedef struct _PyInterpreterFrame Frame;
@@ -546,7 +547,9 @@ follow_frame(PyThreadState *thread, Resumption *resumption)
     if (resumption->shown == NULL || Py_REFCNT(resumption->shown) == 1) {
         return; /* only we hold it */
     }
+    hold_off_collections(); /* before 3.12 one may begin where memory is taken */
     PyFrameObject *frame = PyThreadState_GetFrame(thread);
+    allow_collections();
     if (frame == NULL) {
         PyErr_Clear(); /* of memory: the locals die with the frame */
     }

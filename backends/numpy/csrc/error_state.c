@@ -118,7 +118,13 @@ error_state_raise(void)
             return NULL;
         }
     }
-    return PyContextVar_Set(state_variable, cached_strict);
+    /* Before 3.12 a collection in there may run code that frees the context's variables. */
+    int collects = PyGC_Disable();
+    PyObject *token = PyContextVar_Set(state_variable, cached_strict);
+    if (collects) {
+        PyGC_Enable();
+    }
+    return token;
 }
 
 /* Undo `error_state_raise`. Takes its result over, keeps an exception that is set. */
@@ -127,8 +133,12 @@ error_state_restore(PyObject *token)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    int collects = PyGC_Disable(); /* as in `error_state_raise` */
     if (PyContextVar_Reset(state_variable, token) < 0) {
         PyErr_WriteUnraisable(state_variable);
+    }
+    if (collects) {
+        PyGC_Enable();
     }
     Py_DECREF(token);
     PyErr_Restore(type, value, traceback);
