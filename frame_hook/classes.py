@@ -330,7 +330,9 @@ def bound(
         case classmethod():
             if type(found.__func__) not in (types.FunctionType, types.BuiltinFunctionType):
                 # up to 3.12 it is bound by its own `__get__`
-                raise GraphBreak("attribute", f"a classmethod of {kind.__name__} that wraps no function")
+                raise GraphBreak(
+                    "attribute", f"a classmethod of {kind.__name__} that wraps no function"
+                )
             return Method(owner, inner_function(trace, found, member, "__func__"))
         case property():
             return member if symbol is None else _property_value(interpreter, found, member, symbol)
