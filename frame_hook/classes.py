@@ -67,7 +67,12 @@ def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
     if after is not None:
         classes = classes[classes.index(after) + 1 :]
     for one in classes:
-        found = namespace_of(one).get(name, ABSENT)
+        try:
+            found = namespace_of(one).get(name, ABSENT)
+        except Exception:  # noqa: BLE001  of a key that is no string, which compares itself
+            raise GraphBreak(
+                "attribute", f"{name} of {one.__name__}, which has odd keys,"
+            ) from None
         if found is not ABSENT:
             return found
     return ABSENT

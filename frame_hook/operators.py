@@ -23,7 +23,7 @@ from ufuse.frame_hook.classes import (
 )
 from ufuse.frame_hook.contents import holds, is_built_in, stripped
 from ufuse.frame_hook.guards import postfix
-from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
 from ufuse.frame_hook.known import (
     KNOWN,
@@ -285,10 +285,23 @@ def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
             name
         )
         if function is not None:
-            result = pure(function, *examples)
+            try:
+                result = pure(function, *examples)
+            except Raised:
+                _keep_examples(trace, operands)
+                raise
             assert isinstance(result, Constant)
             trace.number_examples[node] = result.value
     return Number(node)
+
+
+def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
+    """Guard that numbers stay what they are: it is these that raise, others may not."""
+    for symbol in operands:
+        if isinstance(symbol, Number):
+            trace.specialised(symbol)
+        elif isinstance(symbol, Integer):
+            trace.fixed(symbol.size)
 
 
 def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:

@@ -710,3 +710,15 @@ def class_that_lies(x):
 def hash_of_nan(x):
     nan = float("nan")
     return hash(nan) == object.__hash__(nan), hash((1, nan)) == hash((1, nan)), x
+
+
+@edge()
+def overflow_at_some_values(x):
+    def power(value, exponent):
+        try:
+            return value**exponent
+        except OverflowError:
+            return "overflow"
+
+    values = [1e200, 2.0, 1e300, 3.0, complex(5e100, 12e100)]
+    return [[str(power(v, n)) for n in (-2, 3, 0, 2.0, 0.0)] for v in values], x
