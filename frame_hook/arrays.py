@@ -145,6 +145,8 @@ def store_result(
     value = _ufunc_node(trace, ufunc, nodes)
     kind = value.type
     assert isinstance(kind, ArrayType)
+    if not target.type.contiguous and ops.sees_strides(ufunc.__name__, kind.dtype):
+        raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
     if target.type.dtype.kind in "fc" and not np.can_cast(kind.dtype, target.type.dtype, "safe"):

@@ -152,6 +152,10 @@ class Changes:
         source, value = found
         if not _hook.dies_quietly(value):
             raise GraphBreak("finalizer", source.text)
+        self.will_be_replaced(source)
+
+    def will_be_replaced(self, source: Source) -> None:
+        """Guard that nobody notices when what a register holds, if anything, dies."""
         text = f"something runs now when {source.text} dies"
         self._guards.check("QUIET", source.register, text=text, source=source.text)
 

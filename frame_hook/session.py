@@ -394,6 +394,8 @@ class Session:
         trace.changes.guard_different()
         for symbol in _dropped(trace, frame, returned):
             trace.changes.replaced(symbol)
+        for symbol in _filled(trace, frame, position):
+            trace.changes.will_be_replaced(symbol.source)
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
         if returned is not None:
@@ -646,6 +648,15 @@ def _dropped(trace: Trace, frame: Frame, returned: Returned | None) -> Iterator[
         if isinstance(symbol, Unread) and symbol.source.register not in kept:
             if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):
                 yield symbol
+
+
+def _filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
+    """Slots that were empty at the start of the trace and were written: in a loop's next turn they hold something."""
+    if position == 0:
+        return
+    for before, now in zip(trace.state, frame.locals, strict=False):
+        if isinstance(before, Unbound) and now is not before:
+            yield before
 
 
 def _goes_on(code: CodeType, start: int, position: int) -> bool:

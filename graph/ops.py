@@ -101,6 +101,25 @@ NAMED = (
 OPS: dict[str, Op] = {op.name: op for op in NAMED} | UFUNCS | REDUCTIONS
 
 
+# Functions whose bits are theirs alone: exact, or computed element by element by one scalar routine.
+EVERYWHERE_ALIKE = frozenset(
+    """add subtract multiply divide negative positive absolute fabs square sqrt reciprocal floor ceil trunc rint
+    conjugate maximum minimum fmax fmin copysign signbit sign isnan isinf isfinite equal not_equal less
+    less_equal greater greater_equal logical_and logical_or logical_xor logical_not floor_divide remainder fmod
+    heaviside nextafter spacing""".split()
+)
+COMPLEX_ALIKE = EVERYWHERE_ALIKE - frozenset(
+    "multiply divide absolute square sqrt reciprocal sign".split()
+)
+
+
+def sees_strides(name: str, *dtypes: np.dtype) -> bool:
+    """Whether a ufunc's loop of these dtypes may compute other bits where memory is strided."""
+    kinds = {dtype.kind for dtype in dtypes}
+    alike = COMPLEX_ALIKE if "c" in kinds else EVERYWHERE_ALIKE
+    return bool(kinds & {"f", "c"}) and name not in alike
+
+
 def op_of(ufunc: np.ufunc) -> Op:
     """The row of any elementwise ufunc with one result: NumPy's, SciPy's, a user's own."""
     known = UFUNCS.get(ufunc.__name__)

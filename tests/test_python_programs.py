@@ -176,6 +176,22 @@ def program(a):
 """,
         ({"a": "1"},),
     ),
+    "what a loop's slot holds dies where the next turn writes it": (
+        """
+class C0:
+    def __init__(self):
+        self.log = LOG
+    def __del__(self):
+        self.log.append('died')
+
+def program(c):
+    while c:
+        c -= 1
+        note(2.0)
+        x = C0()
+""",
+        ({"c": "3"},),
+    ),
     "what a frame holds that raises behind a handler lives with the traceback": (
         """
 class C0:

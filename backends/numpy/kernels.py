@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy.groups import Grouping, Unit, row_shapes
-from ufuse.backends.numpy.loops import Fold, Loop, cast_loop, copy_loop
+from ufuse.backends.numpy.loops import Fold, Loop, cast_loop, copy_loop, sees_strides
 from ufuse.backends.numpy.memory import Access, is_array, producer
+from ufuse.backends.numpy.regions import whole
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
@@ -256,6 +257,8 @@ class KernelBuilder:
         if node.op.kind is Kind.STORE:
             if not self._is_overwritten(node):
                 value = self._own(self.values[node], node)
+                if self._is_made_by_steps(value, node):
+                    value = self._emit(copy_loop(self.plan.dtype(value)), (value,), node, "map")
                 self.plan.results.append(
                     Result(value, ("into", self._operand_of_target(node)), node)
                 )
@@ -283,6 +286,17 @@ class KernelBuilder:
         if value >= len(self.plan.operands) and not given:
             return value
         return self._emit(copy_loop(self.plan.dtype(value)), (value,), node, "map")
+
+    def _is_made_by_steps(self, value: int, store: Node) -> bool:
+        """Whether a loop made a value whose bits depend on strides, and would write it where memory has gaps."""
+        target, type_ = self.memory.target(store), store.type
+        assert isinstance(type_, ArrayType)
+        if type_.contiguous and target.region == whole(type_.shape):
+            return False
+        return any(
+            value in segment.outputs and sees_strides(segment.loop)
+            for segment in self.plan.segments
+        )
 
     def _is_overwritten(self, store: Node) -> bool:
         later = self.unit.members[self.unit.members.index(store) + 1 :]

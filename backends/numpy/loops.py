@@ -80,25 +80,9 @@ def map_loop(node: Node) -> Loop | str:
     return Loop("ufunc", ufunc.__name__, tuple(dtypes), ufunc)
 
 
-# Functions whose bits are theirs alone: exact, or computed element by element by one scalar routine.
-EVERYWHERE_ALIKE = frozenset(
-    """add subtract multiply divide negative positive absolute fabs square sqrt reciprocal floor ceil trunc rint
-    conjugate maximum minimum fmax fmin copysign signbit sign isnan isinf isfinite equal not_equal less
-    less_equal greater greater_equal logical_and logical_or logical_xor logical_not floor_divide remainder fmod
-    heaviside nextafter spacing""".split()
-)
-COMPLEX_ALIKE = EVERYWHERE_ALIKE - frozenset(
-    "multiply divide absolute square sqrt reciprocal sign".split()
-)
-
-
 def sees_strides(loop: Loop) -> bool:
     """Whether NumPy may compute other bits where memory is strided: vector code against scalar code."""
-    if loop.kind != "ufunc":
-        return False
-    kinds = {dtype.kind for dtype in loop.dtypes}
-    alike = COMPLEX_ALIKE if "c" in kinds else EVERYWHERE_ALIKE
-    return bool(kinds & {"f", "c"}) and loop.name not in alike
+    return loop.kind == "ufunc" and ops.sees_strides(loop.name, *loop.dtypes)
 
 
 def why_not_operand(source: Node) -> str | None:

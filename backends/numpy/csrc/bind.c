@@ -24,6 +24,20 @@ split_rows(Binding *binding)
     return true;
 }
 
+/*
+ * Whether an argument is a single number with the stride of a view: NumPy takes its loops for
+ * strided memory then, though flags say that it is contiguous.
+ */
+static bool
+is_odd_single(PyObject *argument)
+{
+    if (!PyArray_CheckExact(argument)) {
+        return false;
+    }
+    PyArrayObject *array = (PyArrayObject *)argument;
+    return PyArray_NDIM(array) == 1 && PyArray_STRIDE(array, 0) != PyArray_ITEMSIZE(array);
+}
+
 static void
 read_operand(Binding *binding, int i)
 {
@@ -208,6 +222,9 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
         return RUN_REFUSED;
     }
     for (int i = 0; i < kernel->operands; i++) {
+        if (binding->elements == 1 && is_odd_single(binding->arguments[i])) {
+            return RUN_REFUSED;
+        }
         read_operand(binding, i);
     }
     if (kernel->rows) {
