@@ -33,13 +33,13 @@ typedef struct {
     Position **positions; /* owned array by position, each NULL until used */
     Py_ssize_t n_positions;
     PyObject *weakrefs;
-    bool every_frame;     /* what the session wanted when the cache was made */
-    char stops_later;     /* frames that no entry takes at their start may still be stopped later */
-    long long frames;     /* frames of this code that were begun */
-    long long whole;      /* those that an entry brought to their end */
-    long long mixed;      /* those that ran entries and plain Python */
-    long long misses;      /* look-ups that found no entry */
-    long long captures;    /* times the session was asked for one */
+    bool every_frame;   /* what the session wanted when the cache was made */
+    char stops_later;   /* frames that no entry takes at their start may still be stopped later */
+    long long frames;   /* frames of this code that were begun */
+    long long whole;    /* those that an entry brought to their end */
+    long long mixed;    /* those that ran entries and plain Python */
+    long long misses;   /* look-ups that found no entry */
+    long long captures; /* times the session was asked for one */
     long long suspensions; /* times a frame of this code came back from plain Python */
 } CodeCache;
 
