@@ -67,6 +67,7 @@ from ufuse.graph.text import to_text
 MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
+MOST_TEXTS = 8  # the same of one string or bytes object
 MOST_TRIES = 24
 MOST_DULL = 48
 MOST_FAILURES = 3  # of a position where traces are cut short
@@ -551,9 +552,10 @@ class Session:
                 record.values[row.source] = record.values.get(row.source, 0) + 1
                 if record.values[row.source] >= MOST_VALUES:
                     record.varying.add(row.source)
-            elif row.kind in ("FLOAT", "EQUAL"):
+            elif row.kind in ("FLOAT", "EQUAL", "STR"):
                 record.values[row.source] = record.values.get(row.source, 0) + 1
-                if record.values[row.source] >= MOST_VALUES:
+                most = MOST_TEXTS if isinstance(row.operands[1], str | bytes) else MOST_VALUES
+                if record.values[row.source] >= most:
                     record.varying.add(row.source)
                     cache.remove(position, entry)
         if nearest is not None:

@@ -240,6 +240,9 @@ class Trace:
             self.number_examples[node] = value
             return Number(node, source)
         if kind is str or kind is bytes:
+            if source.text in self._varying:
+                text = f"{source.text}, a {kind.__name__} object that changes from call to call,"
+                raise GraphBreak("operator", text)
             self.check(
                 "STR" if kind is str else "EQUAL",
                 source,

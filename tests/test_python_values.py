@@ -140,3 +140,21 @@ def test_marks_in_a_set() -> None:
         x = np.arange(3.0) + number
         np.testing.assert_array_equal(compiled(x, grown, number), marked(x, plainly, number))
         assert list(plainly) == list(grown)
+
+
+@pytest.mark.parametrize("make", [str, lambda i: b"%d" % i], ids=["str", "bytes"])
+def test_text_that_changes_from_call_to_call(make: Callable[[int], Any]) -> None:
+    """A frame whose strings are other ones at every call is not given up: its graphs end where they are used."""
+
+    def labelled(x: Any, label: Any) -> Any:
+        y = x * 2
+        named = label + label
+        return y + 1, named
+
+    compiled = ufuse.compile(labelled)
+    for number in range(40):
+        first, text = compiled(np.ones(2), make(number))
+        assert (first.tolist(), text) == ([3.0, 3.0], make(number) * 2)
+    assert compiled.stats.eager_calls == 0
+    assert compiled.stats.traces < 15
+    assert [b.reason for b in compiled.breaks if "changes from call to call" in b.reason]
