@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ufuse.backends.protocol import DEFAULT, Options
-from ufuse.graph import reference
+from ufuse.graph import reference, signals
 from ufuse.graph.node import Graph
 from ufuse.graph.ops import Kind
 
@@ -39,7 +39,8 @@ def _run(graph: Graph, writes: bool, *inputs: object) -> object:
             if writes:
                 reference.run(graph, *copy.deepcopy(inputs))
             outputs = reference.run(graph, *inputs)
-    except Exception:  # noqa: BLE001  whatever it is, plain Python raises it at the user's own line
+    except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it at the user's own line
+        signals.pass_on(error)
         return NotImplemented
     return outputs[0] if len(outputs) == 1 else outputs
 

@@ -67,12 +67,9 @@ def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
     if after is not None:
         classes = classes[classes.index(after) + 1 :]
     for one in classes:
-        try:
-            found = namespace_of(one).get(name, ABSENT)
-        except Exception:  # noqa: BLE001  of a key that is no string, which compares itself
-            raise GraphBreak(
-                "attribute", f"{name} of {one.__name__}, which has odd keys,"
-            ) from None
+        if not _hook.has_only_names(one):  # a key that is no string compares itself
+            raise GraphBreak("attribute", f"{name} of {one.__name__}, which has odd keys,")
+        found = namespace_of(one).get(name, ABSENT)
         if found is not ABSENT:
             return found
     return ABSENT

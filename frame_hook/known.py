@@ -28,6 +28,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
 )
 from ufuse.frame_hook.trace import is_plain
+from ufuse.graph import signals
 from ufuse.graph.sample import warnings_raise
 
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
@@ -65,6 +66,7 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
     except (Raised, GraphBreak):
         raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
+        signals.pass_on(error)
         raise as_raised(error) from None
     return symbol_of(result)
 

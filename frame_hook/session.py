@@ -62,6 +62,7 @@ from ufuse.frame_hook.symbols import (
 )
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
+from ufuse.graph.signals import is_of_signal
 from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
@@ -275,7 +276,7 @@ class Session:
 
     def is_user_error(self, error: BaseException) -> bool:
         """Whether an exception out of `capture` is meant for the user."""
-        return getattr(error, "for_user", False) is True
+        return getattr(error, "for_user", False) is True or is_of_signal(error)
 
     # Tracing ---------------------------------------------------------------------------------------------------
 

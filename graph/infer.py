@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ufuse.graph import ops
+from ufuse.graph import ops, signals
 from ufuse.graph.calls import CALLS, call_type, reshaped_sample, shape_of
 from ufuse.graph.ops import Kind, Op
 from ufuse.graph.sample import (
@@ -113,6 +113,7 @@ def loop_dtypes(ufunc: np.ufunc, inputs: Sequence[Operand]) -> tuple[np.dtype, .
     try:
         dtypes = ufunc.resolve_dtypes((*weak, *[None] * ufunc.nout))
     except Exception as error:  # noqa: BLE001  whatever NumPy raises is a refusal
+        signals.pass_on(error)
         raise CannotInfer(f"NumPy raises {type(error).__name__}: {error}") from None
     for dtype in dtypes:
         checked_dtype(dtype)

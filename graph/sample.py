@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ufuse.graph import signals
 from ufuse.graph.size import Size
 from ufuse.graph.types import (
     ArrayType,
@@ -279,6 +280,7 @@ def _ask(
         with np.errstate(all="ignore"), warnings_raise():
             result = function(*positional, **named)
     except Exception as error:  # noqa: BLE001  whatever NumPy raises is a refusal
+        signals.pass_on(error)
         text = str(error).replace("unhashable", "not hashable")
         raise CannotInfer(f"NumPy raises {type(error).__name__} here: {text}") from None
     _refuse_alias(result, (*positional, *named.values()))

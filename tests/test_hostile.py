@@ -10,6 +10,7 @@ import io
 import itertools
 import os
 import pdb  # noqa: T100  a debugger is the subject
+import signal
 import subprocess
 import sys
 import threading
@@ -258,6 +259,36 @@ def test_interrupts_from_a_timer_while_compiling() -> None:
             call_until_interrupted(compiled, timer)
         timer.join()
         check(compiled)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_signal_handlers_that_raise_while_compiling() -> None:
+    """What a handler raises reaches the caller, whenever the signal comes: it is no failure of ours."""
+
+    class TimeIsOverError(Exception):
+        """Raised by the handler."""
+
+    def handler(*_: Any) -> None:
+        raise TimeIsOverError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for delay in np.linspace(1e-4, 2e-2, 40):
+            with pytest.raises(TimeIsOverError):
+                calls_until_signalled(float(delay))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def calls_until_signalled(delay: float) -> None:
+    """Compile again and again for at most 20 seconds, in which a signal is to come."""
+    over = time.monotonic() + 20
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    while time.monotonic() < over:
+        compiled = ufuse.compile(steps)
+        compiled(X, [])
+        compiled(X, [])
 
 
 def call_until_interrupted(compiled: Any, timer: threading.Timer) -> None:

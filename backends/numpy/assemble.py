@@ -15,6 +15,7 @@ from ufuse.backends.numpy.report import Report, Told
 from ufuse.backends.numpy.steps import Plan, Step
 from ufuse.backends.numpy.tiers import NativeSegment, native_segments
 from ufuse.backends.protocol import Options
+from ufuse.graph import signals
 
 
 @lru_cache(maxsize=4096)
@@ -57,7 +58,8 @@ class Promotion:
         """Give the kernel its native segments; where that fails it stays as it is, and the log says so."""
         try:
             self._promote(kernel)
-        except Exception:  # LLVM is not ours, and the plain segments are right
+        except Exception as error:  # LLVM is not ours, and the plain segments are right
+            signals.pass_on(error)
             logging.getLogger("ufuse.kernels").info(
                 "a kernel could not be made native", exc_info=True
             )

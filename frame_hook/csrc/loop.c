@@ -39,8 +39,8 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
     }
     RunOutcome outcome = entry_run(entry, registers, result, next);
-    if (outcome == RUN_DECLINED) {
-        tell_eager_run(cache, position, entry);
+    if (outcome == RUN_DECLINED && tell_eager_run(cache, position, entry) < 0) {
+        outcome = RUN_RAISED;
     }
     Py_DECREF(entry);
     return outcome;
@@ -92,8 +92,8 @@ check_resume_code(CodeCache *cache, PyObject *answer)
 }
 
 /*
- * The code that resumes at a position, a new reference, made once. An interrupt that comes
- * meanwhile is put off.
+ * The code that resumes at a position, a new reference, made once. An interrupt, or what a signal
+ * handler of the user's raises, that comes meanwhile is put off.
  */
 static PyObject *
 resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
@@ -106,7 +106,7 @@ resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
         return Py_NewRef(at->resume_code);
     }
     PyObject *code = ask_resume_code(cache, position);
-    if (code == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    if (code == NULL) {
         Py_XSETREF(*exception, take_exception());
         code = ask_resume_code(cache, position);
     }

@@ -73,6 +73,17 @@ is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
     return PyBool_FromLong(dict_of_instance(object) == dict);
 }
 
+/* has_only_names(type) */
+static PyObject *
+ask_has_only_names(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    if (!PyType_Check(type)) {
+        PyErr_SetString(PyExc_TypeError, "has_only_names() takes a class");
+        return NULL;
+    }
+    return PyBool_FromLong(class_has_only_names(type));
+}
+
 static PyMethodDef module_methods[] = {
     {"restore", restore_frame, METH_O,
      "Move the pending state into the resume frame that calls. For resume code only."},
@@ -90,6 +101,8 @@ static PyMethodDef module_methods[] = {
      "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
     {"is_dict_of", is_dict_of, METH_VARARGS,
      "Whether a dict is where an object has its attributes."},
+    {"has_only_names", ask_has_only_names, METH_O,
+     "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"passed_frames", passed_frames, METH_NOARGS,
      "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,

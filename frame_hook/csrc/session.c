@@ -274,10 +274,10 @@ ask_cache(PyObject *session, PyObject *code)
 }
 
 /*
- * Tell a session that wants to know that an artefact declined. Errors are internal errors. Raises
- * nothing.
+ * Tell a session that wants to know that an artefact declined. Returns 0, or -1 with an exception
+ * the user must see.
  */
-void
+int
 tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
     Aside aside;
@@ -288,6 +288,7 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
     if (truth < 0) {
         PyErr_Clear();
     }
+    int status = 0;
     if (truth > 0) {
         PyObject *at = PyLong_FromSsize_t(position);
         PyObject *arguments[] = {cache->session, (PyObject *)cache, at,
@@ -296,13 +297,14 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
             at == NULL ? NULL
                        : PyObject_VectorcallMethod(name_eager_run, arguments,
                                                    4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        if (answer == NULL && report_exception(cache->session) < 0) {
-            PyErr_WriteUnraisable(cache->session);
+        if (answer == NULL) {
+            status = report_exception(cache->session);
         }
         Py_XDECREF(at);
         Py_XDECREF(answer);
     }
     step_back(&aside);
+    return status;
 }
 
 /*

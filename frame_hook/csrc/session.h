@@ -14,7 +14,7 @@ int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Regis
                 Entry **entry);
 PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
 CodeCache *ask_cache(PyObject *session, PyObject *code);
-void tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);
+int tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);
 int wants_every_frame(PyObject *session);
 int session_ready(void);
 

@@ -284,6 +284,14 @@ class_own_lacks(PyObject *type, PyObject *name)
     return dict != NULL && find_in_dict(dict, name, &value) == FIND_ABSENT;
 }
 
+/* Whether all keys of a class's own dict are strings; those of classes that are static are. */
+bool
+class_has_only_names(PyObject *type)
+{
+    PyObject *dict = ((PyTypeObject *)type)->tp_dict;
+    return dict == NULL || ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+}
+
 /* How often classes were registered with abstract ones, or -1 where that cannot be told. */
 int64_t
 abc_token(void)

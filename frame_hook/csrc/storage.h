@@ -18,6 +18,7 @@ Finding find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **
 Finding find_own(PyObject *object, PyObject *name, PyObject **value);
 PyObject *dict_of_instance(PyObject *object);
 bool class_own_lacks(PyObject *type, PyObject *name);
+bool class_has_only_names(PyObject *type);
 int64_t abc_token(void);
 PyObject *class_value(PyObject *type, PyObject *name);
 PyObject *attribute_value(PyObject *object, PyObject *name);

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph import ops, reference
+from ufuse.graph import ops, reference, signals
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
@@ -32,7 +32,8 @@ def _constant(node: Node, builder: Builder) -> Node | None:
     try:
         with np.errstate(all="raise"):
             value = rule(node, [one.attributes["value"] for one in node.inputs], {})
-    except Exception:  # noqa: BLE001  it is left to raise, or warn, when the program runs
+    except Exception as error:  # noqa: BLE001  it is left to raise, or warn, when the program runs
+        signals.pass_on(error)
         return None
     return builder.constant(value, node.location) if _is_value(value) else None
 

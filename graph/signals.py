@@ -1,0 +1,35 @@
+"""Signals of the program's that arrive in the middle of our work: what their handlers raise is no failure of ours."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from types import CodeType
+from typing import Any
+
+
+def is_of_signal(error: BaseException) -> bool:
+    """Whether one of the program's signal handlers raised an error."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {code for handler in handlers if (code := _code_of(handler)) is not None}
+    return bool(codes) and any(
+        frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise an error again that says nothing of what was tried: for handlers that take whatever comes as an answer."""
+    if is_of_signal(error):
+        raise error
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    """The code of what handles a signal, if that is Python."""
+    for one in (handler, getattr(handler, "func", None), getattr(handler, "__call__", None)):  # noqa: B004
+        code = getattr(getattr(one, "__func__", one), "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
+
+
+__all__ = ["is_of_signal", "pass_on"]
