@@ -303,17 +303,12 @@ def _example_attribute(value: Any, name: str, found: Any) -> Any:
             return found.__get__(value)
         except AttributeError:
             return ABSENT
-    return static_dict(value).get(name, ABSENT)
-
-
-def static_dict(value: Any) -> dict[str, Any]:
-    """The dict of an object, without running a property that hides it."""
-    for one in mro(type(value)):
-        entry = namespace_of(one).get("__dict__")
-        if isinstance(entry, types.GetSetDescriptorType | SLOT) and entry.__objclass__ is one:
-            result = entry.__get__(value)
-            return result if isinstance(result, dict) else {}
-    return {}
+    try:
+        own = _hook.own_value(value, name)
+    except LookupError:  # of a key that is no string, which compares itself
+        kind = type(value).__name__
+        raise GraphBreak("attribute", f"{name} of a {kind} with odd keys in its dict") from None
+    return ABSENT if own is _hook.NULL else own
 
 
 def bound(

@@ -73,6 +73,25 @@ is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
     return PyBool_FromLong(dict_of_instance(object) == dict);
 }
 
+/* own_value(object, name) */
+static PyObject *
+ask_own_value(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *name, *value;
+    if (!PyArg_ParseTuple(args, "OU:own_value", &object, &name)) {
+        return NULL;
+    }
+    switch (find_own(object, name, &value)) {
+    case FIND_FOUND:
+        return Py_NewRef(value);
+    case FIND_ABSENT:
+        return Py_NewRef(NULL_OBJECT);
+    default:
+        PyErr_SetString(PyExc_LookupError, "only code of the program's could tell");
+        return NULL;
+    }
+}
+
 /* has_only_names(type) */
 static PyObject *
 ask_has_only_names(PyObject *Py_UNUSED(module), PyObject *type)
@@ -101,6 +120,9 @@ static PyMethodDef module_methods[] = {
      "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
     {"is_dict_of", is_dict_of, METH_VARARGS,
      "Whether a dict is where an object has its attributes."},
+    {"own_value", ask_own_value, METH_VARARGS,
+     "What an object has itself under a name, in its slot or dict; NULL if nothing. Makes no "
+     "dict."},
     {"has_only_names", ask_has_only_names, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"passed_frames", passed_frames, METH_NOARGS,
