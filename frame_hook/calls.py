@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, instances, markers, operators, special
+from ufuse.frame_hook import _hook, arrays, classes, instances, markers, operators, special
 from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
@@ -150,7 +150,27 @@ def _constant_attribute(
         return Constant(getattr(value, name))
     if isinstance(value, type):
         return classes.class_attribute(interpreter, value, name)
+    if isinstance(value, types.FunctionType):
+        return _function_attribute(interpreter, symbol, value, name)
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+
+
+FUNCTION_TEXTS = ("__doc__", "__name__", "__qualname__", "__module__")
+
+
+def _function_attribute(
+    interpreter: Interpreter, symbol: Constant, function: types.FunctionType, name: str
+) -> Symbol:
+    """One of a function's names, or an attribute that the program has given it."""
+    guards = interpreter.trace.guards
+    on_class = classes.static_lookup(types.FunctionType, name)
+    if name not in FUNCTION_TEXTS and (
+        on_class is not classes.ABSENT or _hook.own_value(function, name) is _hook.NULL
+    ):
+        raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+    source = symbol.source or guards.load("LOAD_CONST", function, text=function.__name__)
+    loaded = guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
+    return Unread(loaded, getattr(function, name))
 
 
 def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:

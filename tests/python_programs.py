@@ -5,6 +5,7 @@ Each takes what its parameters name: x an array, l a list, d a dict, s a set, t 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -1017,6 +1018,36 @@ def holds_itself(x):
     made = [x + 1]
     made.append(made)
     return made
+
+
+@contextlib.contextmanager
+def scaled(by, log):
+    """A context manager that is written as a generator."""
+    log.append("enter")
+    try:
+        yield by
+    finally:
+        log.append("exit")
+
+
+@whole
+def contextmanager_of_a_generator(x, f):
+    log = []
+    with scaled(f, log) as by, scaled(2, log):
+        x = x * by
+    return x, log, scaled.__name__, scaled.__doc__
+
+
+@cut
+def contextmanager_with_an_error(x, f):
+    log = []
+    try:
+        with scaled(f, log) as by:
+            x = x * by
+            raise KeyError(by)
+    except KeyError as error:
+        log.append(error.args)
+    return x, log
 
 
 @cut

@@ -235,3 +235,37 @@ def test_a_registered_class_is_seen() -> None:
     Abstract.register(Thing)
     assert function(x, thing)[0] == 2
     assert function(x, thing)[0] == 2
+
+
+def test_attributes_of_functions() -> None:
+    """A function's names, and what the program has put on it, are read anew when they change."""
+
+    def helper(x):
+        """The first text."""
+        return x
+
+    helper.scale = 2.0
+
+    def function(x):
+        return x * helper.scale, helper.__name__, helper.__doc__
+
+    compiled = ufuse.compile(function)
+    changes: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: setattr(helper, "scale", 3.0),
+        lambda: setattr(helper, "__name__", "another"),
+        lambda: setattr(helper, "__doc__", None),
+        lambda: setattr(helper, "scale", "text"),
+        lambda: delattr(helper, "scale"),
+    ]
+    for change in changes:
+        change()
+        for _ in range(2):
+            results = []
+            for one in (function, compiled):
+                try:
+                    results.append(repr(one(np.ones(2))))
+                except (AttributeError, TypeError) as error:
+                    results.append(repr(error))
+            assert results[0] == results[1]
+    assert compiled.stats.traces >= 3
