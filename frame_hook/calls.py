@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import _hook, arrays, classes, instances, markers, operators, special
+from ufuse.frame_hook import (
+    _hook,
+    arrays,
+    classes,
+    instances,
+    markers,
+    operators,
+    special,
+    subscripts,
+)
 from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
@@ -374,10 +383,10 @@ def _change_unseen(
     if (kind, name) in UNSEEN and not trace.changes.is_known(target.value):
         blind = UNSEEN[kind, name](interpreter, target, arguments, keywords)
     if kind is dict and name == "get" and not keywords and len(arguments) in (1, 2):
-        found = operators.entry_of(interpreter, target, arguments[0])
+        found = subscripts.entry_of(interpreter, target, arguments[0])
         if found is not None:
             default = arguments[1] if len(arguments) > 1 else Constant(None)
-            return default if found is operators.MISSING else found
+            return default if found is subscripts.MISSING else found
     if blind is None or trace.changes.is_known(target.value):
         method = attribute(interpreter, trace.look(target), name)
         return call(interpreter, method, arguments, keywords)

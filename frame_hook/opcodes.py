@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import calls, classes, operators
+from ufuse.frame_hook import calls, classes, operators, subscripts
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
@@ -392,7 +392,7 @@ def binary_op(interpreter: Interpreter, frame: Frame, instruction: Instruction) 
     right, left = frame.pop(), frame.pop()
     symbol = dis._nb_ops[argument(instruction)][1]  # type: ignore[attr-defined]
     if symbol == "[]":
-        frame.push(operators.item(interpreter, left, right))
+        frame.push(subscripts.item(interpreter, left, right))
     else:
         frame.push(
             operators.binary(
@@ -446,7 +446,7 @@ def is_op(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> O
 def contains_op(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     container, member = frame.pop(), frame.pop()
     frame.push(
-        Constant(operators.contains(interpreter, container, member) != bool(argument(instruction)))
+        Constant(subscripts.contains(interpreter, container, member) != bool(argument(instruction)))
     )
     return None
 
@@ -454,33 +454,33 @@ def contains_op(interpreter: Interpreter, frame: Frame, instruction: Instruction
 @handles("BINARY_SUBSCR")
 def binary_subscr(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
     key, container = frame.pop(), frame.pop()
-    frame.push(operators.item(interpreter, container, key))
+    frame.push(subscripts.item(interpreter, container, key))
     return None
 
 
 @handles("BINARY_SLICE")
 def binary_slice(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
     container, start, stop = frame.pop_many(3)
-    frame.push(operators.item(interpreter, container, Slice(start, stop, Constant(None))))
+    frame.push(subscripts.item(interpreter, container, Slice(start, stop, Constant(None))))
     return None
 
 
 @handles("DELETE_SUBSCR")
 def delete_subscr(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
     container, key = frame.pop_many(2)
-    operators.delete_item(interpreter, container, key)
+    subscripts.delete_item(interpreter, container, key)
     return None
 
 
 @handles("STORE_SUBSCR")
 def store_subscr(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
     value, container, key = frame.pop_many(3)
-    operators.store_item(interpreter, container, key, value)
+    subscripts.store_item(interpreter, container, key, value)
     return None
 
 
 @handles("STORE_SLICE")
 def store_slice(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
     value, container, start, stop = frame.pop_many(4)
-    operators.store_item(interpreter, container, Slice(start, stop, Constant(None)), value)
+    subscripts.store_item(interpreter, container, Slice(start, stop, Constant(None)), value)
     return None

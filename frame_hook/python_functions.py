@@ -6,7 +6,7 @@ import copy
 import functools
 import operator
 
-from ufuse.frame_hook import containers, iterate, operators
+from ufuse.frame_hook import containers, iterate, operators, subscripts
 from ufuse.frame_hook.calls import INSTANCES, SPECIAL, Given, Positional, Rule, attribute, rule_for
 from ufuse.frame_hook.classes import KEY_MAKER
 from ufuse.frame_hook.interpret import Interpreter, raise_error
@@ -85,27 +85,27 @@ def _index(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
 @rule_for(operator.getitem)
 def _getitem(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "getitem")
-    return operators.item(interpreter, *arguments)
+    return subscripts.item(interpreter, *arguments)
 
 
 @rule_for(operator.setitem)
 def _setitem(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 3, "setitem")
-    operators.store_item(interpreter, *arguments)
+    subscripts.store_item(interpreter, *arguments)
     return NONE
 
 
 @rule_for(operator.delitem)
 def _delitem(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "delitem")
-    operators.delete_item(interpreter, *arguments)
+    subscripts.delete_item(interpreter, *arguments)
     return NONE
 
 
 @rule_for(operator.contains)
 def _contains(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "contains")
-    return Constant(operators.contains(interpreter, *arguments))
+    return Constant(subscripts.contains(interpreter, *arguments))
 
 
 @rule_for(operator.truth)
@@ -191,7 +191,7 @@ def _get_items(interpreter: Interpreter, arguments: Positional, keywords: Given)
     getter, *subject = arguments
     keys, _ = _given(interpreter, getter)
     of = one_of(subject, keywords, "itemgetter")
-    found = [operators.item(interpreter, of, key) for key in keys]
+    found = [subscripts.item(interpreter, of, key) for key in keys]
     return found[0] if len(found) == 1 else Tuple(tuple(found))
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook import containers, contents, iterate, operators
+from ufuse.frame_hook import containers, contents, iterate, operators, subscripts
 from ufuse.frame_hook.classes import (
     call_special,
     class_member,
@@ -210,21 +210,21 @@ def _pairs(interpreter: Interpreter, given: Symbol) -> list[tuple[Symbol, Symbol
 
 
 def _get(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    return operators.item(interpreter, content, *rest)
+    return subscripts.item(interpreter, content, *rest)
 
 
 def _set(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    operators.store_item(interpreter, content, *rest)
+    subscripts.store_item(interpreter, content, *rest)
     return Constant(None)
 
 
 def _delete(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    operators.delete_item(interpreter, content, *rest)
+    subscripts.delete_item(interpreter, content, *rest)
     return Constant(None)
 
 
 def _contains(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    return Constant(operators.contains(interpreter, content, *rest))
+    return Constant(subscripts.contains(interpreter, content, *rest))
 
 
 def _length(interpreter: Interpreter, content: Symbol, _: Positional, __: Given) -> Symbol:
@@ -276,7 +276,7 @@ def _missing(interpreter: Interpreter, receiver: Instance, rest: Positional, _: 
     if isinstance(factory, Constant) and factory.value is None:
         raise raise_error(KeyError, key_of(interpreter, rest[0]))
     made = interpreter.call(factory)
-    operators.store_item(interpreter, receiver, rest[0], made)
+    subscripts.store_item(interpreter, receiver, rest[0], made)
     return made
 
 
