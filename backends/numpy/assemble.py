@@ -10,7 +10,7 @@ from typing import Any
 
 from ufuse.backends.numpy import _tiles, machine
 from ufuse.backends.numpy.kernels import KernelPlan, Segment
-from ufuse.backends.numpy.loops import Loop
+from ufuse.backends.numpy.loops import Loop, sees_strides
 from ufuse.backends.numpy.report import Report, Told
 from ufuse.backends.numpy.steps import Plan, Step
 from ufuse.backends.numpy.tiers import NativeSegment, native_segments
@@ -22,7 +22,7 @@ from ufuse.graph import signals
 def loop_object(loop: Loop) -> Any:
     """The inner loop that C runs."""
     if loop.ufunc is not None:
-        return _tiles.numpy_loop(loop.ufunc, loop.dtypes)
+        return _tiles.numpy_loop(loop.ufunc, loop.dtypes, sees_strides(loop))
     if loop.kind == "cast":
         return _tiles.cast_loop(*loop.dtypes)
     if loop.kind == "where":

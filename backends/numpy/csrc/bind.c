@@ -222,7 +222,8 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
         return RUN_REFUSED;
     }
     for (int i = 0; i < kernel->operands; i++) {
-        if (binding->elements == 1 && is_odd_single(binding->arguments[i])) {
+        if (kernel->sees_strides && binding->elements == 1 &&
+            is_odd_single(binding->arguments[i])) {
             return RUN_REFUSED;
         }
         read_operand(binding, i);

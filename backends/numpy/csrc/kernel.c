@@ -230,6 +230,7 @@ examine_plain(Kernel *self)
         const Segment *segment = &self->plain->segment[s];
         self->totals += segment->kind == SEGMENT_TOTAL;
         self->raises |= segment->loop->raises;
+        self->sees_strides |= segment->loop->sees_strides;
     }
     return 0;
 }

@@ -55,7 +55,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     int operands, values, results;
-    bool rows, raises, has_into, maps_rows;
+    bool rows, raises, has_into, maps_rows, sees_strides;
     int totals;
     Value *value;
     Result *result;

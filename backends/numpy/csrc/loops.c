@@ -122,7 +122,9 @@ static PyObject *
 numpy_loop(PyObject *module, PyObject *arguments)
 {
     PyObject *ufunc, *asked;
-    if (!PyArg_ParseTuple(arguments, "OO!:numpy_loop", &ufunc, &PyTuple_Type, &asked)) {
+    int sees_strides = 0;
+    if (!PyArg_ParseTuple(arguments, "OO!|p:numpy_loop", &ufunc, &PyTuple_Type, &asked,
+                          &sees_strides)) {
         return NULL;
     }
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
@@ -149,6 +151,7 @@ numpy_loop(PyObject *module, PyObject *arguments)
     }
     loop->owner = PyTuple_Pack(3, capsule, name, ufunc);
     loop->name = text; /* the name is alive in the owner */
+    loop->sees_strides = sees_strides;
     if (loop->owner == NULL || take_call_info(loop, ufunc, asked, resolved, capsule) < 0) {
         Py_CLEAR(loop);
         goto done;
@@ -343,7 +346,8 @@ loops_begin(PyObject *module)
 
 PyMethodDef loops_methods[] = {
     {"numpy_loop", numpy_loop, METH_VARARGS,
-     PyDoc_STR("numpy_loop(ufunc, dtypes, /)\n--\n\nNumPy's own loop for exactly these dtypes, "
+     PyDoc_STR("numpy_loop(ufunc, dtypes, sees_strides=False, /)\n--\n\nNumPy's own loop for "
+               "exactly these dtypes, "
                "inputs then outputs; ValueError where it has none that needs no GIL.")},
     {"native_loop", native_loop, METH_VARARGS,
      PyDoc_STR("native_loop(address, owner, n_inputs, n_outputs, /)\n--\n\nA compiled function; "

@@ -23,7 +23,8 @@ typedef struct {
     PyObject *owner; /* keeps all of these alive */
     const char *name;
     short inputs, outputs;
-    bool raises; /* floating-point flags */
+    bool raises;       /* floating-point flags */
+    bool sees_strides; /* other bits where memory is strided */
     bool native;
     bool fickle, fickle_zeros, fickle_product; /* unlike.c */
     double fickle_limit; /* of a cast: what the integer type cannot hold, or 0 */
