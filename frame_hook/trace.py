@@ -372,8 +372,12 @@ class Trace:
 
     def attribute(self, source: Source, value: Any, name: str) -> Symbol:
         """The attribute of a frame value, read where no user code can run."""
+        try:
+            found = getattr(value, name)
+        except (AttributeError, ValueError):  # a slot or a cell that is empty
+            raise GraphBreak("attribute", f"{source.text}.{name}, which has no value,") from None
         loaded = self.guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
-        return self.look(Unread(loaded, getattr(value, name)))
+        return self.look(Unread(loaded, found))
 
     def global_value(self, namespace: dict[str, Any], name: str) -> Symbol:
         """A global or builtin name."""

@@ -1020,6 +1020,20 @@ def holds_itself(x):
     return made
 
 
+@cut
+def content_of_an_empty_cell(x):
+    def inner():
+        return later
+
+    cell = inner.__closure__[0]
+    try:
+        found = cell.cell_contents
+    except ValueError as error:
+        found = str(error)
+    later = x + 1
+    return found, inner(), cell.cell_contents + 1
+
+
 @contextlib.contextmanager
 def scaled(by, log):
     """A context manager that is written as a generator."""
