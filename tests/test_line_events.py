@@ -17,7 +17,9 @@ from tests.corpus.check import in_pieces
 X = np.arange(3.0)
 COMPILERS: list[Callable[[Any], Any]] = [ufuse.compile, lambda f: in_pieces(f, 1, 0, "numpy")]
 both_ways = pytest.mark.parametrize("compiler", COMPILERS, ids=["whole", "pieces"])
-with_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
+with_monitoring = pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12"
+)
 monitoring: Any = getattr(sys, "monitoring", None)
 
 Event = tuple[str, str, int]
