@@ -238,29 +238,33 @@ def test_line_events_of_one_function(compiler: Any, tool: Any) -> None:
     assert compiled.hits == hits + 1
 
 
-@pytest.mark.parametrize("profiler", ["setprofile", "monitoring"])
-def test_profilers_measure_the_compiled_program(profiler: str) -> None:
-    """What watches calls only, as a profiler does, leaves a function compiled."""
+def test_profilers_measure_the_compiled_program() -> None:
+    """A profile function leaves a function compiled."""
     compiled = ufuse.compile(numeric)
     compiled(X, [])
-    if profiler == "monitoring":
-        if sys.version_info < (3, 12):
-            pytest.skip("sys.monitoring is new in 3.12")
-        number = monitoring.PROFILER_ID
-        monitoring.use_tool_id(number, "test_line_events")
-        monitoring.set_events(number, monitoring.events.PY_START | monitoring.events.PY_RETURN)
-    else:
-        sys.setprofile(lambda *_: None)
     hits = compiled.hits
+    before = sys.getprofile()
+    sys.setprofile(lambda *_: None)
     try:
         compiled(X, [])
     finally:
-        if profiler == "monitoring":
-            monitoring.set_events(number, 0)
-            monitoring.free_tool_id(number)
-        else:
-            sys.setprofile(None)
+        sys.setprofile(before)
     assert compiled.hits == hits + 1
+
+
+@with_monitoring
+@pytest.mark.parametrize("tool", ["PROFILER_ID"], indirect=True)
+def test_monitoring_profilers_measure_the_compiled_program(tool: Any) -> None:
+    """A tool that watches calls only leaves a function compiled."""
+    number, seen = tool
+    compiled = ufuse.compile(numeric)
+    compiled(X, [])
+    hits = compiled.hits
+    monitoring.set_events(number, monitoring.events.PY_START | monitoring.events.PY_RETURN)
+    compiled(X, [])
+    monitoring.set_events(number, 0)
+    assert compiled.hits == hits + 1
+    assert not seen
 
 
 def test_explain_says_who_is_in_the_way() -> None:
