@@ -273,6 +273,14 @@ def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, n
     raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
 
 
+def is_cython_function(found: Any) -> bool:
+    """Whether it is a function that Cython has compiled: it binds as Python's do, and every module has a type of its own."""
+    kind = type(found)
+    if not kind.__module__.startswith("_cython_") or kind.__name__ != "cython_function_or_method":
+        return False
+    return type(found.__get__(0, int)) is types.MethodType
+
+
 def own_attribute(trace: Trace, symbol: Instance, name: str, found: Any) -> Symbol | None:
     """What an object itself has under a name, in its dict or slot; None if nothing, which is guarded."""
     if name in symbol.attributes:
@@ -342,6 +350,8 @@ def bound(
             return member
         case types.ClassMethodDescriptorType():
             return Method(owner, Constant(found))
+        case _ if is_cython_function(found):
+            return member if symbol is None else Method(symbol, member)
     getter = static_lookup(type(found), "__get__")
     if getter is ABSENT:
         return member
