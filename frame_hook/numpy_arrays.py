@@ -48,7 +48,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
         expression = iterate.as_size(trace.look(part))
         if expression is None:
             raise GraphBreak("numpy-call", f"a shape with {operators.described(part)}")
-        if trace.decide("lt", expression, 0):
+        if trace.sizes.decide("lt", expression, 0):
             raise GraphBreak("eager-raises", "ValueError: negative dimensions are not allowed")
         shape.append(expression)
     return tuple(shape)

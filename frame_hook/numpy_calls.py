@@ -141,7 +141,7 @@ def reduction(
     reduced = range(array.type.ndim) if axes is None else axes
     if op.name in ("reduce_maximum", "reduce_minimum"):
         for axis in reduced:
-            if interpreter.trace.decide("eq", array.type.shape[axis], 0):
+            if interpreter.trace.sizes.decide("eq", array.type.shape[axis], 0):
                 raise GraphBreak(
                     "eager-raises", "ValueError: zero-size array to reduction operation"
                 )
@@ -267,7 +267,7 @@ def _statistic(name: str, *, method: bool) -> Rule:
         count = _count(interpreter, array, axes)
         ddof = given.pop("ddof", Constant(0))
         least = arrays.plain(trace, ddof) if name != "mean" else 0
-        if type(least) is not int or trace.decide("le", count, max(least, 0)):
+        if type(least) is not int or trace.sizes.decide("le", count, max(least, 0)):
             raise GraphBreak("eager-raises", "RuntimeWarning: Mean of empty slice")
         if array.type.dtype != np.float64 or set(given) - {"axis", "keepdims"}:
             return arrays.call_whole(

@@ -32,6 +32,7 @@ from ufuse.frame_hook.known import (
     text_value,
 )
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.sizes import LARGEST_INT
 from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
@@ -55,7 +56,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import LARGEST_INT, Trace
+from ufuse.frame_hook.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
@@ -249,13 +250,15 @@ def _on_numbers(
     a, b = as_size(left), as_size(right)
     if a is not None and b is not None:
         if on_sizes is not None:
-            if name in ("floordiv", "mod") and trace.decide("eq", b, 0):
+            if name in ("floordiv", "mod") and trace.sizes.decide("eq", b, 0):
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
             return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
-            return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
+            return _on_constants(
+                name, Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
+            )
     return scalar(trace, name, left, right)
 
 
@@ -264,9 +267,9 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
     if isinstance(value, int):
         return Constant(value)
     factors = [factor for _, factor in value.terms]
-    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.sizes.example(value))):
         raise GraphBreak("operator", "arithmetic of very large numbers")
-    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    program = (*postfix(value, trace.sizes.leaves), ("const", -LARGEST_INT), ("gt",))
     trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
     return arrays.integer(trace, value)
 
@@ -297,7 +300,7 @@ def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
         if isinstance(symbol, Number):
             trace.specialised(symbol)
         elif isinstance(symbol, Integer):
-            trace.fixed(symbol.size)
+            trace.sizes.fixed(symbol.size)
 
 
 def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
@@ -312,7 +315,7 @@ def _example(trace: Trace, symbol: Symbol) -> Any:
         case Constant(value=value):
             return value
         case Integer(size=value):
-            return trace.example(value)
+            return trace.sizes.example(value)
         case Number(node=node):
             return trace.number_examples.get(node)
     return None
@@ -336,7 +339,7 @@ def _on_containers(
         case List(items=first), List(items=second) if sign == "+":
             return List([*first, *second])
         case List() as target, _ if sign == "*" and in_place and as_size(right) is not None:
-            containers.repeat_in_place(interpreter, target, trace.fixed(as_size(right) or 0))
+            containers.repeat_in_place(interpreter, target, trace.sizes.fixed(as_size(right) or 0))
             return target
         case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*":
             return _repeated(trace, left, right)
@@ -359,7 +362,7 @@ def _on_containers(
 def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     expression = as_size(count)
     assert expression is not None
-    times = trace.fixed(expression)
+    times = trace.sizes.fixed(expression)
     assert isinstance(sequence, Tuple | List)
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
@@ -384,7 +387,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
             return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
-        return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
+        return Constant(getattr(operator, name)(trace.sizes.fixed(symbol.size)))
     if isinstance(symbol, Number):
         return scalar(trace, name, symbol)
     raise GraphBreak("operator", f"{name} of {described(symbol)}")
@@ -404,7 +407,7 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
         return _compare_constants(name, left.value, right.value)
     a, b = as_size(left), as_size(right)
     if a is not None and b is not None:
-        return Constant(trace.decide(name, a, b))
+        return Constant(trace.sizes.decide(name, a, b))
     if arrays.is_number(left) and arrays.is_number(right):
         return scalar(trace, name, left, right)
     return _compare_others(interpreter, name, left, right)
@@ -587,7 +590,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             if isinstance(value, (*PURE, type, tuple)) or callable(value):
                 return bool(value)
         case Integer(size=value):
-            return trace.decide("ne", value, 0)
+            return trace.sizes.decide("ne", value, 0)
         case Tuple(items=items) | List(items=items):
             return bool(items)
         case Dict(items=entries) | View(of=Dict(items=entries)):
@@ -759,7 +762,7 @@ def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
     expression = as_size(answer)
     if expression is None or (isinstance(answer, Constant) and type(answer.value) is not int):
         raise GraphBreak("operator", f"a length that is {described(answer)}")
-    if interpreter.trace.decide("lt", expression, 0):
+    if interpreter.trace.sizes.decide("lt", expression, 0):
         raise GraphBreak("eager-raises", "ValueError: __len__() should return >= 0")
     return answer
 

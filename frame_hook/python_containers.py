@@ -456,7 +456,7 @@ def _reversed_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
 def _reversed_rows(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     if not isinstance(symbol, Array) or not symbol.type.shape:
         raise GraphBreak("call", f"reversed of {operators.described(symbol)}")
-    count = interpreter.trace.fixed(symbol.type.shape[0])
+    count = interpreter.trace.sizes.fixed(symbol.type.shape[0])
     if count > iterate.LONGEST_SEQUENCE // 10:
         raise GraphBreak("loop")
     return iterate.new_iterator(interpreter, "rows backwards", [symbol], length=count)

@@ -55,7 +55,7 @@ def _range(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     if len(looked) == 2:
         looked.append(Constant(1))
     step = iterate.as_size(looked[2])
-    if step is not None and interpreter.trace.decide("eq", step, 0):
+    if step is not None and interpreter.trace.sizes.decide("eq", step, 0):
         raise raise_error(ValueError, "range() arg 3 must not be zero")
     return Range(looked[0], looked[1], looked[2])
 

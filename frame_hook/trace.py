@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import enum
-import operator
 import types
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -15,9 +14,22 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.changes import Changes
-from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.followed import (
+    CONTAINERS,
+    IDENTIFIED,
+    LARGEST_CONTAINER,
+    LEFT_ALONE,
+    NUMERIC,
+    is_key,
+    is_made_anew,
+    is_plain,
+    size_of,
+)
+from ufuse.frame_hook.guards import GuardProgram
+from ufuse.frame_hook.layouts import fills_memory, memory_order
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.sizes import LARGEST_INT, Sizes
 from ufuse.frame_hook.symbols import (
     Array,
     Buffer,
@@ -40,77 +52,13 @@ from ufuse.frame_hook.symbols import (
     Unbound,
     Unread,
 )
-from ufuse.graph import infer, ops, size
+from ufuse.graph import infer, ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 
-NUMERIC = frozenset("?bhilqpBHILQPefdFD")
-IDENTIFIED = (
-    type,
-    types.CodeType,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.ModuleType,
-    types.MethodWrapperType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.GetSetDescriptorType,
-    types.MemberDescriptorType,
-    property,
-    classmethod,
-    staticmethod,
-    np.ufunc,
-    np.dtype,
-    type(np.zeros_like),  # functions behind __array_function__
-    type(np._NoValue),
-)
-BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
-LARGEST_INT = 2**62
-CONTAINERS = (tuple, list, dict, set, frozenset)
-LARGEST_CONTAINER = 512  # items, which are followed one by one
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
-
-
-# Objects of C types whose attributes and operators have rules of their own, or none.
-LEFT_ALONE = (np.ndarray, np.generic, np.dtype, types.FunctionType, *BOUND_BUILTINS)
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is immutable, and comparing it runs none of the user's code; a NaN is not, it equals nothing."""
-    if type(value) is tuple:
-        return all(map(is_plain, value))
-    if type(value) in (float, complex):
-        return bool(value == value)  # noqa: PLR0124
-    return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
-
-
-def is_key(value: Any) -> bool:
-    """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
-    kind = type(value)  # isinstance() would ask the value for its class
-    if issubclass(kind, enum.Enum):
-        hashed = kind.__hash__
-        return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
-    if issubclass(kind, type):
-        return kind.__hash__ is type.__hash__ and kind.__eq__ is type.__eq__
-    known = issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
-    return is_plain(value) or (known and not _is_made_anew(value))
-
-
-def _size(value: Any) -> int:
-    """The number of items of a container, whatever its class says."""
-    base = next(one for one in CONTAINERS if issubclass(type(value), one))
-    return base.__len__(value)
-
-
-def _is_made_anew(value: Any) -> bool:
-    """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
-    if isinstance(value, types.FunctionType):
-        return "<locals>" in value.__qualname__
-    bound = isinstance(value, BOUND_BUILTINS) and getattr(value, "__self__", None)
-    return bound is not False and not isinstance(bound, types.ModuleType | type | None)
 
 
 class Trace:
@@ -134,6 +82,7 @@ class Trace:
     ) -> None:
         self.guards = GuardProgram(len(state))
         self.changes = Changes(self.guards)
+        self.sizes = Sizes(self.guards)
         self.changes.varying = varying
         self.nodes: list[Node] = []
         self.inputs: list[tuple[Node, Source]] = []
@@ -142,12 +91,7 @@ class Trace:
             None  # the index of the first node that stores something visible
         )
         self.written: list[Buffer] = []
-        self.examples: dict[str, int] = {}  # symbol -> its value now
-        self.leaves: dict[str, tuple[Any, ...]] = {}  # symbol -> how the guard program reads it
-        self.least: dict[str, int] = {}  # symbol -> lower bound
-        self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
         self.number_examples: dict[Node, Any] = {}
-        self.breaks_at: tuple[str, str] | None = None
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold
         self._dynamic = dynamic
         self._all_dynamic = all_dynamic
@@ -258,7 +202,7 @@ class Trace:
         if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
             self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
             return Opaque(source, value)
-        if issubclass(kind, IDENTIFIED) and not _is_made_anew(value):
+        if issubclass(kind, IDENTIFIED) and not is_made_anew(value):
             self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
             return Constant(value, source)
         return self._read_container(source, value)
@@ -308,7 +252,7 @@ class Trace:
             self.check("IDENTITY", loaded, method, f"{text} was replaced")
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
-        if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+        if issubclass(kind, CONTAINERS) and size_of(value) > LARGEST_CONTAINER:
             return Opaque(source, value)
         if kind is tuple or kind is list:
             items = self._items(source, value)
@@ -435,7 +379,7 @@ class Trace:
         ) and -LARGEST_INT < value < LARGEST_INT:
             self.check("TYPE", source, int, f"{source.text} is no longer a Python int")
             wanted = "i" if " " in source.text else source.text  # a value on the stack has no name
-            symbol = self.new_symbol(wanted, value, ("int", source.register))
+            symbol = self.sizes.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
         self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
@@ -497,42 +441,8 @@ class Trace:
                 )
                 shape.append(length)
                 continue
-            shape.append(self._dimension(text, length, ("size", source.register, axis)))
+            shape.append(self.sizes.dimension(text, length, ("size", source.register, axis)))
         return tuple(shape)
-
-    def _dimension(self, text: str, length: int, leaf: tuple[Any, ...]) -> Size:
-        """One name for every dimension of this length: sizes that are equal now are guarded to stay so."""
-        for name, value in self.examples.items():
-            if value == length and self.leaves[name][0] == "size":
-                other = self.leaves[name]
-                self.guards.check(
-                    "RELATION",
-                    (leaf, other, ("eq",)),
-                    text=f"{text} no longer equals {name}",
-                    source=text,
-                )
-                return size.symbol(name)
-        expression = self.new_symbol("nmklpqrst"[len(self.examples) % 9], length, leaf, least=2)
-        self.guards.check(
-            "RELATION", (leaf, ("const", 2), ("ge",)), text=f"{text} is now 0 or 1", source=text
-        )
-        return expression
-
-    def new_symbol(
-        self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
-    ) -> Size:
-        """A new name for a whole number that is bound at run time."""
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted).strip("_") or "i"
-        base = base if base[0].isalpha() else f"i{base}"
-        name, count = base, 1
-        while name in self.examples:
-            count += 1
-            name = f"{base}{count}"
-        self.examples[name] = value
-        self.leaves[name] = leaf
-        if least is not None:
-            self.least[name] = least
-        return size.symbol(name)
 
     def _layout(self, source: Source, value: np.ndarray) -> tuple[tuple[int, ...] | None, bool]:
         order = memory_order(value)
@@ -562,82 +472,6 @@ class Trace:
         *rest, text = operands
         self.guards.check(kind, source.register, *rest, text=text, source=source.text)
 
-    # Whole numbers ---------------------------------------------------------------------------------------------
-
-    def decide(self, relation: str, left: Size, right: Size) -> bool:
-        """Whether the relation holds now; guarded to go on holding unless it always does."""
-        function = getattr(operator, relation)
-        left, right = self.resolved(left), self.resolved(right)
-        if isinstance(left, int) and isinstance(right, int):
-            return bool(function(left, right))
-        proved = self._proved(relation, left, right)
-        if proved is not None:
-            return proved
-        holds = bool(function(self.example(left), self.example(right)))
-        name = (
-            relation
-            if holds
-            else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
-        )
-        program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
-        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
-            raise GraphBreak("operator", "a comparison with a very large number")
-        text = f"{left} {RELATIONS[name]} {right} no longer holds"
-        self.guards.check("RELATION", program, text=text, source=str(left))
-        if name == "eq":
-            self._note_equal(left, right)
-        return holds
-
-    def _note_equal(self, left: Size, right: Size) -> None:
-        """From now on a symbol that was found equal to something else stands for that."""
-        for one, other in ((left, right), (right, left)):
-            name = str(one)
-            if name in self.examples and name not in size.symbols(other):
-                self.known[name] = other
-                return
-
-    def resolved(self, value: Size) -> Size:
-        """`value` with every symbol replaced by what it was found equal to."""
-        while not self.known.keys().isdisjoint(size.symbols(value)):
-            value = size.substitute(value, lambda n: self.known.get(n, size.symbol(n)))
-        return value
-
-    def _proved(self, relation: str, left: Size, right: Size) -> bool | None:
-        difference = size.add(left, size.multiply(right, -1))
-        if isinstance(difference, int):
-            return bool(getattr(operator, relation)(difference, 0))
-        low = lower_bound(difference, self.least)
-        high = lower_bound(size.multiply(difference, -1), self.least)
-        if low is not None and low > 0:
-            return relation in ("gt", "ge", "ne")
-        if high is not None and high > 0:
-            return relation in ("lt", "le", "ne")
-        if low == 0 and relation in ("ge", "lt"):
-            return relation == "ge"
-        if high == 0 and relation in ("le", "gt"):
-            return relation == "le"
-        return None
-
-    def example(self, value: Size) -> int:
-        """What `value` is in this call."""
-        return size.evaluate(value, self.examples)
-
-    def fixed(self, value: Size) -> int:
-        """`value`, guarded to be what it is now."""
-        if isinstance(value, int):
-            return value
-        number = self.example(value)
-        self.decide("eq", value, number)
-        return number
-
-    def equal(self, left: Size, right: Size) -> bool:
-        """Part of `infer`'s facts: sizes that are equal now, guarded."""
-        return left == right or self.decide("eq", left, right)
-
-    def is_one(self, value: Size) -> bool:
-        """Part of `infer`'s facts."""
-        return self.decide("eq", value, 1)
-
     def specialised(self, number: Number) -> Constant:
         """A number whose value the program's course depends on, guarded to stay what it is.
 
@@ -666,7 +500,7 @@ class Trace:
             if current.op is ops.INPUT:
                 found[current] = sources[current]
             elif current.op is ops.SIZE:
-                self.fixed(current.attributes["value"])
+                self.sizes.fixed(current.attributes["value"])
             waiting += current.inputs
         return list(found.items())
 
@@ -688,7 +522,7 @@ class Trace:
         """
         given = attributes or {}
         try:
-            kind = infer.result_type(op, [infer.operand_of(n) for n in inputs], given, self)
+            kind = infer.result_type(op, [infer.operand_of(n) for n in inputs], given, self.sizes)
         except infer.CannotInfer as refusal:
             raise GraphBreak(
                 "numpy-call", f"{given.get('function', op.name)} ({refusal})"
@@ -752,7 +586,7 @@ class Trace:
     def view(self, array: Array, op: Op, attributes: Mapping[str, Any]) -> Array:
         """Another view of the same buffer."""
         try:
-            kind = infer.result_type(op, (array.type,), attributes, self)
+            kind = infer.result_type(op, (array.type,), attributes, self.sizes)
         except infer.CannotInfer as refusal:
             raise GraphBreak("layout", str(refusal)) from None
         assert isinstance(kind, ArrayType)
@@ -807,35 +641,6 @@ class Trace:
                 first, second = sorted((written.source.register, other.register))
                 text = f"{written.source.text} shares memory with {other.text} now"
                 self.guards.check("DISJOINT", first, second, text=text, source=written.source.text)
-
-
-def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
-    """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""
-    strides = value.strides
-    if value.size == 0:
-        return tuple(range(value.ndim)) if value.flags.c_contiguous else None
-    # axes of length 1 take the place that C order gives them: NumPy ignores their strides
-    real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
-    if any(strides[axis] < value.itemsize for axis in real):
-        return None
-    ordered = sorted(real, key=lambda axis: (-strides[axis], axis))
-    if ordered == real:
-        return tuple(range(value.ndim))
-    result = list(range(value.ndim))
-    for place, axis in zip(real, ordered, strict=True):
-        result[place] = axis
-    return tuple(result)
-
-
-def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
-    """Whether the elements lie in memory in that order without gaps."""
-    expected = value.itemsize
-    for axis in reversed(order):
-        if value.shape[axis] != 1:
-            if value.strides[axis] != expected:
-                return False
-            expected *= value.shape[axis]
-    return True
 
 
 def _described(value: np.ndarray) -> str:
