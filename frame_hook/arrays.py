@@ -42,15 +42,15 @@ def node_of(trace: Trace, symbol: Symbol) -> Node:
     symbol = trace.look(symbol)
     match symbol:
         case Array():
-            return trace.value(symbol)
+            return trace.graph.value(symbol)
         case Number(node=node):
             return node
         case Integer(size=value):
-            return trace.size_node(value)
+            return trace.graph.size_node(value)
         case Constant(value=int() | float() | complex() | np.generic() as value):
-            return trace.constant(value)
+            return trace.graph.constant(value)
         case List() | Tuple():
-            return trace.node(
+            return trace.graph.node(
                 ops.CALL,
                 (),
                 {
@@ -104,13 +104,13 @@ def integer(trace: Trace, value: Size) -> Symbol:
 def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Symbol:
     """The fresh result of a ufunc."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
-    return trace.fresh(_ufunc_node(trace, ufunc, nodes))
+    return trace.graph.fresh(_ufunc_node(trace, ufunc, nodes))
 
 
 def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
     if ufunc.nout != 1 or ufunc.signature is not None:
         raise GraphBreak("numpy-call", ufunc.__name__)
-    return trace.node(ops.op_of(ufunc), nodes, may_raise=_may_raise(ufunc, nodes))
+    return trace.graph.node(ops.op_of(ufunc), nodes, may_raise=_may_raise(ufunc, nodes))
 
 
 def _may_raise(ufunc: np.ufunc, nodes: tuple[Node, ...]) -> bool:
@@ -183,8 +183,8 @@ def call_whole(
         (name, _argument(trace, symbol, inputs)) for name, symbol in (keywords or {}).items()
     )
     attributes = {"function": function, "arguments": given, "keywords": named}
-    node = trace.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
-    return trace.fresh(node)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
+    return trace.graph.fresh(node)
 
 
 def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
@@ -217,9 +217,9 @@ def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
         return _fancy_item(trace, array, key)
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
-        node = trace.node(ops.ELEMENT, (trace.value(array),), {"index": entries})
-        return trace.fresh(node)
-    return trace.view(array, ops.INDEX, {"index": entries})
+        node = trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), {"index": entries})
+        return trace.graph.fresh(node)
+    return trace.graph.view(array, ops.INDEX, {"index": entries})
 
 
 def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
@@ -358,7 +358,7 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
         value = trace.look(value)
         if isinstance(value, Array) and value.type.ndim:
             raise GraphBreak("eager-raises", "setting an array element with a sequence")
-    target = trace.view(array, ops.INDEX, {"index": entries})
+    target = trace.graph.view(array, ops.INDEX, {"index": entries})
     store_into(trace, target, value)
 
 
@@ -385,7 +385,7 @@ def _refuse_failing_cast(trace: Trace, node: Node, dtype: np.dtype) -> None:
     if dtype.kind in "iub" and kind.kind in ("float", "complex"):
         raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
     if (dtype.kind in "iu" or dtype.char in "efF") and kind.kind != "bool":
-        if trace.first_write is not None:
+        if trace.graph.first_write is not None:
             raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
 
 
@@ -397,7 +397,7 @@ def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) ->
         raise GraphBreak("layout", "the flat view of an array that is not contiguous")
     if not is_number(trace.look(value)):
         raise GraphBreak("operator", "storing an array through .flat")
-    flat = trace.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
+    flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
     store_item(trace, flat, key, value)
 
 
@@ -462,7 +462,7 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
 
 def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:
     """The array with its axes in another order."""
-    return trace.view(array, ops.TRANSPOSE, {"axes": axes})
+    return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})
 
 
 def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
@@ -500,11 +500,11 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
     except infer.CannotInfer as refusal:
         if str(refusal) != "this reshape copies":
             raise GraphBreak("layout", str(refusal)) from None
-        copy = trace.node(ops.COPY, (trace.value(array),), {"order": "C"})
-        fresh = trace.fresh(copy)
+        copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
+        fresh = trace.graph.fresh(copy)
         assert isinstance(fresh, Array)
-        return trace.view(fresh, ops.RESHAPE, {"shape": final})
-    return trace.view(array, ops.RESHAPE, {"shape": final})
+        return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
+    return trace.graph.view(array, ops.RESHAPE, {"shape": final})
 
 
 def ravel(trace: Trace, array: Array) -> Symbol:

@@ -209,7 +209,7 @@ class Recipe:
 
     def _output(self, node: Node) -> tuple[str, int]:
         if node in self.outputs and node.op.kind is Kind.VIEW:
-            node = self.trace.node(
+            node = self.trace.graph.node(
                 node.op, node.inputs, node.attributes
             )  # two views are two objects
         if node not in self.outputs:
@@ -243,7 +243,7 @@ class Recipe:
             case Array(buffer=buffer, path=()) if buffer.source is not None:
                 return buffer.source.register
             case Array():
-                return self._output(self.trace.value(symbol))
+                return self._output(self.trace.graph.value(symbol))
             case Number(node=node):
                 return self._output(node)
             case Constant() if id(symbol) in self.trace.frozensets:
@@ -461,10 +461,10 @@ def is_idle(graph: Graph) -> bool:
 def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
     """The graph of a trace with the inputs that it uses, and the registers they come from."""
     new = _resolved_nodes(trace)
-    sources = {new[node]: source for node, source in trace.inputs}
+    sources = {new[node]: source for node, source in trace.graph.inputs}
     outputs = tuple(new[node] for node in recipe.outputs)
     used = {one for node in new.values() for one in node.inputs} | set(outputs)
-    body = tuple(new[node] for node in trace.nodes if new[node] not in sources)
+    body = tuple(new[node] for node in trace.graph.nodes if new[node] not in sources)
     leaves = [trace.sizes.leaves[symbol] for symbol in sorted(_symbols_in(body))]
     sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
     inputs = [
@@ -484,9 +484,9 @@ def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list
 def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
     """For every node of the trace, the same with sizes replaced by what they were found to equal."""
     if not trace.sizes.known:
-        return {node: node for node in trace.nodes}
+        return {node: node for node in trace.graph.nodes}
     new: dict[Node, Node] = {}
-    for node in trace.nodes:
+    for node in trace.graph.nodes:
         kind, attributes = _resolved(trace, node.type), _resolved(trace, node.attributes)
         op = node.op
         if op is ops.SIZE and isinstance(attributes["value"], int):

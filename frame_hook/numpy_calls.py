@@ -146,8 +146,8 @@ def reduction(
                     "eager-raises", "ValueError: zero-size array to reduction operation"
                 )
     attributes = {"axis": axes, "keepdims": keepdims, "dtype": dtype}
-    node = interpreter.trace.node(op, (interpreter.trace.value(array),), attributes)
-    return interpreter.trace.fresh(node)
+    node = interpreter.trace.graph.node(op, (interpreter.trace.graph.value(array),), attributes)
+    return interpreter.trace.graph.fresh(node)
 
 
 def _reduction_rules() -> None:
@@ -180,7 +180,7 @@ def _reduction_rule(op: Op, names: str, what: str, dtype: np.dtype | None, *, me
             return _reduced_number(interpreter, array, what)
         array = array_argument(interpreter, array, f"numpy.{what}")
         place = place_of(what, STEPS[what], method=method) if what in STEPS else None
-        with interpreter.trace.warned_at(place):
+        with interpreter.trace.graph.warned_at(place):
             return reduction(interpreter, op, array, given, what=f"numpy.{what}", dtype=dtype)
 
     return rule
@@ -274,7 +274,7 @@ def _statistic(name: str, *, method: bool) -> Rule:
                 trace, f"numpy.{name}", arguments, dict(keywords), may_raise=True
             )
         if name == "mean":
-            with trace.warned_at(place("reduce")):
+            with trace.graph.warned_at(place("reduce")):
                 total = reduction(
                     interpreter, ops.OPS["reduce_add"], array, given, what="numpy.mean"
                 )
@@ -296,16 +296,16 @@ def _variance(
 ) -> Symbol:
     trace = interpreter.trace
     kept = {**given, "keepdims": Constant(value=True)}
-    with trace.warned_at(place("reduce")):
+    with trace.graph.warned_at(place("reduce")):
         total = reduction(interpreter, ops.OPS["reduce_add"], array, kept, what="numpy.var")
         mean = _divided(interpreter, total, count)
-    with trace.warned_at(place("subtract")):
+    with trace.graph.warned_at(place("subtract")):
         distance = arrays.elementwise(trace, np.subtract, (array, mean))
-    with trace.warned_at(place("multiply")):
+    with trace.graph.warned_at(place("multiply")):
         squared = arrays.elementwise(trace, np.multiply, (distance, distance))
     if not isinstance(squared, Array):
         raise GraphBreak("numpy-call", "the variance of a 0-d array")
-    with trace.warned_at(place("total")):
+    with trace.graph.warned_at(place("total")):
         total = reduction(interpreter, ops.OPS["reduce_add"], squared, given, what="numpy.var")
     variance = _divided(interpreter, total, size.add(count, -ddof))
     return arrays.elementwise(trace, np.sqrt, (variance,)) if root else variance

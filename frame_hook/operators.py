@@ -277,7 +277,9 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
     """A Python operator on numbers of which one is known only when the program runs."""
     nodes = tuple(arrays.node_of(trace, symbol) for symbol in operands)
-    node = trace.node(ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes))
+    node = trace.graph.node(
+        ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes)
+    )
     examples = [_example(trace, symbol) for symbol in operands]
     if not any(value is None for value in examples):
         function = getattr(operator, name, None) or {"float": float, "int": int, "bool": bool}.get(

@@ -1,4 +1,4 @@
-"""The trace: what has been learned of a frame so far. Guards, graph nodes, memory; it knows no opcode."""
+"""The trace: what has been learned of a frame so far. What values are, guards, memory; it knows no opcode."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import builtins
 import enum
 import types
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.changes import Changes
+from ufuse.frame_hook.draft import Draft
 from ufuse.frame_hook.followed import (
     CONTAINERS,
     IDENTIFIED,
@@ -52,20 +50,18 @@ from ufuse.frame_hook.symbols import (
     Unbound,
     Unread,
 )
-from ufuse.graph import infer, ops
-from ufuse.graph.node import Location, Node
-from ufuse.graph.ops import Op
+from ufuse.graph import ops
+from ufuse.graph.node import Node
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType, NothingType, NumberType
+from ufuse.graph.types import ArrayType, NumberType
 
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
 
 
 class Trace:
-    """Everything learned while a frame is read: guards, nodes in program order, buffers.
+    """Everything learned while a frame is read: guards, sizes, changes, the graph so far, buffers.
 
-    Laws: 1. nothing outside changes while tracing; 2. every decision taken from an example value has a guard;
-    3. `nodes` is program order, and a store follows every read of the version before it.
+    Laws: 1. nothing outside changes while tracing; 2. every decision taken from an example value has a guard.
     """
 
     def __init__(
@@ -83,13 +79,8 @@ class Trace:
         self.guards = GuardProgram(len(state))
         self.changes = Changes(self.guards)
         self.sizes = Sizes(self.guards)
+        self.graph = Draft(self.sizes)
         self.changes.varying = varying
-        self.nodes: list[Node] = []
-        self.inputs: list[tuple[Node, Source]] = []
-        self.location: Location | None = None
-        self.first_write: int | None = (
-            None  # the index of the first node that stores something visible
-        )
         self.written: list[Buffer] = []
         self.number_examples: dict[Node, Any] = {}
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold
@@ -100,8 +91,6 @@ class Trace:
         self._varying = varying
         self._looked: dict[int, Symbol] = {}  # register -> what it was found to be
         self._arrays: dict[int, Array] = {}  # id of example -> the one symbol for it
-        self._constants: dict[tuple[Any, ...], Node] = {}
-        self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Any] = []  # example values whose id is a key
         self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
         self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
@@ -128,17 +117,6 @@ class Trace:
         return symbol
 
     # Reading the frame -----------------------------------------------------------------------------------------
-
-    @contextmanager
-    def warned_at(self, place: Location | None) -> Iterator[None]:
-        """Nodes made inside warn where NumPy's own Python code does; None: at the user's line."""
-        before = self.location
-        if place is not None and before is not None:
-            self.location = replace(before, warned_at=place)
-        try:
-            yield
-        finally:
-            self.location = before
 
     def look(self, symbol: Symbol) -> Symbol:
         """`symbol`, guarded and known by its kind if it was unread."""
@@ -180,7 +158,7 @@ class Trace:
             return self._read_int(source, value)
         if kind is float or kind is complex:
             self.check("TYPE", source, kind, f"{source.text} is no longer a Python {kind.__name__}")
-            node = self.input(NumberType(kind.__name__), source)
+            node = self.graph.input(NumberType(kind.__name__), source)
             self.number_examples[node] = value
             return Number(node, source)
         if kind is str or kind is bytes:
@@ -390,7 +368,7 @@ class Trace:
         self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
         if kind.__module__ != "numpy" or value.dtype.char not in NUMERIC:
             return Opaque(source, value)
-        return Number(self.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
+        return Number(self.graph.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
 
     def _read_array(self, source: Source, value: np.ndarray) -> Symbol:
         known = self._arrays.get(id(value))
@@ -419,7 +397,7 @@ class Trace:
         )
         for written in self.written:
             self._refuse_overlap(written, source, value)
-        node = self.input(kind, source)
+        node = self.graph.input(kind, source)
         array = Array(Buffer(node, node, visible=True, source=source, value=value), (), kind)
         self._arrays[id(value)] = array
         self._kept.append(value)
@@ -458,15 +436,6 @@ class Trace:
         )
         return order, contiguous
 
-    def input(self, kind: ArrayType | NumberType, source: Source) -> Node:
-        """A new graph input, taken from `source`."""
-        node = Node(ops.INPUT, (), kind, {"name": source.text})
-        self.nodes.insert(len(self.inputs), node)
-        if self.first_write is not None:
-            self.first_write += 1
-        self.inputs.append((node, source))
-        return node
-
     def check(self, kind: str, source: Source, *operands: Any) -> None:
         """Guard what `source` is; the last operand is the sentence for when it fails."""
         *rest, text = operands
@@ -492,7 +461,7 @@ class Trace:
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:
-        sources = dict(self.inputs)
+        sources = dict(self.graph.inputs)
         found: dict[Node, Source] = {}
         waiting = [node]
         while waiting:
@@ -504,104 +473,13 @@ class Trace:
             waiting += current.inputs
         return list(found.items())
 
-    # The graph -------------------------------------------------------------------------------------------------
-
-    def node(
-        self,
-        op: Op,
-        inputs: tuple[Node, ...] = (),
-        attributes: Mapping[str, Any] | None = None,
-        *,
-        may_raise: bool = False,
-    ) -> Node:
-        """A new node behind all others, its type inferred.
-
-        Raises:
-            GraphBreak: the type cannot be known, or the op could fail after something visible was written.
-
-        """
-        given = attributes or {}
-        try:
-            kind = infer.result_type(op, [infer.operand_of(n) for n in inputs], given, self.sizes)
-        except infer.CannotInfer as refusal:
-            raise GraphBreak(
-                "numpy-call", f"{given.get('function', op.name)} ({refusal})"
-            ) from None
-        made = Node(op, inputs, kind, given, self.location)
-        if may_raise and self.first_write is not None:
-            self._insert_early(made)
-        else:
-            self.nodes.append(made)
-        return made
-
-    def _insert_early(self, node: Node) -> None:
-        """Put an operation that could fail before the first visible store, where failing undoes nothing."""
-        assert self.first_write is not None
-        early = set(self.nodes[: self.first_write])
-        if not all(one in early for one in node.inputs):
-            raise GraphBreak(
-                "raise-after-write", str(node.attributes.get("operator", node.op.name))
-            )
-        self.nodes.insert(self.first_write, node)
-        self.first_write += 1
-
-    def constant(self, value: Any) -> Node:
-        """The node of a constant; one for each value."""
-        exact = isinstance(value, float | complex | np.generic)
-        key = (type(value), np.asarray(value).tobytes() if exact else repr(value))
-        if key not in self._constants:
-            self._constants[key] = self.node(ops.CONST, (), {"value": value}, may_raise=True)
-        return self._constants[key]
-
-    def size_node(self, value: Size) -> Node:
-        """A whole number as an operand."""
-        if isinstance(value, int):
-            return self.constant(value)
-        key = ("size", value)
-        if key not in self._constants:
-            self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
-        return self._constants[key]
-
-    def value(self, array: Array) -> Node:
-        """The node that has the array's present contents."""
-        node = array.buffer.version
-        for step in array.path:
-            key = (id(node), step)
-            if key not in self._views:
-                name, attributes = step
-                self._views[key] = self.node(ops.OPS[name], (node,), dict(attributes))
-                self._kept.append(node)
-            node = self._views[key]
-        return node
-
-    def fresh(self, node: Node) -> Symbol:
-        """The symbol of a node that made new memory, a scalar or a number."""
-        kind = node.type
-        if isinstance(kind, ArrayType) and not kind.scalar:
-            return Array(Buffer(node, node, visible=False), (), kind)
-        if isinstance(kind, NothingType):
-            return Constant(None)
-        return Number(node)
-
-    def view(self, array: Array, op: Op, attributes: Mapping[str, Any]) -> Array:
-        """Another view of the same buffer."""
-        try:
-            kind = infer.result_type(op, (array.type,), attributes, self.sizes)
-        except infer.CannotInfer as refusal:
-            raise GraphBreak("layout", str(refusal)) from None
-        assert isinstance(kind, ArrayType)
-        return Array(array.buffer, (*array.path, (op.name, tuple(attributes.items()))), kind)
+    # Writing into arrays ---------------------------------------------------------------------------------------
 
     def store(self, target: Array, value: Node, casting: str) -> None:
-        """Write `value` into the target's memory: a new version of its buffer."""
-        buffer = target.buffer
-        if buffer.visible:
-            self.check_writable(buffer)
-        path = tuple((name, dict(attributes)) for name, attributes in target.path)
-        buffer.version = self.node(
-            ops.STORE, (buffer.version, value), {"path": path, "casting": casting}
-        )
-        self.note_write(buffer)
+        """Write `value` into the target's memory, and guard that this may be done."""
+        if target.buffer.visible:
+            self.check_writable(target.buffer)
+        self.graph.store(target, value, casting)
 
     def check_writable(self, buffer: Buffer) -> None:
         """Guard that the buffer may be written, and that no other argument shares its memory."""
@@ -618,11 +496,6 @@ class Trace:
                 if other.buffer is not buffer:
                     self._refuse_overlap(buffer, other.buffer.source, other.buffer.value)
             self.written.append(buffer)
-
-    def note_write(self, buffer: Buffer) -> None:
-        """Remember where something the program can see was first written: by the last node."""
-        if buffer.visible and self.first_write is None:
-            self.first_write = len(self.nodes) - 1
 
     @staticmethod
     def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:
