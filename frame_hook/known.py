@@ -30,6 +30,7 @@ from ufuse.frame_hook.symbols import (
 )
 from ufuse.graph import signals
 from ufuse.graph.sample import warnings_raise
+from ufuse.graph.types import NumberType
 
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
 KNOWN = (*PURE, type(...), range, frozenset, np.dtype)
@@ -223,3 +224,17 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
                 "eager-raises", f"TypeError: a {type(symbol).__name__.lower()} as a key"
             )
     return hashable(symbol)
+
+
+def number_type(symbol: Symbol) -> str:
+    """The Python kind of a number symbol: "int", "float", "complex", "bool", or "numpy" for a NumPy scalar."""
+    match symbol:
+        case Integer():
+            return "int"
+        case Constant(value=np.generic()):
+            return "numpy"
+        case Constant(value=value):
+            return type(value).__name__
+        case Number(node=node) if isinstance(node.type, NumberType):
+            return node.type.kind
+    return "numpy"

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, iterate, operators
+from ufuse.frame_hook import arrays, iterate
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
-from ufuse.frame_hook.known import is_none
+from ufuse.frame_hook.known import described, is_none, pure
 from ufuse.frame_hook.numpy_calls import (
     Given,
     Positional,
@@ -47,7 +47,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     for part in parts:
         expression = iterate.as_size(trace.look(part))
         if expression is None:
-            raise GraphBreak("numpy-call", f"a shape with {operators.described(part)}")
+            raise GraphBreak("numpy-call", f"a shape with {described(part)}")
         if trace.sizes.decide("lt", expression, 0):
             raise GraphBreak("eager-raises", "ValueError: negative dimensions are not allowed")
         shape.append(expression)
@@ -213,12 +213,12 @@ def _scalar_type(kind: type) -> Rule:
             raise GraphBreak("numpy-call", f"numpy.{kind.__name__} with these arguments")
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
-            return operators.pure(kind, symbol.value)
+            return pure(kind, symbol.value)
         if isinstance(symbol, Number):
             known = symbol.node.type  # a Python float is no np.float64
             if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
                 return symbol
-        raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
+        raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {described(symbol)}")
 
     return rule
 

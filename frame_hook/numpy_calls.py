@@ -9,6 +9,7 @@ import numpy as np
 from ufuse.frame_hook import arrays, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.known import described, pure
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -72,7 +73,7 @@ def array_argument(interpreter: Interpreter, symbol: Symbol, what: str) -> Array
     """
     read = interpreter.trace.look(symbol)
     if not isinstance(read, Array):
-        raise GraphBreak("numpy-call", f"{what} of {operators.described(read)}")
+        raise GraphBreak("numpy-call", f"{what} of {described(read)}")
     return read
 
 
@@ -111,7 +112,7 @@ def _normalize_axis_index(
     interpreter: Interpreter, arguments: Positional, keywords: Given
 ) -> Symbol:
     values = [arrays.plain(interpreter.trace, a) for a in (*arguments, *keywords.values())]
-    return operators.pure(np._core.multiarray.normalize_axis_index, *values)  # type: ignore[attr-defined]
+    return pure(np._core.multiarray.normalize_axis_index, *values)  # type: ignore[attr-defined]
 
 
 # Reductions ------------------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def _statistic(name: str, *, method: bool) -> Rule:
         given = looked(interpreter, bound(names, arguments, keywords, f"numpy.{name}"))
         array = trace.look(given.pop("a"))
         if not isinstance(array, Array):
-            raise GraphBreak("numpy-call", f"numpy.{name} of {operators.described(array)}")
+            raise GraphBreak("numpy-call", f"numpy.{name} of {described(array)}")
         axes = axes_argument(interpreter, given.get("axis"), array.type.ndim)
         count = _count(interpreter, array, axes)
         ddof = given.pop("ddof", Constant(0))

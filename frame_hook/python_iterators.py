@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ufuse.frame_hook import classes, generators, iterate, operators
+from ufuse.frame_hook import classes, comparisons, generators, iterate, operators
 from ufuse.frame_hook.calls import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.iterate import iterator_over, new_iterator, next_item, next_of
-from ufuse.frame_hook.known import known_value
+from ufuse.frame_hook.known import known_value, number_type
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Constant,
@@ -50,7 +50,7 @@ def _only_positional(keywords: Given, name: str) -> None:
 
 def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:
     """Whether an argument is None or was not given."""
-    return symbol is None or operators.same(interpreter, symbol, NONE)
+    return symbol is None or comparisons.same(interpreter, symbol, NONE)
 
 
 # iter and next ---------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def _next_call(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
             return None
         raise
     sentinel = interpreter.trace.look(sentinel)
-    return None if operators.equal_or_same(interpreter, sentinel, item) else item
+    return None if comparisons.equal_or_same(interpreter, sentinel, item) else item
 
 
 def _next(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
@@ -297,7 +297,7 @@ def _next_after(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 def _count(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     start, step = bound(arguments, keywords, "start", "step")
     parts = [interpreter.trace.look(part or Constant(n)) for n, part in enumerate((start, step))]
-    if not all(operators.number_type(part) in ("int", "float") for part in parts):
+    if not all(number_type(part) in ("int", "float") for part in parts):
         raise GraphBreak("call", "itertools.count of other numbers")
     return new_iterator(interpreter, "count", parts)
 
@@ -637,7 +637,7 @@ def _read_on(interpreter: Interpreter, iterator: Iterator) -> bool:
 
 
 def _same_key(interpreter: Interpreter, wanted: Symbol, key: Symbol) -> bool:
-    return operators.equal_or_same(interpreter, wanted, interpreter.trace.look(key))
+    return comparisons.equal_or_same(interpreter, wanted, interpreter.trace.look(key))
 
 
 @next_of("groupby", asks_again=True)

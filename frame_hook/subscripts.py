@@ -14,6 +14,7 @@ from ufuse.frame_hook.classes import (
     special_method,
     static_lookup,
 )
+from ufuse.frame_hook.comparisons import equal_or_same
 from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.followed import is_plain
 from ufuse.frame_hook.interpret import Interpreter, raise_error
@@ -24,7 +25,7 @@ from ufuse.frame_hook.known import (
     known_value,
     pure,
 )
-from ufuse.frame_hook.operators import equal_or_same, truth
+from ufuse.frame_hook.operators import truth
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
