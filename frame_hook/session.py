@@ -28,7 +28,7 @@ from ufuse.frame_hook import (
     python_calls,
     python_containers,
     python_functions,
-    python_iterators,
+    python_itertools,
     python_numbers,
     python_text,
     resume,
@@ -90,7 +90,7 @@ assert {opcodes.load_const, opcodes_calls.call, opcodes_control.jump, opcodes_va
 assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
 assert {
-    isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
+    isinstance, python_containers.Compared, python_functions.PARTS, python_itertools.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
