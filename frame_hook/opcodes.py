@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import calls, classes, comparisons, operators, subscripts
+from ufuse.frame_hook import attribute_stores, calls, classes, comparisons, operators, subscripts
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
@@ -267,14 +267,16 @@ def delete_global(interpreter: Interpreter, frame: Frame, instruction: Instructi
 @handles("STORE_ATTR")
 def store_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     value, owner = frame.pop_many(2)
-    classes.store_attribute(interpreter, owner, frame.code.co_names[argument(instruction)], value)
+    attribute_stores.store_attribute(
+        interpreter, owner, frame.code.co_names[argument(instruction)], value
+    )
     return None
 
 
 @handles("DELETE_ATTR")
 def delete_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     name = frame.code.co_names[argument(instruction)]
-    classes.store_attribute(interpreter, frame.pop(), name, None)
+    attribute_stores.store_attribute(interpreter, frame.pop(), name, None)
     return None
 
 

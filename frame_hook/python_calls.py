@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import classes, instances, iterate, markers, subclasses
+from ufuse.frame_hook import attribute_stores, classes, instances, iterate, markers, subclasses
 from ufuse.frame_hook.calls import BUILTINS, Given, Positional, attribute, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.known import described, known_value
@@ -195,7 +195,7 @@ def _setattr_plainly(interpreter: Interpreter, arguments: Positional, keywords: 
     if not isinstance(target, Instance):
         raise GraphBreak("effect", "object.__setattr__")
     text = known_value(interpreter, name)
-    classes.store_plainly(interpreter, target, text, value)
+    attribute_stores.store_plainly(interpreter, target, text, value)
     return Constant(None)
 
 
@@ -204,7 +204,7 @@ def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     if keywords or len(arguments) != 3:
         raise GraphBreak("eager-raises", "TypeError: the arguments of setattr()")
     target, name, value = arguments
-    classes.store_attribute(interpreter, target, _name(interpreter, name), value)
+    attribute_stores.store_attribute(interpreter, target, _name(interpreter, name), value)
     return Constant(None)
 
 
@@ -212,7 +212,9 @@ def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 def _delattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     if keywords or len(arguments) != 2:
         raise GraphBreak("eager-raises", "TypeError: the arguments of delattr()")
-    classes.store_attribute(interpreter, arguments[0], _name(interpreter, arguments[1]), None)
+    attribute_stores.store_attribute(
+        interpreter, arguments[0], _name(interpreter, arguments[1]), None
+    )
     return Constant(None)
 
 

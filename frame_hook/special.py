@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ufuse.frame_hook import comparisons, containers, contents, iterate, operators, subscripts
+from ufuse.frame_hook.attribute_stores import store_in_class, store_plainly
 from ufuse.frame_hook.classes import (
     call_special,
     class_member,
@@ -17,8 +18,6 @@ from ufuse.frame_hook.classes import (
     plain_attribute,
     special_method,
     static_lookup,
-    store_in_class,
-    store_plainly,
 )
 from ufuse.frame_hook.instances import make_instance
 from ufuse.frame_hook.interpret import Interpreter, raise_error
