@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.sizes import LARGEST_INT
 from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
@@ -19,7 +20,7 @@ from ufuse.frame_hook.symbols import (
     Symbol,
     Tuple,
 )
-from ufuse.frame_hook.trace import LARGEST_INT, Trace
+from ufuse.frame_hook.trace import Trace
 from ufuse.graph import infer, ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.shapes import is_c_like
@@ -41,15 +42,15 @@ def node_of(trace: Trace, symbol: Symbol) -> Node:
     symbol = trace.look(symbol)
     match symbol:
         case Array():
-            return trace.value(symbol)
+            return trace.graph.value(symbol)
         case Number(node=node):
             return node
         case Integer(size=value):
-            return trace.size_node(value)
+            return trace.graph.size_node(value)
         case Constant(value=int() | float() | complex() | np.generic() as value):
-            return trace.constant(value)
+            return trace.graph.constant(value)
         case List() | Tuple():
-            return trace.node(
+            return trace.graph.node(
                 ops.CALL,
                 (),
                 {
@@ -83,7 +84,7 @@ def plain(trace: Trace, symbol: Symbol) -> Any:
                 plain(trace, symbol.start), plain(trace, symbol.stop), plain(trace, symbol.step)
             )
         case Integer(size=value):
-            return trace.fixed(value)
+            return trace.sizes.fixed(value)
     raise GraphBreak("operator", "a NumPy call whose argument is computed here")
 
 
@@ -91,7 +92,7 @@ def integer(trace: Trace, value: Size) -> Symbol:
     """The symbol of a whole number expression."""
     if isinstance(value, int):
         return Constant(value)
-    example = trace.example(value)
+    example = trace.sizes.example(value)
     if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
         raise GraphBreak("operator", "arithmetic with very large numbers")
     return Integer(value, example)
@@ -103,13 +104,13 @@ def integer(trace: Trace, value: Size) -> Symbol:
 def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Symbol:
     """The fresh result of a ufunc."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
-    return trace.fresh(_ufunc_node(trace, ufunc, nodes))
+    return trace.graph.fresh(_ufunc_node(trace, ufunc, nodes))
 
 
 def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
     if ufunc.nout != 1 or ufunc.signature is not None:
         raise GraphBreak("numpy-call", ufunc.__name__)
-    return trace.node(ops.op_of(ufunc), nodes, may_raise=_may_raise(ufunc, nodes))
+    return trace.graph.node(ops.op_of(ufunc), nodes, may_raise=_may_raise(ufunc, nodes))
 
 
 def _may_raise(ufunc: np.ufunc, nodes: tuple[Node, ...]) -> bool:
@@ -140,7 +141,7 @@ def store_result(
     )
     if target.type.dtype.kind == "c" and over_itself:
         # NumPy's loops take other instructions where one element is written over a factor.
-        if trace.decide("eq", total(target.type.shape), 1):
+        if trace.sizes.decide("eq", total(target.type.shape), 1):
             raise GraphBreak("numpy-call", f"{ufunc.__name__} of one complex number in place")
     value = _ufunc_node(trace, ufunc, nodes)
     kind = value.type
@@ -182,14 +183,14 @@ def call_whole(
         (name, _argument(trace, symbol, inputs)) for name, symbol in (keywords or {}).items()
     )
     attributes = {"function": function, "arguments": given, "keywords": named}
-    node = trace.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
-    return trace.fresh(node)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
+    return trace.graph.fresh(node)
 
 
 def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
     """NumPy's Python code warns of empty arrays; a graph that is given up afterwards would warn twice."""
     for symbol in map(trace.look, arguments):
-        if isinstance(symbol, Array) and trace.decide("eq", total(symbol.type.shape), 0):
+        if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
 
 
@@ -216,9 +217,9 @@ def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
         return _fancy_item(trace, array, key)
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
-        node = trace.node(ops.ELEMENT, (trace.value(array),), {"index": entries})
-        return trace.fresh(node)
-    return trace.view(array, ops.INDEX, {"index": entries})
+        node = trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), {"index": entries})
+        return trace.graph.fresh(node)
+    return trace.graph.view(array, ops.INDEX, {"index": entries})
 
 
 def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
@@ -288,9 +289,9 @@ def _entry(trace: Trace, part: Symbol, length: Size) -> IndexEntry:
 
 
 def _element(trace: Trace, value: Size, length: Size) -> Size:
-    if trace.decide("lt", value, 0):
+    if trace.sizes.decide("lt", value, 0):
         value = size.add(value, length)
-    if trace.decide("lt", value, 0) or trace.decide("ge", value, length):
+    if trace.sizes.decide("lt", value, 0) or trace.sizes.decide("ge", value, length):
         raise GraphBreak("eager-raises", "IndexError: index is out of bounds")
     return value
 
@@ -310,7 +311,7 @@ def _bound(trace: Trace, symbol: Symbol) -> Size | None:
 def _span(trace: Trace, part: Slice, length: Size) -> Span:
     """What `slice.indices` gives, decided on the sizes of this call and guarded."""
     step = _bound(trace, part.step)
-    step = 1 if step is None else trace.fixed(step)
+    step = 1 if step is None else trace.sizes.fixed(step)
     if step == 0:
         raise GraphBreak("eager-raises", "ValueError: slice step cannot be zero")
     lowest: Size = 0 if step > 0 else -1
@@ -320,11 +321,13 @@ def _span(trace: Trace, part: Slice, length: Size) -> Span:
     distance = size.add(stop, size.multiply(start, -1))
     if step < 0:
         distance = size.multiply(distance, -1)
-    if trace.decide("le", distance, 0):
-        return Span(0 if trace.decide("eq", length, 0) or step < 0 else start, 0, step)
+    if trace.sizes.decide("le", distance, 0):
+        return Span(0 if trace.sizes.decide("eq", length, 0) or step < 0 else start, 0, step)
     stride = abs(step)
     count = size.divide("//", size.add(distance, stride - 1), stride)
-    if trace.decide("eq", count, 1):  # an axis of length 1 broadcasts, and has no say in the order
+    if trace.sizes.decide(
+        "eq", count, 1
+    ):  # an axis of length 1 broadcasts, and has no say in the order
         count = 1
     return Span(start, count, step)
 
@@ -334,12 +337,12 @@ def _clipped(
 ) -> Size:
     if bound is None:
         return lowest if first else highest
-    if trace.decide("lt", bound, 0):
+    if trace.sizes.decide("lt", bound, 0):
         bound = size.add(bound, length)
-        if trace.decide("lt", bound, lowest):
+        if trace.sizes.decide("lt", bound, lowest):
             return lowest
         return bound
-    return highest if trace.decide("gt", bound, highest) else bound
+    return highest if trace.sizes.decide("gt", bound, highest) else bound
 
 
 # Stores ----------------------------------------------------------------------------------------------------------
@@ -355,7 +358,7 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
         value = trace.look(value)
         if isinstance(value, Array) and value.type.ndim:
             raise GraphBreak("eager-raises", "setting an array element with a sequence")
-    target = trace.view(array, ops.INDEX, {"index": entries})
+    target = trace.graph.view(array, ops.INDEX, {"index": entries})
     store_into(trace, target, value)
 
 
@@ -382,7 +385,7 @@ def _refuse_failing_cast(trace: Trace, node: Node, dtype: np.dtype) -> None:
     if dtype.kind in "iub" and kind.kind in ("float", "complex"):
         raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
     if (dtype.kind in "iu" or dtype.char in "efF") and kind.kind != "bool":
-        if trace.first_write is not None:
+        if trace.graph.first_write is not None:
             raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
 
 
@@ -394,7 +397,7 @@ def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) ->
         raise GraphBreak("layout", "the flat view of an array that is not contiguous")
     if not is_number(trace.look(value)):
         raise GraphBreak("operator", "storing an array through .flat")
-    flat = trace.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
+    flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
     store_item(trace, flat, key, value)
 
 
@@ -459,7 +462,7 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
 
 def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:
     """The array with its axes in another order."""
-    return trace.view(array, ops.TRANSPOSE, {"axes": axes})
+    return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})
 
 
 def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
@@ -475,33 +478,33 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
                     "eager-raises", "ValueError: can only specify one unknown dimension"
                 )
             open_axis = axis
-        elif trace.decide("lt", dimension, 0):
+        elif trace.sizes.decide("lt", dimension, 0):
             raise GraphBreak("eager-raises", "ValueError: negative dimension")
         else:
             known = size.multiply(known, dimension)
     count = total(array.type.shape)
     if open_axis is not None:
-        if trace.decide("eq", known, 0) or not trace.decide(
+        if trace.sizes.decide("eq", known, 0) or not trace.sizes.decide(
             "eq", size.divide("%", count, known), 0
         ):
             raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
         wanted[open_axis] = _quotient(trace, array.type.shape, count, known)
-    elif not trace.equal(count, known):
+    elif not trace.sizes.equal(count, known):
         raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
     final = tuple(dimension for dimension in wanted if dimension is not None)
     if open_axis is not None and final == array.type.shape and {0, 1} & set(final):
         # With its shape spelt out NumPy keeps all strides; with -1 it may choose others.
         raise GraphBreak("layout", "reshape with -1 to the same shape")
     try:
-        infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace)
+        infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace.sizes)
     except infer.CannotInfer as refusal:
         if str(refusal) != "this reshape copies":
             raise GraphBreak("layout", str(refusal)) from None
-        copy = trace.node(ops.COPY, (trace.value(array),), {"order": "C"})
-        fresh = trace.fresh(copy)
+        copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
+        fresh = trace.graph.fresh(copy)
         assert isinstance(fresh, Array)
-        return trace.view(fresh, ops.RESHAPE, {"shape": final})
-    return trace.view(array, ops.RESHAPE, {"shape": final})
+        return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
+    return trace.graph.view(array, ops.RESHAPE, {"shape": final})
 
 
 def ravel(trace: Trace, array: Array) -> Symbol:

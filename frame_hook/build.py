@@ -209,7 +209,7 @@ class Recipe:
 
     def _output(self, node: Node) -> tuple[str, int]:
         if node in self.outputs and node.op.kind is Kind.VIEW:
-            node = self.trace.node(
+            node = self.trace.graph.node(
                 node.op, node.inputs, node.attributes
             )  # two views are two objects
         if node not in self.outputs:
@@ -243,7 +243,7 @@ class Recipe:
             case Array(buffer=buffer, path=()) if buffer.source is not None:
                 return buffer.source.register
             case Array():
-                return self._output(self.trace.value(symbol))
+                return self._output(self.trace.graph.value(symbol))
             case Number(node=node):
                 return self._output(node)
             case Constant() if id(symbol) in self.trace.frozensets:
@@ -305,7 +305,7 @@ class Recipe:
 
     def _integer(self, value: size.Size) -> Any:
         """A whole number, which is guarded to fit into 64 bits."""
-        program = tuple(postfix(value, self.trace.leaves))
+        program = tuple(postfix(value, self.trace.sizes.leaves))
         if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
             raise NotRebuilt(0, "a number beyond 64 bits")
         always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
@@ -461,11 +461,11 @@ def is_idle(graph: Graph) -> bool:
 def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
     """The graph of a trace with the inputs that it uses, and the registers they come from."""
     new = _resolved_nodes(trace)
-    sources = {new[node]: source for node, source in trace.inputs}
+    sources = {new[node]: source for node, source in trace.graph.inputs}
     outputs = tuple(new[node] for node in recipe.outputs)
     used = {one for node in new.values() for one in node.inputs} | set(outputs)
-    body = tuple(new[node] for node in trace.nodes if new[node] not in sources)
-    leaves = [trace.leaves[symbol] for symbol in sorted(_symbols_in(body))]
+    body = tuple(new[node] for node in trace.graph.nodes if new[node] not in sources)
+    leaves = [trace.sizes.leaves[symbol] for symbol in sorted(_symbols_in(body))]
     sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
     inputs = [
         (n, source.register)
@@ -473,7 +473,7 @@ def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list
         if n in used or source.register in sized
     ]
     for symbol in sorted(_symbols_in(body)):
-        kind, register = trace.leaves[symbol][:2]
+        kind, register = trace.sizes.leaves[symbol][:2]
         if kind == "int":
             node = Node(ops.INPUT, (), NumberType("int", size.symbol(symbol)), {"name": symbol})
             inputs.append((node, register))
@@ -483,10 +483,10 @@ def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list
 
 def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
     """For every node of the trace, the same with sizes replaced by what they were found to equal."""
-    if not trace.known:
-        return {node: node for node in trace.nodes}
+    if not trace.sizes.known:
+        return {node: node for node in trace.graph.nodes}
     new: dict[Node, Node] = {}
-    for node in trace.nodes:
+    for node in trace.graph.nodes:
         kind, attributes = _resolved(trace, node.type), _resolved(trace, node.attributes)
         op = node.op
         if op is ops.SIZE and isinstance(attributes["value"], int):
@@ -499,7 +499,7 @@ def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
 def _resolved(trace: Trace, value: Any) -> Any:
     """A type or attribute with its sizes resolved."""
     if isinstance(value, size.Expression):
-        return trace.resolved(value)
+        return trace.sizes.resolved(value)
     if isinstance(value, ArrayType):
         return replace(value, shape=_resolved(trace, value.shape))
     if isinstance(value, NumberType):

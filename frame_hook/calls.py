@@ -16,13 +16,13 @@ from ufuse.frame_hook import (
     classes,
     instances,
     markers,
-    operators,
     special,
     subscripts,
 )
 from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
+from ufuse.frame_hook.known import PURE, described, known_value, pure
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -118,7 +118,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return classes.super_attribute(interpreter, symbol, name)
         case Method() if name in ("__self__", "__func__"):
             return symbol.self if name == "__self__" else symbol.function
-    raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
 VIEWS = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
@@ -132,7 +132,7 @@ def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     if name == "__class__" and kind is not None:
         return Constant(kind)
     if kind is not None and not callable(getattr(kind, name)):
-        raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
     return ArrayMethod(symbol, name)
 
 
@@ -143,9 +143,9 @@ def _constant_attribute(
         return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
-    if isinstance(value, (*operators.PURE, np.dtype, np.ufunc)) and value is not None:
+    if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
         found = getattr(value, name, symbol)  # itself: there is none, and plain Python says so
-        if isinstance(found, (*operators.PURE, type, np.dtype, tuple)):
+        if isinstance(found, (*PURE, type, np.dtype, tuple)):
             return Constant(found)
         if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
             return ArrayMethod(symbol, name)
@@ -161,7 +161,7 @@ def _constant_attribute(
         return classes.class_attribute(interpreter, value, name)
     if isinstance(value, types.FunctionType):
         return _function_attribute(interpreter, symbol, value, name)
-    raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
 FUNCTION_TEXTS = ("__doc__", "__name__", "__qualname__", "__module__")
@@ -176,7 +176,7 @@ def _function_attribute(
     if name not in FUNCTION_TEXTS and (
         on_class is not classes.ABSENT or _hook.own_value(function, name) is _hook.NULL
     ):
-        raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
+        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
     source = symbol.source or guards.load("LOAD_CONST", function, text=function.__name__)
     loaded = guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
     return Unread(loaded, getattr(function, name))
@@ -211,7 +211,7 @@ def call(
         case Constant(value=value):
             return _call_constant(interpreter, function, value, arguments, keywords)
         case Opaque(value=types.FunctionType() as value):
-            if not all(isinstance(v, operators.PURE) for v in _default_values(value)):
+            if not all(isinstance(v, PURE) for v in _default_values(value)):
                 raise GraphBreak("call", f"{value.__qualname__}, made anew with its defaults")
             return _inline(interpreter, function, value, arguments, keywords)
         case Instance():
@@ -221,7 +221,7 @@ def call(
             method = classes.special_method(interpreter, function, "__call__")
             if method is not None:
                 return call(interpreter, method, arguments, keywords)
-    raise GraphBreak("call", operators.described(function))
+    raise GraphBreak("call", described(function))
 
 
 def _call_constant(
@@ -258,7 +258,7 @@ def _call_constant(
         method = _unbound(value, arguments, interpreter)
         if method is not None:
             return _call_method(interpreter, method, arguments[1:], keywords)
-    raise GraphBreak("call", getattr(value, "__qualname__", None) or operators.described(function))
+    raise GraphBreak("call", getattr(value, "__qualname__", None) or described(function))
 
 
 def _default_values(function: types.FunctionType) -> tuple[Any, ...]:
@@ -305,7 +305,7 @@ def _call_method(
         if rule is None and not keywords and _is_operator(method.name):
             return _called_operator(interpreter, method.self, method.name, arguments)
         if rule is None:
-            raise GraphBreak("effect", f"{method.name} of {operators.described(method.self)}")
+            raise GraphBreak("effect", f"{method.name} of {described(method.self)}")
         return rule(interpreter, (method.self, *arguments), keywords)
     rule = METHODS.get(method.name)
     if rule is not None:
@@ -341,9 +341,7 @@ def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> Arr
         return None
     receiver = interpreter.trace.look(arguments[0])
     kind = OF_SYMBOLS.get(type(receiver))
-    if isinstance(receiver, Constant) and isinstance(
-        receiver.value, (*operators.PURE, frozenset, range)
-    ):
+    if isinstance(receiver, Constant) and isinstance(receiver.value, (*PURE, frozenset, range)):
         kind = type(receiver.value)
     return ArrayMethod(receiver, value.__name__) if kind is value.__objclass__ else None
 
@@ -363,11 +361,11 @@ def _pure_method(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     """A method of a string, number or other immutable value, with arguments that are known: run now."""
-    value = operators.known_value(interpreter, receiver)
-    given = [operators.known_value(interpreter, a) for a in arguments]
-    named = {key: operators.known_value(interpreter, a) for key, a in keywords.items()}
+    value = known_value(interpreter, receiver)
+    given = [known_value(interpreter, a) for a in arguments]
+    named = {key: known_value(interpreter, a) for key, a in keywords.items()}
     method = getattr(value, name)
-    return operators.pure(lambda: method(*given, **named))
+    return pure(lambda: method(*given, **named))
 
 
 def _change_unseen(
@@ -431,7 +429,7 @@ def call_ufunc(
             "numpy-call", f"numpy.{ufunc.__name__} with {', '.join(given) or 'these arguments'}"
         )
     if all(isinstance(a, Constant) for a in looked) and out is None:
-        return operators.pure(ufunc, *[a.value for a in looked if isinstance(a, Constant)])
+        return pure(ufunc, *[a.value for a in looked if isinstance(a, Constant)])
     if out is None:
         return arrays.elementwise(trace, ufunc, looked)
     if not isinstance(out, Array):
@@ -510,7 +508,7 @@ def _needs_builtins(function: types.FunctionType) -> bool:
 def _default(
     interpreter: Interpreter, source: Source, kind: str, which: int | str, value: Any
 ) -> Symbol:
-    if isinstance(value, (*operators.PURE, type)) or type(value).__name__ == "_NoValueType":
+    if isinstance(value, (*PURE, type)) or type(value).__name__ == "_NoValueType":
         return Constant(value)  # the defaults' identity is guarded, and these cannot change
     loaded = interpreter.trace.guards.load(kind, source.register, which, text=f"default {which}")
     return Unread(loaded, value)

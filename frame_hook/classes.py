@@ -18,14 +18,9 @@ from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
-    Array,
     Constant,
-    Dict,
     Instance,
-    Integer,
-    List,
     Method,
-    Number,
     Opaque,
     Super,
     Symbol,
@@ -46,11 +41,6 @@ TUPLE_FIELD = _tuplegetter
 KEY_MAKER: type = type(
     functools.cmp_to_key(lambda *_: 0)
 )  # of the key function, and of the keys it makes
-
-PLAIN_WRITES = {
-    name: tuple(getattr(one, name) for one in (object, BaseException, types.SimpleNamespace))
-    for name in ("__setattr__", "__delattr__")
-}
 
 
 def mro(kind: type) -> tuple[type, ...]:
@@ -89,7 +79,7 @@ def class_member(
         return found, Constant(None if found is ABSENT else found)
     is_written = any(trace.changes.written_class_attribute(one, name)[0] for one in mro(kind))
     if is_written or after is not None:
-        return _member_by_steps(trace, kind, name, after)
+        return member_by_steps(trace, kind, name, after)
     text = f"{kind.__name__}.{name}"
     if found is ABSENT:
         trace.guards.check("CLASS_LACKS", kind, name, text=f"{text} is defined now", source=text)
@@ -97,7 +87,7 @@ def class_member(
     return found, Unread(trace.guards.load("LOAD_CLASS", kind, name, text=text), found)
 
 
-def _member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> tuple[Any, Symbol]:
+def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> tuple[Any, Symbol]:
     """The classes are asked one by one: for `super()`, and where the trace has written a class's attribute."""
     guard_bases(trace, kind)
     classes = mro(kind)
@@ -319,6 +309,32 @@ def _example_attribute(value: Any, name: str, found: Any) -> Any:
     return ABSENT if own is _hook.NULL else own
 
 
+def set_own_attribute(
+    trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, plainly: bool
+) -> None:
+    """Write what an object has itself, past what its class says of that name."""
+    if symbol.source is None and value is None:
+        del symbol.attributes[name]
+        return
+    if trace.changes.note(symbol):
+        _replace_own(trace, symbol, name)
+    symbol.attributes[name] = value
+    trace.changes.set_attribute(symbol, name, value, plainly=plainly)
+
+
+def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
+    """Guard that nobody notices when what an object of the frame has under a name dies."""
+    if name in symbol.attributes:
+        trace.changes.replaced(symbol.attributes[name])
+        return
+    assert symbol.source is not None
+    value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
+    if value is not ABSENT and not _hook.dies_quietly(value):
+        raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
+    text = f"something runs now when {symbol.source.text}.{name} dies"
+    trace.check("QUIET_ATTR", symbol.source, name, text)
+
+
 def bound(
     interpreter: Interpreter, found: Any, member: Symbol, symbol: Symbol | None, kind: type
 ) -> Symbol:
@@ -366,11 +382,11 @@ def _property_value(
 ) -> Symbol:
     function = inner_function(interpreter.trace, found, member, "fget")
     if found.fget is None:
-        raise _property_error(symbol, found.__get__)
+        raise property_error(symbol, found.__get__)
     return interpreter.call(function, (symbol,))
 
 
-def _property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
+def property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
     """What Python says of a property that lacks a function, asked of an object of a like-named class."""
     if not isinstance(symbol, Instance):
         raise GraphBreak("attribute", "a property of a metaclass")
@@ -459,59 +475,7 @@ def super_attribute(interpreter: Interpreter, symbol: Super, name: str) -> Symbo
     return bound(interpreter, found, member, None if of_class else symbol.self, symbol.kind)
 
 
-# Writing ---------------------------------------------------------------------------------------------------------
-
-
-def store_attribute(
-    interpreter: Interpreter, symbol: Symbol, name: str, value: Symbol | None
-) -> None:
-    """Carry out `symbol.name = value`; None: `del symbol.name`."""
-    trace = interpreter.trace
-    symbol = trace.look(symbol)
-    kind = class_of(symbol)
-    if kind is not None:
-        store_in_class(trace, kind, name, value)
-        return
-    if not isinstance(symbol, Instance):
-        raise GraphBreak("effect", f"assigning to the attribute {name}")
-    special = "__setattr__" if value is not None else "__delattr__"
-    own = static_lookup(symbol.kind, special)
-    if isinstance(own, types.FunctionType):
-        _, function = class_member(trace, symbol.kind, special)
-        given = (symbol, Constant(name)) + (() if value is None else (value,))
-        interpreter.call(function, given)
-        return
-    if own not in PLAIN_WRITES[special] or not uses_plain(trace, symbol.kind, special, own):
-        raise GraphBreak("effect", f"assigning to {name} of a {symbol.kind.__name__}")
-    store_plainly(interpreter, symbol, name, value)
-
-
-def store_plainly(
-    interpreter: Interpreter, symbol: Instance, name: str, value: Symbol | None
-) -> None:
-    """`object.__setattr__(symbol, name, value)`; None: `object.__delattr__`."""
-    trace, kind = interpreter.trace, symbol.kind
-    found, member = class_member(trace, kind, name)
-    is_data = is_data_descriptor(trace, found, member)
-    if isinstance(found, property):
-        _store_property(interpreter, symbol, found, member, value)
-        return
-    special = "__set__" if value is not None else "__delete__"
-    setter = static_lookup(type(found), special) if found is not ABSENT else ABSENT
-    if isinstance(setter, types.FunctionType):
-        given = (symbol,) if value is None else (symbol, value)
-        call_special(interpreter, trace.look(member), special, given)
-        return
-    if is_data and not is_slot(found):
-        raise GraphBreak("effect", f"assigning to {name} of a {kind.__name__}")
-    if not is_slot(found) and not has_dict(kind):
-        raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
-    before = own_attribute(trace, symbol, name, found) if value is None else value
-    if before is None:
-        raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
-    plainly = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
-                         types.FunctionType)  # fmt: skip
-    set_own_attribute(trace, symbol, name, value, plainly=plainly)
+# Letting go ------------------------------------------------------------------------------------------------------
 
 
 def refuse_finalizer(symbol: Symbol | None) -> None:
@@ -542,84 +506,6 @@ def _has_callback(reference: Any) -> bool:
     if not issubclass(type(reference), weakref.ref):
         return True
     return CALLBACK.__get__(reference) is not None
-
-
-def set_own_attribute(
-    trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, plainly: bool
-) -> None:
-    """Write what an object has itself, past what its class says of that name."""
-    if symbol.source is None and value is None:
-        del symbol.attributes[name]
-        return
-    if trace.changes.note(symbol):
-        _replace_own(trace, symbol, name)
-    symbol.attributes[name] = value
-    trace.changes.set_attribute(symbol, name, value, plainly=plainly)
-
-
-def _write_none(found: property, one: object) -> None:
-    found.__set__(one, None)
-
-
-def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
-    """Guard that nobody notices when what an object of the frame has under a name dies."""
-    if name in symbol.attributes:
-        trace.changes.replaced(symbol.attributes[name])
-        return
-    assert symbol.source is not None
-    value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
-    if value is not ABSENT and not _hook.dies_quietly(value):
-        raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
-    text = f"something runs now when {symbol.source.text}.{name} dies"
-    trace.check("QUIET_ATTR", symbol.source, name, text)
-
-
-def _store_property(
-    interpreter: Interpreter,
-    symbol: Instance,
-    found: property,
-    member: Symbol,
-    value: Symbol | None,
-) -> None:
-    which = "fset" if value is not None else "fdel"
-    function = inner_function(interpreter.trace, found, member, which)
-    if getattr(found, which) is None:
-        write = found.__delete__ if value is None else functools.partial(_write_none, found)
-        raise _property_error(symbol, write)
-    interpreter.call(function, (symbol,) if value is None else (symbol, value))
-
-
-def store_in_class(trace: Trace, kind: type, name: str, value: Symbol | None) -> None:
-    """Carry out `kind.name = value` for a class; None: `del kind.name`."""
-    meta, special = type(kind), "__setattr__" if value is not None else "__delattr__"
-    plain = getattr(type, special)
-    fixed = not kind.__flags__ & HEAP_TYPE or kind.__flags__ & IS_IMMUTABLE
-    if (
-        fixed
-        or static_lookup(meta, special) is not plain
-        or not uses_plain(trace, meta, special, plain)
-    ):
-        raise GraphBreak("effect", f"assigning to {name} of the class {kind.__name__}")
-    above, from_meta = class_member(trace, meta, name)
-    if name.startswith("__") or is_data_descriptor(trace, above, from_meta):
-        raise GraphBreak("effect", f"assigning to {name} of the class {kind.__name__}")
-    if value is None:
-        is_written, before = trace.changes.written_class_attribute(kind, name)
-        if before is None and (is_written or name not in namespace_of(kind)):
-            raise GraphBreak("eager-raises", f"AttributeError: {name}")
-        _member_by_steps(trace, kind, name, None)
-    elif not _is_plain_member(trace.look(value)):
-        raise GraphBreak("effect", f"assigning a {type(value).__name__.lower()} to a class")
-    trace.changes.set_class_attribute(kind, name, value)
-
-
-def _is_plain_member(value: Symbol) -> bool:
-    """Whether something becomes an attribute of a class that is read back as it is."""
-    if isinstance(value, Instance):
-        return all(
-            static_lookup(value.kind, n) is ABSENT for n in ("__get__", "__set__", "__delete__")
-        )
-    return isinstance(value, Constant | Array | Number | Integer | Tuple | List | Dict)
 
 
 # Special methods -------------------------------------------------------------------------------------------------
@@ -674,9 +560,3 @@ def function_of(symbol: Symbol) -> types.FunctionType | None:
         case Opaque(value=types.FunctionType() as value):
             return value
     return None
-
-
-__all__ = [
-    "ABSENT", "attribute", "bound", "call_special", "class_attribute", "class_member", "function_of", "guard_bases",
-    "special_method", "static_lookup", "store_attribute", "store_plainly", "super_attribute",
-]  # fmt: skip

@@ -246,7 +246,7 @@ class Interpreter:
         """Run a frame that the root calls, directly or not, until it returns or yields."""
         if len(self.call_stack) > DEEPEST_INLINE:
             raise GraphBreak("recursion", frame.code.co_qualname)
-        caller, handled = self.trace.location, len(self.handled)
+        caller, handled = self.trace.graph.location, len(self.handled)
         depth = len(self.call_stack)
         self.call_stack.append(frame)
         table = instructions.by_position(frame.code)
@@ -259,13 +259,13 @@ class Interpreter:
                     continue
                 self.call_stack.pop()
                 del self.handled[handled:]
-                self.trace.location = caller
+                self.trace.graph.location = caller
                 raise
             if isinstance(outcome, Returned | Yielded):
                 if len(self.handled) != handled:
                     raise GraphBreak("call", "a generator that waits inside an exception handler")
                 self.call_stack.pop()
-                self.trace.location = caller
+                self.trace.graph.location = caller
                 return outcome
 
     def unwind(self, frame: Frame, raised: Raised) -> bool:
@@ -303,7 +303,7 @@ class Interpreter:
 
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
         turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
-        nodes = len(self.trace.nodes)
+        nodes = len(self.trace.graph.nodes)
         if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
             root = self.call_stack[0]
             if frame is not root and not root.jumps:
@@ -339,7 +339,7 @@ class Interpreter:
         place = frame.places.get(instruction.position)
         if place is None:
             place = frame.places[instruction.position] = _location(frame, instruction)
-        self.trace.location = place
+        self.trace.graph.location = place
 
     def frames(self) -> Iterator[Frame]:
         """The frames being traced, the root first."""

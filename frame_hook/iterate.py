@@ -159,7 +159,7 @@ def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
     for part in (symbol.start, symbol.stop, symbol.step):
         expression = as_size(interpreter.trace.look(part))
         assert expression is not None
-        numbers.append(interpreter.trace.fixed(expression))
+        numbers.append(interpreter.trace.sizes.fixed(expression))
     return range(*numbers)
 
 
@@ -356,7 +356,7 @@ def _next_in_set(_: Interpreter, iterator: Iterator) -> Symbol | None:
 def _next_row(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     array = iterator.parts[0]
     assert isinstance(array, Array)
-    count = interpreter.trace.fixed(array.type.shape[0])
+    count = interpreter.trace.sizes.fixed(array.type.shape[0])
     if count > LONGEST_SEQUENCE // 10:
         raise GraphBreak("loop")
     if iterator.position >= count:

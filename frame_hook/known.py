@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.contents import PLAIN_EXCEPTIONS, is_member
+from ufuse.frame_hook.followed import is_plain
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
@@ -27,9 +28,9 @@ from ufuse.frame_hook.symbols import (
     Tuple,
     Unread,
 )
-from ufuse.frame_hook.trace import is_plain
 from ufuse.graph import signals
 from ufuse.graph.sample import warnings_raise
+from ufuse.graph.types import NumberType
 
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
 KNOWN = (*PURE, type(...), range, frozenset, np.dtype)
@@ -111,7 +112,7 @@ def _known(interpreter: Interpreter, symbol: Symbol, above: set[int]) -> Any:
     symbol = trace.look(symbol)
     match symbol:
         case Integer(size=value):
-            return trace.fixed(value)
+            return trace.sizes.fixed(value)
         case Number(node=node) if node in trace.number_examples:
             return trace.specialised(symbol).value
         case Constant(value=frozenset() as value, source=source) if source is not None:
@@ -215,7 +216,7 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
     symbol = interpreter.trace.look(symbol)
     match symbol:
         case Integer(size=value, source=None):
-            return interpreter.trace.fixed(value)
+            return interpreter.trace.sizes.fixed(value)
         case Tuple(items=items):
             return tuple(key_of(interpreter, item) for item in items)
         case List() | Dict() | Set() | Slice():
@@ -223,3 +224,17 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
                 "eager-raises", f"TypeError: a {type(symbol).__name__.lower()} as a key"
             )
     return hashable(symbol)
+
+
+def number_type(symbol: Symbol) -> str:
+    """The Python kind of a number symbol: "int", "float", "complex", "bool", or "numpy" for a NumPy scalar."""
+    match symbol:
+        case Integer():
+            return "int"
+        case Constant(value=np.generic()):
+            return "numpy"
+        case Constant(value=value):
+            return type(value).__name__
+        case Number(node=node) if isinstance(node.type, NumberType):
+            return node.type.kind
+    return "numpy"

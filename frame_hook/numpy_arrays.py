@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, iterate, operators
+from ufuse.frame_hook import arrays, iterate
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
-from ufuse.frame_hook.known import is_none
+from ufuse.frame_hook.known import described, is_none, pure
 from ufuse.frame_hook.numpy_calls import (
     Given,
     Positional,
@@ -47,8 +47,8 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     for part in parts:
         expression = iterate.as_size(trace.look(part))
         if expression is None:
-            raise GraphBreak("numpy-call", f"a shape with {operators.described(part)}")
-        if trace.decide("lt", expression, 0):
+            raise GraphBreak("numpy-call", f"a shape with {described(part)}")
+        if trace.sizes.decide("lt", expression, 0):
             raise GraphBreak("eager-raises", "ValueError: negative dimensions are not allowed")
         shape.append(expression)
     return tuple(shape)
@@ -80,7 +80,7 @@ def _create(op: Op) -> Rule:
         elif dtype is None:
             dtype = np.dtype(np.float64)
         attributes = {"shape": shape, "dtype": dtype, "order": order}
-        return interpreter.trace.fresh(interpreter.trace.node(op, inputs, attributes))
+        return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
     return rule
 
@@ -101,7 +101,7 @@ def _create_like(op: Op) -> Rule:
         dtype = dtype_argument(interpreter, given.get("dtype")) or like.type.dtype
         inputs = (arrays.node_of(interpreter.trace, given["fill_value"]),) if op is ops.FULL else ()
         attributes = {"shape": like.type.shape, "dtype": dtype, "order": like.type.order}
-        return interpreter.trace.fresh(interpreter.trace.node(op, inputs, attributes))
+        return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
     return rule
 
@@ -166,8 +166,10 @@ def _small_numbers(value: Any) -> bool:
 
 
 def _copied(interpreter: Interpreter, array: Array, order: str) -> Symbol:
-    node = interpreter.trace.node(ops.COPY, (interpreter.trace.value(array),), {"order": order})
-    return interpreter.trace.fresh(node)
+    node = interpreter.trace.graph.node(
+        ops.COPY, (interpreter.trace.graph.value(array),), {"order": order}
+    )
+    return interpreter.trace.graph.fresh(node)
 
 
 def _copy_method(default: str) -> Rule:
@@ -197,7 +199,9 @@ def _astype(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
         return symbol
     if copy not in (True, False):
         raise GraphBreak("numpy-call", "astype with this copy=")
-    return interpreter.trace.fresh(interpreter.trace.node(ops.CAST, (node,), {"dtype": dtype}))
+    return interpreter.trace.graph.fresh(
+        interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": dtype})
+    )
 
 
 METHODS["astype"] = _astype
@@ -209,12 +213,12 @@ def _scalar_type(kind: type) -> Rule:
             raise GraphBreak("numpy-call", f"numpy.{kind.__name__} with these arguments")
         symbol = interpreter.trace.look(arguments[0])
         if isinstance(symbol, Constant):
-            return operators.pure(kind, symbol.value)
+            return pure(kind, symbol.value)
         if isinstance(symbol, Number):
             known = symbol.node.type  # a Python float is no np.float64
             if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
                 return symbol
-        raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {operators.described(symbol)}")
+        raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {described(symbol)}")
 
     return rule
 
@@ -313,7 +317,7 @@ def _where(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     nodes = tuple(arrays.node_of(interpreter.trace, a) for a in arguments)
     if not any(isinstance(n.type, ArrayType) and not n.type.scalar for n in nodes):
         raise GraphBreak("numpy-call", "numpy.where of numbers")
-    return interpreter.trace.fresh(interpreter.trace.node(ops.WHERE, nodes))
+    return interpreter.trace.graph.fresh(interpreter.trace.graph.node(ops.WHERE, nodes))
 
 
 def _clip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:

@@ -9,6 +9,7 @@ import numpy as np
 from ufuse.frame_hook import arrays, operators
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
+from ufuse.frame_hook.known import described, pure
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -72,7 +73,7 @@ def array_argument(interpreter: Interpreter, symbol: Symbol, what: str) -> Array
     """
     read = interpreter.trace.look(symbol)
     if not isinstance(read, Array):
-        raise GraphBreak("numpy-call", f"{what} of {operators.described(read)}")
+        raise GraphBreak("numpy-call", f"{what} of {described(read)}")
     return read
 
 
@@ -111,7 +112,7 @@ def _normalize_axis_index(
     interpreter: Interpreter, arguments: Positional, keywords: Given
 ) -> Symbol:
     values = [arrays.plain(interpreter.trace, a) for a in (*arguments, *keywords.values())]
-    return operators.pure(np._core.multiarray.normalize_axis_index, *values)  # type: ignore[attr-defined]
+    return pure(np._core.multiarray.normalize_axis_index, *values)  # type: ignore[attr-defined]
 
 
 # Reductions ------------------------------------------------------------------------------------------------------
@@ -141,13 +142,13 @@ def reduction(
     reduced = range(array.type.ndim) if axes is None else axes
     if op.name in ("reduce_maximum", "reduce_minimum"):
         for axis in reduced:
-            if interpreter.trace.decide("eq", array.type.shape[axis], 0):
+            if interpreter.trace.sizes.decide("eq", array.type.shape[axis], 0):
                 raise GraphBreak(
                     "eager-raises", "ValueError: zero-size array to reduction operation"
                 )
     attributes = {"axis": axes, "keepdims": keepdims, "dtype": dtype}
-    node = interpreter.trace.node(op, (interpreter.trace.value(array),), attributes)
-    return interpreter.trace.fresh(node)
+    node = interpreter.trace.graph.node(op, (interpreter.trace.graph.value(array),), attributes)
+    return interpreter.trace.graph.fresh(node)
 
 
 def _reduction_rules() -> None:
@@ -180,7 +181,7 @@ def _reduction_rule(op: Op, names: str, what: str, dtype: np.dtype | None, *, me
             return _reduced_number(interpreter, array, what)
         array = array_argument(interpreter, array, f"numpy.{what}")
         place = place_of(what, STEPS[what], method=method) if what in STEPS else None
-        with interpreter.trace.warned_at(place):
+        with interpreter.trace.graph.warned_at(place):
             return reduction(interpreter, op, array, given, what=f"numpy.{what}", dtype=dtype)
 
     return rule
@@ -262,19 +263,19 @@ def _statistic(name: str, *, method: bool) -> Rule:
         given = looked(interpreter, bound(names, arguments, keywords, f"numpy.{name}"))
         array = trace.look(given.pop("a"))
         if not isinstance(array, Array):
-            raise GraphBreak("numpy-call", f"numpy.{name} of {operators.described(array)}")
+            raise GraphBreak("numpy-call", f"numpy.{name} of {described(array)}")
         axes = axes_argument(interpreter, given.get("axis"), array.type.ndim)
         count = _count(interpreter, array, axes)
         ddof = given.pop("ddof", Constant(0))
         least = arrays.plain(trace, ddof) if name != "mean" else 0
-        if type(least) is not int or trace.decide("le", count, max(least, 0)):
+        if type(least) is not int or trace.sizes.decide("le", count, max(least, 0)):
             raise GraphBreak("eager-raises", "RuntimeWarning: Mean of empty slice")
         if array.type.dtype != np.float64 or set(given) - {"axis", "keepdims"}:
             return arrays.call_whole(
                 trace, f"numpy.{name}", arguments, dict(keywords), may_raise=True
             )
         if name == "mean":
-            with trace.warned_at(place("reduce")):
+            with trace.graph.warned_at(place("reduce")):
                 total = reduction(
                     interpreter, ops.OPS["reduce_add"], array, given, what="numpy.mean"
                 )
@@ -296,16 +297,16 @@ def _variance(
 ) -> Symbol:
     trace = interpreter.trace
     kept = {**given, "keepdims": Constant(value=True)}
-    with trace.warned_at(place("reduce")):
+    with trace.graph.warned_at(place("reduce")):
         total = reduction(interpreter, ops.OPS["reduce_add"], array, kept, what="numpy.var")
         mean = _divided(interpreter, total, count)
-    with trace.warned_at(place("subtract")):
+    with trace.graph.warned_at(place("subtract")):
         distance = arrays.elementwise(trace, np.subtract, (array, mean))
-    with trace.warned_at(place("multiply")):
+    with trace.graph.warned_at(place("multiply")):
         squared = arrays.elementwise(trace, np.multiply, (distance, distance))
     if not isinstance(squared, Array):
         raise GraphBreak("numpy-call", "the variance of a 0-d array")
-    with trace.warned_at(place("total")):
+    with trace.graph.warned_at(place("total")):
         total = reduction(interpreter, ops.OPS["reduce_add"], squared, given, what="numpy.var")
     variance = _divided(interpreter, total, size.add(count, -ddof))
     return arrays.elementwise(trace, np.sqrt, (variance,)) if root else variance

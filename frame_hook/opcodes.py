@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import calls, classes, operators, subscripts
+from ufuse.frame_hook import attribute_stores, calls, classes, comparisons, operators, subscripts
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
@@ -267,14 +267,16 @@ def delete_global(interpreter: Interpreter, frame: Frame, instruction: Instructi
 @handles("STORE_ATTR")
 def store_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     value, owner = frame.pop_many(2)
-    classes.store_attribute(interpreter, owner, frame.code.co_names[argument(instruction)], value)
+    attribute_stores.store_attribute(
+        interpreter, owner, frame.code.co_names[argument(instruction)], value
+    )
     return None
 
 
 @handles("DELETE_ATTR")
 def delete_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     name = frame.code.co_names[argument(instruction)]
-    classes.store_attribute(interpreter, frame.pop(), name, None)
+    attribute_stores.store_attribute(interpreter, frame.pop(), name, None)
     return None
 
 
@@ -287,7 +289,7 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
     level, names = look(level), look(names)
     modules: dict[str, Any] = sys.modules
     wanted = (
-        name if not operators.same(interpreter, names, Constant(None)) else name.partition(".")[0]
+        name if not comparisons.same(interpreter, names, Constant(None)) else name.partition(".")[0]
     )
     for needed in {name, wanted}:
         module = modules.get(needed)
@@ -428,7 +430,7 @@ def compare_op(interpreter: Interpreter, frame: Frame, instruction: Instruction)
     number = argument(instruction)
     shift = 0 if VERSION < (3, 12) else 4 if VERSION < (3, 13) else 5
     right, left = frame.pop(), frame.pop()
-    result = operators.compare(interpreter, COMPARISONS[dis.cmp_op[number >> shift]], left, right)
+    result = comparisons.compare(interpreter, COMPARISONS[dis.cmp_op[number >> shift]], left, right)
     if shift == 5 and number & 16:
         result = Constant(operators.truth(interpreter, result))
     frame.push(result)
@@ -438,7 +440,7 @@ def compare_op(interpreter: Interpreter, frame: Frame, instruction: Instruction)
 @handles("IS_OP")
 def is_op(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     right, left = frame.pop(), frame.pop()
-    frame.push(Constant(operators.same(interpreter, left, right) != bool(argument(instruction))))
+    frame.push(Constant(comparisons.same(interpreter, left, right) != bool(argument(instruction))))
     return None
 
 

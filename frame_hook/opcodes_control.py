@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import opcode
 
-from ufuse.frame_hook import classes, generators, iterate, operators
+from ufuse.frame_hook import classes, comparisons, generators, iterate, operators
 from ufuse.frame_hook.instructions import EXHAUSTED_SKIPS, VERSION, Instruction
 from ufuse.frame_hook.interpret import (
     Frame,
@@ -60,7 +60,7 @@ def pop_jump_if(interpreter: Interpreter, frame: Frame, instruction: Instruction
 def pop_jump_if_none(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     if "BACKWARD" in instruction.opname:
         interpreter.refuse_kept_loop(frame, instruction)
-    is_none = operators.same(interpreter, frame.pop(), Constant(None))
+    is_none = comparisons.same(interpreter, frame.pop(), Constant(None))
     return _jump(instruction) if is_none != ("NOT_NONE" in instruction.opname) else None
 
 

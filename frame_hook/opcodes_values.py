@@ -14,7 +14,7 @@ from ufuse.frame_hook.interpret import (
     handles,
     raise_error,
 )
-from ufuse.frame_hook.known import key_of
+from ufuse.frame_hook.known import described, hashable, key_of
 from ufuse.frame_hook.opcodes import argument
 from ufuse.frame_hook.python_calls import python_type
 from ufuse.frame_hook.python_text import joined
@@ -194,7 +194,7 @@ def dict_update(interpreter: Interpreter, frame: Frame, instruction: Instruction
     target = _made_dict(frame, argument(instruction) + 1)
     update = interpreter.trace.look(frame.pop())
     if not isinstance(update, Dict):
-        raise GraphBreak("effect", f"updating a dict with {operators.described(update)}")
+        raise GraphBreak("effect", f"updating a dict with {described(update)}")
     if instruction.opname == "DICT_MERGE" and target.items.keys() & update.items.keys():
         raise GraphBreak("eager-raises", "TypeError: a keyword argument is given twice")
     containers.update(interpreter, target, update)
@@ -311,7 +311,7 @@ def match_keys(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcom
     keys, subject = look(frame.stack[-1]), look(frame.stack[-2])
     if not isinstance(keys, Tuple) or not isinstance(subject, Dict):
         raise GraphBreak("opcode", "MATCH_KEYS")
-    wanted = [operators.hashable(look(key)) for key in keys.items]
+    wanted = [hashable(look(key)) for key in keys.items]
     if len(set(wanted)) != len(wanted):
         raise GraphBreak("eager-raises", "ValueError: a mapping pattern checks a key twice")
     if all(key in subject.items for key in wanted):
@@ -347,7 +347,7 @@ def _matched(
     interpreter: Interpreter, subject: Symbol, kind: type, count: int, names: Tuple
 ) -> list[Symbol]:
     """The attributes that a class pattern asks for: the first ones by `__match_args__`, then those by name."""
-    attributes = [operators.hashable(interpreter.trace.look(name)) for name in names.items]
+    attributes = [hashable(interpreter.trace.look(name)) for name in names.items]
     if not count:
         return [calls.attribute(interpreter, subject, name) for name in attributes]
     if (
@@ -363,7 +363,7 @@ def _matched(
     listed = interpreter.trace.look(given)
     if not isinstance(listed, Tuple) or len(listed.items) < count:
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes fewer sub-patterns")
-    first = [operators.hashable(interpreter.trace.look(name)) for name in listed.items[:count]]
+    first = [hashable(interpreter.trace.look(name)) for name in listed.items[:count]]
     if any(type(name) is not str for name in first):
         raise GraphBreak("eager-raises", "TypeError: __match_args__ elements must be strings")
     if len({*first, *attributes}) != len(first) + len(attributes):

@@ -1,11 +1,10 @@
-"""Python's operators on symbols: arithmetic, comparison, truth, identity, length."""
+"""Python's arithmetic on symbols and what containers make of its signs; truth and length."""
 
 from __future__ import annotations
 
 import operator
 import types
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,17 @@ from ufuse.frame_hook.guards import postfix
 from ufuse.frame_hook.interpret import Interpreter, Raised
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE, as_size
 from ufuse.frame_hook.known import (
-    KNOWN,
     PURE,
     described,
-    hashable,
     known_value,
     pure,
     text_value,
 )
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.sizes import LARGEST_INT
 from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
-    Cell,
     Constant,
     Dict,
     Function,
@@ -46,19 +43,17 @@ from ufuse.frame_hook.symbols import (
     List,
     Method,
     Number,
-    Opaque,
     Range,
     Set,
     Slice,
     Symbol,
     Tuple,
-    Unread,
     View,
 )
-from ufuse.frame_hook.trace import LARGEST_INT, Trace
+from ufuse.frame_hook.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
-from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.types import ArrayType
 
 # fmt: off
 #           operator        ufunc            on sizes
@@ -78,10 +73,9 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     ">>":  ("rshift",       np.right_shift,  None),
 }
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
-COMPARE = {
-    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
-}
 # fmt: on
+
+
 def binary(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
@@ -121,13 +115,13 @@ def _on_contents(
         if (holds(left) and holds(right)) or (in_place and a is not left):
             raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
         return _on_instances(interpreter, sign, left, right, in_place=in_place)
-    if _is_of_numpy(a) or _is_of_numpy(b):
+    if is_of_numpy(a) or is_of_numpy(b):
         raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     result = binary(interpreter, sign, a, b, in_place=in_place)
     return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
 
 
-def _is_of_numpy(symbol: Symbol) -> bool:
+def is_of_numpy(symbol: Symbol) -> bool:
     """Whether it is an array or a NumPy scalar, which has a way of its own with other classes."""
     return (
         isinstance(symbol, Array)
@@ -136,7 +130,7 @@ def _is_of_numpy(symbol: Symbol) -> bool:
     )
 
 
-def _defers(trace: Trace, other: Instance) -> bool:
+def defers(trace: Trace, other: Instance) -> bool:
     """Whether arrays and NumPy scalars leave an operator to the other operand: its `__array_ufunc__` is None."""
     return static_lookup(other.kind, "__array_ufunc__") is None and uses_plain(
         trace, other.kind, "__array_ufunc__", None
@@ -156,8 +150,8 @@ def _on_instances(
         tries.insert(0, (left, f"__i{name}__", right))
     for receiver, method_name, other in tries:
         if not isinstance(receiver, Instance):
-            if _is_of_numpy(receiver) and isinstance(other, Instance):
-                if in_place or not _defers(interpreter.trace, other):
+            if is_of_numpy(receiver) and isinstance(other, Instance):
+                if in_place or not defers(interpreter.trace, other):
                     raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
             continue  # a built-in type does not know the user's class
         if holds(receiver) and is_built_in(receiver.kind, method_name):
@@ -249,13 +243,15 @@ def _on_numbers(
     a, b = as_size(left), as_size(right)
     if a is not None and b is not None:
         if on_sizes is not None:
-            if name in ("floordiv", "mod") and trace.decide("eq", b, 0):
+            if name in ("floordiv", "mod") and trace.sizes.decide("eq", b, 0):
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
             return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
-            return _on_constants(name, Constant(trace.fixed(a)), Constant(trace.fixed(b)))
+            return _on_constants(
+                name, Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
+            )
     return scalar(trace, name, left, right)
 
 
@@ -264,9 +260,9 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
     if isinstance(value, int):
         return Constant(value)
     factors = [factor for _, factor in value.terms]
-    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.example(value))):
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.sizes.example(value))):
         raise GraphBreak("operator", "arithmetic of very large numbers")
-    program = (*postfix(value, trace.leaves), ("const", -LARGEST_INT), ("gt",))
+    program = (*postfix(value, trace.sizes.leaves), ("const", -LARGEST_INT), ("gt",))
     trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
     return arrays.integer(trace, value)
 
@@ -274,7 +270,9 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
 def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
     """A Python operator on numbers of which one is known only when the program runs."""
     nodes = tuple(arrays.node_of(trace, symbol) for symbol in operands)
-    node = trace.node(ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes))
+    node = trace.graph.node(
+        ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes)
+    )
     examples = [_example(trace, symbol) for symbol in operands]
     if not any(value is None for value in examples):
         function = getattr(operator, name, None) or {"float": float, "int": int, "bool": bool}.get(
@@ -297,7 +295,7 @@ def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
         if isinstance(symbol, Number):
             trace.specialised(symbol)
         elif isinstance(symbol, Integer):
-            trace.fixed(symbol.size)
+            trace.sizes.fixed(symbol.size)
 
 
 def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
@@ -312,7 +310,7 @@ def _example(trace: Trace, symbol: Symbol) -> Any:
         case Constant(value=value):
             return value
         case Integer(size=value):
-            return trace.example(value)
+            return trace.sizes.example(value)
         case Number(node=node):
             return trace.number_examples.get(node)
     return None
@@ -336,7 +334,7 @@ def _on_containers(
         case List(items=first), List(items=second) if sign == "+":
             return List([*first, *second])
         case List() as target, _ if sign == "*" and in_place and as_size(right) is not None:
-            containers.repeat_in_place(interpreter, target, trace.fixed(as_size(right) or 0))
+            containers.repeat_in_place(interpreter, target, trace.sizes.fixed(as_size(right) or 0))
             return target
         case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*":
             return _repeated(trace, left, right)
@@ -359,7 +357,7 @@ def _on_containers(
 def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
     expression = as_size(count)
     assert expression is not None
-    times = trace.fixed(expression)
+    times = trace.sizes.fixed(expression)
     assert isinstance(sequence, Tuple | List)
     if times * len(sequence.items) > LONGEST_SEQUENCE:
         raise GraphBreak("operator", "a long sequence")
@@ -384,191 +382,10 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
             return _small_enough(trace, size.multiply(symbol.size, -1))
         if name == "pos":
             return symbol
-        return Constant(getattr(operator, name)(trace.fixed(symbol.size)))
+        return Constant(getattr(operator, name)(trace.sizes.fixed(symbol.size)))
     if isinstance(symbol, Number):
         return scalar(trace, name, symbol)
     raise GraphBreak("operator", f"{name} of {described(symbol)}")
-
-
-def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
-    """The result of a rich comparison."""
-    trace = interpreter.trace
-    left, right = trace.look(left), trace.look(right)
-    if isinstance(left, Instance) or isinstance(right, Instance):
-        if not holds(left) and not holds(right):
-            return _compare_instances(interpreter, name, left, right)
-        left, right = _compared_contents(interpreter, name, left, right)
-    if isinstance(left, Array) or isinstance(right, Array):
-        return arrays.elementwise(trace, COMPARE[name], (left, right))
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        return _compare_constants(name, left.value, right.value)
-    a, b = as_size(left), as_size(right)
-    if a is not None and b is not None:
-        return Constant(trace.decide(name, a, b))
-    if arrays.is_number(left) and arrays.is_number(right):
-        return scalar(trace, name, left, right)
-    return _compare_others(interpreter, name, left, right)
-
-
-REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-
-
-def _compared_contents(
-    interpreter: Interpreter, name: str, left: Symbol, right: Symbol
-) -> tuple[Symbol, Symbol]:
-    """What is compared where instances of subclasses of built-in types leave it to these."""
-    methods = [f"__{name}__", f"__{REFLECTED[name]}__"]
-    a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
-    if isinstance(a, Instance) or isinstance(b, Instance) or _is_of_numpy(a) or _is_of_numpy(b):
-        raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
-    return a, b
-
-
-def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
-    tries = [(left, f"__{name}__", right), (right, f"__{REFLECTED[name]}__", left)]
-    if _is_subclass_of(right, left):
-        tries.reverse()
-    for receiver, method_name, other in tries:
-        if not isinstance(receiver, Instance):
-            if _is_of_numpy(receiver) and not _defers(interpreter.trace, other):  # type: ignore[arg-type]
-                raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
-            continue
-        result = interpreter.trace.look(_rich_comparison(interpreter, receiver, method_name, other))
-        if not is_not_implemented(result):
-            return result
-    if name in ("eq", "ne"):
-        return Constant(same(interpreter, left, right) == (name == "eq"))
-    raise GraphBreak(
-        "eager-raises", f"TypeError: comparing {described(left)} and {described(right)}"
-    )
-
-
-def _is_subclass_of(right: Symbol, left: Symbol) -> bool:
-    a, b = kind_of(left), kind_of(right)
-    return a is not None and b is not None and b is not a and issubclass(b, a)
-
-
-def _rich_comparison(
-    interpreter: Interpreter, receiver: Instance, method_name: str, other: Symbol
-) -> Symbol:
-    found = static_lookup(receiver.kind, method_name)
-    if found is getattr(object, method_name):
-        if method_name == "__ne__" and static_lookup(receiver.kind, "__eq__") is not object.__eq__:
-            result = interpreter.trace.look(
-                _rich_comparison(interpreter, receiver, "__eq__", other)
-            )
-            return (
-                result if is_not_implemented(result) else Constant(not truth(interpreter, result))
-            )
-        special_method(interpreter, receiver, method_name)
-        return Constant(NotImplemented)
-    result = call_special(interpreter, receiver, method_name, (other,))
-    return interpreter.trace.look(result)
-
-
-def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
-    if isinstance(left, KNOWN) and isinstance(right, KNOWN):
-        return pure(getattr(operator, name), left, right)
-    if (
-        name in ("eq", "ne")
-        and isinstance(left, np.dtype)
-        and isinstance(right, (type, np.dtype, str))
-    ):
-        return pure(getattr(operator, name), left, right)
-    by_identity = all(
-        _is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right)
-    )
-    if name in ("eq", "ne") and by_identity:
-        return Constant((left is right) == (name == "eq"))
-    raise GraphBreak("operator", f"comparing {type(left).__name__} and {type(right).__name__}")
-
-
-def _is_compared_by_identity(value: Any) -> bool:
-    """Whether `==` of a value is `is`: of plain classes, functions and modules."""
-    if isinstance(value, type):
-        return type(value).__eq__ is type.__eq__
-    return isinstance(value, FunctionType | BuiltinFunctionType | ModuleType)
-
-
-def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
-    is_equality = name in ("eq", "ne")
-    match left, right:
-        case (Tuple(items=some), Tuple(items=others)):
-            return _compare_sequences(interpreter, name, some, others)
-        case (List(items=some), List(items=others)):
-            return _compare_sequences(interpreter, name, some, others)
-        case Dict(items=a), Dict(items=b) if is_equality:
-            return Constant(_dicts_are_equal(interpreter, a, b) == (name == "eq"))
-        case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
-            values = [known_value(interpreter, side) for side in (left, right)]
-            return pure(getattr(operator, name), *values)
-        case Method(self=one, function=function), Method(self=other, function=second) if (
-            is_equality
-        ):
-            alike = same(interpreter, one, other) and same(interpreter, function, second)
-            return Constant(alike == (name == "eq"))
-    if containers.is_set(left) and containers.is_set(right):
-        values = [_set_value(interpreter, side) for side in (left, right)]
-        return pure(getattr(operator, name), *values)
-    if is_equality and _never_equal(left, right):
-        return Constant(name == "ne")
-    raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
-
-
-def _set_value(interpreter: Interpreter, symbol: Symbol) -> Any:
-    if isinstance(symbol, View) and symbol.kind == "items":
-        raise GraphBreak("operator", "comparing the items of a dict")
-    return set(containers.operand(interpreter, symbol)[0])
-
-
-def _never_equal(left: Symbol, right: Symbol) -> bool:
-    """Whether both are of built-in types of which none equals the other."""
-    kinds = _built_in_kind(left), _built_in_kind(right)
-    return "" not in kinds and kinds[0] != kinds[1]
-
-
-def _built_in_kind(symbol: Symbol) -> str:
-    """A name that is the same for all built-in values that may be equal; "" for what is none of them."""
-    if isinstance(symbol, Constant | Number | Integer):
-        kind = number_type(symbol)
-        return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
-    return (
-        type(symbol).__name__
-        if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice)
-        else ""
-    )
-
-
-COMPARED = {
-    "NoneType": "None", "str": "str", "bytes": "bytes", "ellipsis": "...", "frozenset": "Set", "range": "Range",
-}  # fmt: skip
-
-
-def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: Any) -> Symbol:
-    """As tuples and lists do: by the first items that differ, else by length."""
-    if name in ("eq", "ne") and len(left) != len(right):
-        return Constant(name == "ne")
-    place = 0
-    while place < min(len(left), len(right)):  # a list may be changed by what compares its items
-        if not equal_or_same(interpreter, left[place], right[place]):
-            break
-        place += 1
-    if place < min(len(left), len(right)):
-        if name in ("eq", "ne"):
-            return Constant(name == "ne")
-        return compare(interpreter, name, left[place], right[place])
-    return Constant(getattr(operator, name)(len(left), len(right)))
-
-
-def _dicts_are_equal(
-    interpreter: Interpreter, left: dict[Any, Symbol], right: dict[Any, Symbol]
-) -> bool:
-    if len(left) != len(right):
-        return False
-    return all(
-        key in right and equal_or_same(interpreter, value, right[key])
-        for key, value in list(left.items())
-    )
 
 
 def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
@@ -587,7 +404,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             if isinstance(value, (*PURE, type, tuple)) or callable(value):
                 return bool(value)
         case Integer(size=value):
-            return trace.decide("ne", value, 0)
+            return trace.sizes.decide("ne", value, 0)
         case Tuple(items=items) | List(items=items):
             return bool(items)
         case Dict(items=entries) | View(of=Dict(items=entries)):
@@ -621,114 +438,6 @@ def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
     return True
 
 
-WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
-
-
-HELD_ONCE = (
-    List | Dict | Set | Instance | Tuple | Cell | Method
-)  # one object of the frame is one symbol
-
-
-def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
-    """What `left is right` is."""
-    trace = interpreter.trace
-    if isinstance(left, Unread) and isinstance(right, Unread):
-        return _same_values(trace, left, right)
-    left, right = trace.look(left), trace.look(right)
-    if left is right:
-        return True
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        if type(left.value) in (int, float, complex, str, bytes, tuple, frozenset) and type(
-            left.value
-        ) is type(right.value):
-            raise GraphBreak("operator", "`is` between numbers or strings")
-        return left.value is right.value
-    if isinstance(left, Array) and isinstance(right, Array):
-        if left.buffer is right.buffer and not left.path and not right.path:
-            return True
-        if not left.path and not right.path:
-            return _same_inputs(trace, left, right)
-        return False
-    if (_is_number(left) and _is_number(right)) or (
-        isinstance(left, Tuple)
-        and isinstance(right, Tuple)
-        and (left.source is None or right.source is None)
-    ):
-        raise GraphBreak("operator", "`is` between numbers or tuples")
-    if (
-        type(left) is not type(right)
-        and not isinstance(left, Opaque)
-        and not isinstance(right, Opaque)
-    ):
-        return False
-    if isinstance(left, HELD_ONCE) and type(left) is type(right):
-        assert isinstance(right, HELD_ONCE)
-        a, b = left.source, right.source
-        if a is None or b is None:
-            return False
-        text = f"{a.text} and {b.text} are the same object now"
-        trace.guards.check("DIFFERENT", *sorted((a.register, b.register)), text=text, source=a.text)
-        return False
-    if isinstance(left, Slice | Generator | Iterator | Function):
-        return False
-    raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
-
-
-def _is_number(symbol: Symbol) -> bool:
-    """Whether it is a Python number of which there may be one object or more."""
-    if isinstance(symbol, Constant):
-        return type(symbol.value) in (int, float, complex)
-    return isinstance(symbol, Integer | Number)
-
-
-def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
-    """Whether two values of the frame are one object; guarded to go on so."""
-    one, other = sorted((left.source, right.source), key=lambda source: source.register)
-    same = left.value is right.value
-    if one.register != other.register:
-        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
-        text = f"{one.text} and {other.text} are {now} the same object"
-        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
-    return same
-
-
-def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
-    a, b = left.buffer.source, right.buffer.source
-    if a is not None and b is not None:
-        text = f"{a.text} and {b.text} are the same array now"
-        trace.guards.check("DIFFERENT", a.register, b.register, text=text, source=a.text)
-    return False
-
-
-def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
-    """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    if _are_floats(item, member) and same(interpreter, item, member):
-        return True  # a NaN, too
-    item, member = interpreter.trace.look(item), interpreter.trace.look(member)
-    if item is member:
-        return True
-    if _surely_different(item, member):
-        return False
-    if isinstance(item, Constant) and isinstance(member, Constant) and item.value is member.value:
-        return True
-    if isinstance(item, Array) or isinstance(member, Array):
-        raise GraphBreak("data-branch", "an array's value")
-    return truth(interpreter, compare(interpreter, "eq", item, member))
-
-
-def _are_floats(left: Symbol, right: Symbol) -> bool:
-    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
-    both = (left, right)
-    return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
-
-
-def _surely_different(left: Symbol, right: Symbol) -> bool:
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        kinds = {type(left.value), type(right.value)}
-        return len(kinds) == 2 and bool(kinds & {str, type(None), bytes})
-    return False
-
-
 def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `len(symbol)` is."""
     trace = interpreter.trace
@@ -759,26 +468,6 @@ def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
     expression = as_size(answer)
     if expression is None or (isinstance(answer, Constant) and type(answer.value) is not int):
         raise GraphBreak("operator", f"a length that is {described(answer)}")
-    if interpreter.trace.decide("lt", expression, 0):
+    if interpreter.trace.sizes.decide("lt", expression, 0):
         raise GraphBreak("eager-raises", "ValueError: __len__() should return >= 0")
     return answer
-
-
-def number_type(symbol: Symbol) -> str:
-    """The Python kind of a number symbol: "int", "float", "complex", "bool", or "numpy" for a NumPy scalar."""
-    match symbol:
-        case Integer():
-            return "int"
-        case Constant(value=np.generic()):
-            return "numpy"
-        case Constant(value=value):
-            return type(value).__name__
-        case Number(node=node) if isinstance(node.type, NumberType):
-            return node.type.kind
-    return "numpy"
-
-
-__all__ = [
-    "PURE", "binary", "compare", "described", "equal_or_same", "hashable", "known_value", "length", "number_type",
-    "pure", "same", "scalar", "special_method", "truth", "unary",
-]  # fmt: skip

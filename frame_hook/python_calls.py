@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import classes, instances, iterate, markers, operators, subclasses
+from ufuse.frame_hook import attribute_stores, classes, instances, iterate, markers, subclasses
 from ufuse.frame_hook.calls import BUILTINS, Given, Positional, attribute, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
+from ufuse.frame_hook.known import described, known_value
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -87,7 +88,7 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
         return told
     if type(symbol) in kinds:
         return kinds[type(symbol)]
-    raise GraphBreak("call", f"the type of {operators.described(symbol)}")
+    raise GraphBreak("call", f"the type of {described(symbol)}")
 
 
 @rule_for(type)
@@ -114,7 +115,7 @@ def _callable(interpreter: Interpreter, arguments: Positional, keywords: Given) 
 
 
 def _name(interpreter: Interpreter, symbol: Symbol) -> str:
-    name = operators.known_value(interpreter, symbol)
+    name = known_value(interpreter, symbol)
     if type(name) is not str:
         raise GraphBreak("eager-raises", "TypeError: attribute name must be string")
     return name
@@ -193,8 +194,8 @@ def _setattr_plainly(interpreter: Interpreter, arguments: Positional, keywords: 
     target = interpreter.trace.look(target)
     if not isinstance(target, Instance):
         raise GraphBreak("effect", "object.__setattr__")
-    text = operators.known_value(interpreter, name)
-    classes.store_plainly(interpreter, target, text, value)
+    text = known_value(interpreter, name)
+    attribute_stores.store_plainly(interpreter, target, text, value)
     return Constant(None)
 
 
@@ -203,7 +204,7 @@ def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     if keywords or len(arguments) != 3:
         raise GraphBreak("eager-raises", "TypeError: the arguments of setattr()")
     target, name, value = arguments
-    classes.store_attribute(interpreter, target, _name(interpreter, name), value)
+    attribute_stores.store_attribute(interpreter, target, _name(interpreter, name), value)
     return Constant(None)
 
 
@@ -211,7 +212,9 @@ def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 def _delattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     if keywords or len(arguments) != 2:
         raise GraphBreak("eager-raises", "TypeError: the arguments of delattr()")
-    classes.store_attribute(interpreter, arguments[0], _name(interpreter, arguments[1]), None)
+    attribute_stores.store_attribute(
+        interpreter, arguments[0], _name(interpreter, arguments[1]), None
+    )
     return Constant(None)
 
 
@@ -254,7 +257,7 @@ for _wrapper in instances.PLAIN_INITS[1:]:
 @rule_for(markers.graph_break)
 def _graph_break(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     given = (*arguments, *keywords.values())
-    reason = [operators.known_value(interpreter, a) for a in given]
+    reason = [known_value(interpreter, a) for a in given]
     raise GraphBreak("requested", repr(reason[0]) if reason else "")
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from ufuse.frame_hook import containers, iterate, operators
+from ufuse.frame_hook import comparisons, containers, iterate, operators
 from ufuse.frame_hook.calls import METHODS, Given, Positional, Rule, rule_for
-from ufuse.frame_hook.classes import refuse_finalizer
+from ufuse.frame_hook.classes import refuse_finalizer, special_method
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import (
     KNOWN,
     UNKNOWN,
     constants_in,
+    described,
     in_any_order,
     key_of,
     known_value,
@@ -207,7 +208,7 @@ def _place(
     begin, end, _ = slice(start, stop).indices(len(sequence.items))
     place = begin
     while place < min(end, len(sequence.items)):  # comparing may run code that changes the list
-        if operators.equal_or_same(interpreter, sequence.items[place], wanted):
+        if comparisons.equal_or_same(interpreter, sequence.items[place], wanted):
             return place
         place += 1
     return None
@@ -257,7 +258,7 @@ def _count(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
     sequence, wanted = arguments
     assert isinstance(sequence, List | Tuple)
     wanted = interpreter.trace.look(wanted)
-    same = [operators.equal_or_same(interpreter, one, wanted) for one in list(sequence.items)]
+    same = [comparisons.equal_or_same(interpreter, one, wanted) for one in list(sequence.items)]
     return Constant(sum(same))
 
 
@@ -275,7 +276,7 @@ class Compared:
         self.symbol = symbol
 
     def __lt__(self, other: Compared) -> bool:
-        relation = operators.compare(self.interpreter, "lt", self.key, other.key)
+        relation = comparisons.compare(self.interpreter, "lt", self.key, other.key)
         return operators.truth(self.interpreter, relation)
 
 
@@ -447,7 +448,7 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
 
 
 def _reversed_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
-    special = operators.special_method(interpreter, symbol, "__reversed__")
+    special = special_method(interpreter, symbol, "__reversed__")
     if special is None:
         raise GraphBreak("call", f"reversed of a {symbol.kind.__name__}")
     return interpreter.call(special)
@@ -455,8 +456,8 @@ def _reversed_instance(interpreter: Interpreter, symbol: Instance) -> Symbol:
 
 def _reversed_rows(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     if not isinstance(symbol, Array) or not symbol.type.shape:
-        raise GraphBreak("call", f"reversed of {operators.described(symbol)}")
-    count = interpreter.trace.fixed(symbol.type.shape[0])
+        raise GraphBreak("call", f"reversed of {described(symbol)}")
+    count = interpreter.trace.sizes.fixed(symbol.type.shape[0])
     if count > iterate.LONGEST_SEQUENCE // 10:
         raise GraphBreak("loop")
     return iterate.new_iterator(interpreter, "rows backwards", [symbol], length=count)

@@ -6,11 +6,19 @@ import copy
 import functools
 import operator
 
-from ufuse.frame_hook import containers, iterate, operators, subscripts
+from ufuse.frame_hook import comparisons, containers, iterate, operators, subscripts
 from ufuse.frame_hook.calls import INSTANCES, SPECIAL, Given, Positional, Rule, attribute, rule_for
 from ufuse.frame_hook.classes import KEY_MAKER
 from ufuse.frame_hook.interpret import Interpreter, raise_error
-from ufuse.frame_hook.known import UNKNOWN, constants_in, known_value, pure
+from ufuse.frame_hook.known import (
+    PURE,
+    UNKNOWN,
+    constants_in,
+    described,
+    known_value,
+    number_type,
+    pure,
+)
 from ufuse.frame_hook.python_iterators import bound
 from ufuse.frame_hook.python_numbers import one_of
 from ufuse.frame_hook.reasons import GraphBreak
@@ -51,7 +59,7 @@ def _binary(sign: str, *, in_place: bool) -> Rule:
 def _comparison(name: str) -> Rule:
     def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
         _fits(arguments, keywords, 2, name)
-        return operators.compare(interpreter, name, *arguments)
+        return comparisons.compare(interpreter, name, *arguments)
 
     return rule
 
@@ -66,7 +74,7 @@ def _unary(name: str) -> Rule:
 for _sign, (_name, *_rest) in operators.BINARY.items():
     rule_for(getattr(operator, _name))(_binary(_sign, in_place=False))
     rule_for(getattr(operator, f"i{_name.strip('_')}"))(_binary(_sign, in_place=True))
-for _name in operators.COMPARE:
+for _name in comparisons.COMPARE:
     rule_for(getattr(operator, _name))(_comparison(_name))
 for _name in operators.UNARY:
     rule_for(getattr(operator, _name))(_unary(_name))
@@ -79,7 +87,7 @@ def _index(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
         return symbol
     if isinstance(symbol, Constant):
         return pure(operator.index, symbol.value)
-    raise GraphBreak("call", f"operator.index of {operators.described(symbol)}")
+    raise GraphBreak("call", f"operator.index of {described(symbol)}")
 
 
 @rule_for(operator.getitem)
@@ -121,13 +129,13 @@ def _not(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
 @rule_for(operator.is_)
 def _is(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "is_")
-    return Constant(operators.same(interpreter, *arguments))
+    return Constant(comparisons.same(interpreter, *arguments))
 
 
 @rule_for(operator.is_not)
 def _is_not(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "is_not")
-    return Constant(not operators.same(interpreter, *arguments))
+    return Constant(not comparisons.same(interpreter, *arguments))
 
 
 def _length(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
@@ -315,13 +323,13 @@ def _compare_keys(name: str) -> Rule:
         assert first is not None
         assert second is not None
         answer = interpreter.call(compare, (first, second))
-        return operators.compare(interpreter, name, answer, Constant(0))
+        return comparisons.compare(interpreter, name, answer, Constant(0))
 
     return rule
 
 
 INSTANCES[KEY_MAKER] = _make_key
-for _name in operators.COMPARE:
+for _name in comparisons.COMPARE:
     rule_for(KEY_MAKER.__dict__[f"__{_name}__"])(_compare_keys(_name))
 
 
@@ -334,7 +342,7 @@ def _copy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     match symbol:
         case Tuple() | Constant() | Integer() | Function() | Range():
             return _kept(symbol)
-        case Number() if operators.number_type(symbol) != "numpy":
+        case Number() if number_type(symbol) != "numpy":
             return symbol
         case List(items=items):
             return List(list(items))
@@ -344,15 +352,15 @@ def _copy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
             return containers.new_set(interpreter, set.copy, symbol)
         case Array():
             return interpreter.call(attribute(interpreter, symbol, "copy"))
-    raise GraphBreak("call", f"copy of {operators.described(symbol)}")
+    raise GraphBreak("call", f"copy of {described(symbol)}")
 
 
 def _kept(symbol: Symbol) -> Symbol:
     """A value that cannot change, so that its copy is itself."""
     if isinstance(symbol, Constant) and not isinstance(
-        symbol.value, (*operators.PURE, frozenset, range, type)
+        symbol.value, (*PURE, frozenset, range, type)
     ):
-        raise GraphBreak("call", f"copy of {operators.described(symbol)}")
+        raise GraphBreak("call", f"copy of {described(symbol)}")
     return symbol
 
 
@@ -381,7 +389,7 @@ def _deep(interpreter: Interpreter, symbol: Symbol, met: dict[int, Symbol]) -> S
         met[id(symbol)] = copied = _deep_value(interpreter, symbol, met)
         return copied
     if isinstance(symbol, Set | Number | Instance):
-        raise GraphBreak("call", f"deepcopy of {operators.described(symbol)}")
+        raise GraphBreak("call", f"deepcopy of {described(symbol)}")
     return _copy(interpreter, (symbol,), {})
 
 

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, classes, iterate, operators
+from ufuse.frame_hook import arrays, classes, comparisons, iterate, operators
 from ufuse.frame_hook.calls import BUILTINS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, raise_error
-from ufuse.frame_hook.known import in_any_order, key_of, known_value, pure
+from ufuse.frame_hook.known import (
+    PURE,
+    described,
+    in_any_order,
+    key_of,
+    known_value,
+    number_type,
+    pure,
+)
 from ufuse.frame_hook.python_iterators import bound, is_none
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
@@ -55,7 +63,7 @@ def _range(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     if len(looked) == 2:
         looked.append(Constant(1))
     step = iterate.as_size(looked[2])
-    if step is not None and interpreter.trace.decide("eq", step, 0):
+    if step is not None and interpreter.trace.sizes.decide("eq", step, 0):
         raise raise_error(ValueError, "range() arg 3 must not be zero")
     return Range(looked[0], looked[1], looked[2])
 
@@ -88,7 +96,7 @@ def _conversion(kind: type) -> Rule:
         symbol = interpreter.trace.look(arguments[0])
         if kind is bool:
             return Constant(operators.truth(interpreter, symbol))
-        if isinstance(symbol, Constant) and isinstance(symbol.value, operators.PURE):
+        if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
             return pure(kind, symbol.value)
         if kind is int and isinstance(symbol, Integer):
             return symbol
@@ -99,9 +107,9 @@ def _conversion(kind: type) -> Rule:
             and classes.static_lookup(symbol.kind, special) is not classes.ABSENT
         ):
             result = interpreter.trace.look(classes.call_special(interpreter, symbol, special))
-            if operators.number_type(result) == kind.__name__:
+            if number_type(result) == kind.__name__:
                 return result
-        raise GraphBreak("call", f"{kind.__name__} of {operators.described(symbol)}")
+        raise GraphBreak("call", f"{kind.__name__} of {described(symbol)}")
 
     return convert
 
@@ -115,7 +123,7 @@ def _divmod(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     if keywords or len(arguments) != 2:
         raise GraphBreak("eager-raises", "TypeError: divmod expected 2 arguments")
     left, right = (interpreter.trace.look(argument) for argument in arguments)
-    kinds = {operators.number_type(side) for side in (left, right)}
+    kinds = {number_type(side) for side in (left, right)}
     if isinstance(left, Constant) and isinstance(right, Constant):
         return pure(divmod, *[known_value(interpreter, side) for side in (left, right)])
     if not kinds <= {"int", "float", "bool"}:
@@ -149,7 +157,7 @@ def _round(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     if isinstance(number, Instance):
         rest = [Constant(one) for one in given]
         return classes.call_special(interpreter, number, "__round__", rest)
-    raise GraphBreak("call", f"round of {operators.described(number)}")
+    raise GraphBreak("call", f"round of {described(number)}")
 
 
 @rule_for(hash)
@@ -158,8 +166,8 @@ def _hash(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     if isinstance(symbol, Instance):
         raise GraphBreak("call", f"hash of a {symbol.kind.__name__}")
     value = key_of(interpreter, symbol)
-    if not isinstance(value, (*operators.PURE, tuple, frozenset)):
-        raise GraphBreak("call", f"hash of {operators.described(symbol)}")
+    if not isinstance(value, (*PURE, tuple, frozenset)):
+        raise GraphBreak("call", f"hash of {described(symbol)}")
     if _has_nan(value):
         raise GraphBreak("call", "hash of a NaN, which tells its address,")
     return pure(hash, value)
@@ -212,7 +220,7 @@ def _extreme(name: str) -> Rule:
         for item in _each(interpreter, over):
             value = item if function is None else interpreter.call(function, (item,))
             if best_key is None or operators.truth(
-                interpreter, operators.compare(interpreter, relation, value, best_key)
+                interpreter, comparisons.compare(interpreter, relation, value, best_key)
             ):
                 best, best_key = item, value
         if best is not None:
@@ -268,7 +276,7 @@ def _is_compensated(terms: list[Symbol]) -> bool:
     """Whether adding one by one may round otherwise than `sum` does: with more than two floats, or ints behind one."""
     floats = 0
     for term in terms:
-        kind = operators.number_type(term) if arrays.is_number(term) else ""
+        kind = number_type(term) if arrays.is_number(term) else ""
         if kind not in ("int", "bool", "float", "complex"):
             return False
         if kind in ("float", "complex"):
@@ -332,7 +340,7 @@ def _of_constants(function: Callable[..., Any]) -> Rule:
 def _is_of_numpy(value: Any) -> bool:
     if isinstance(value, type):
         return value.__module__ in ("builtins", "numpy")
-    return isinstance(value, (*operators.PURE, np.dtype))
+    return isinstance(value, (*PURE, np.dtype))
 
 
 for _function in (np.dtype, np.result_type, np.promote_types, np.isscalar, np.issubdtype):

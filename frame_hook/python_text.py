@@ -6,10 +6,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ufuse.frame_hook import classes, iterate, operators
+from ufuse.frame_hook import classes, iterate
 from ufuse.frame_hook.calls import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter, raise_error
-from ufuse.frame_hook.known import pure, text_value
+from ufuse.frame_hook.known import known_value, pure, text_value
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple
 
@@ -55,7 +55,7 @@ def _str(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
     if keywords:
         raise GraphBreak("call", "str() with keywords")
     if len(arguments) > 1:
-        return pure(str, *[operators.known_value(interpreter, one) for one in arguments])
+        return pure(str, *[known_value(interpreter, one) for one in arguments])
     return text_of(interpreter, arguments[0], str) if arguments else Constant("")
 
 
@@ -83,9 +83,7 @@ def _format(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     value = look(arguments[0])
     spec = look(arguments[1]) if len(arguments) > 1 else Constant("")
     if not isinstance(value, Instance):
-        return pure(
-            format, text_value(interpreter, value), operators.known_value(interpreter, spec)
-        )
+        return pure(format, text_value(interpreter, value), known_value(interpreter, spec))
     found = classes.static_lookup(value.kind, "__format__")
     if found is object.__format__ and isinstance(spec, Constant) and spec.value == "":
         if classes.uses_plain(interpreter.trace, value.kind, "__format__", found):
@@ -139,7 +137,7 @@ def _chr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
 @rule_for(ord)
 def _ord(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     given = interpreter.trace.look(_single(arguments, keywords, "ord"))
-    value = operators.known_value(interpreter, given)
+    value = known_value(interpreter, given)
     if isinstance(value, str) and len(value) != 1:
         text = f"ord() expected a character, but string of length {len(value)} found"
         raise raise_error(TypeError, text)

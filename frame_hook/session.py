@@ -8,12 +8,10 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Protocol
-
-import numpy as np
 
 from ufuse.frame_hook import (
     _hook,
@@ -30,13 +28,23 @@ from ufuse.frame_hook import (
     python_calls,
     python_containers,
     python_functions,
-    python_iterators,
+    python_itertools,
     python_numbers,
     python_text,
     resume,
     unseen,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
+from ufuse.frame_hook.endings import (
+    Visited,
+    dropped,
+    end_after,
+    filled,
+    forget_frames,
+    located,
+    state_registers,
+    watched,
+)
 from ufuse.frame_hook.interpret import (
     HANDLERS,
     Frame,
@@ -44,21 +52,16 @@ from ufuse.frame_hook.interpret import (
     LoopTooLong,
     NotRebuilt,
     Returned,
-    held_registers,
     slot_names,
 )
+from ufuse.frame_hook.learned import CodeRecord, Retrace, retraced
 from ufuse.frame_hook.markers import DISABLED
-from ufuse.frame_hook.places import ON_STACK, in_words, short_file, shown
+from ufuse.frame_hook.places import ON_STACK, in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
 from ufuse.frame_hook.symbols import (
     NULL,
-    Array,
-    Constant,
-    Integer,
-    Number,
     Symbol,
     Unbound,
-    Unread,
 )
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
@@ -67,8 +70,6 @@ from ufuse.graph.text import to_text
 
 MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
-MOST_VALUES = 4  # values of one number before it is no longer specialised on
-MOST_TEXTS = 8  # the same of one string or bytes object
 MOST_TRIES = 24
 MOST_DULL = 48
 MOST_FAILURES = 3  # of a position where traces are cut short
@@ -89,7 +90,7 @@ assert {opcodes.load_const, opcodes_calls.call, opcodes_control.jump, opcodes_va
 assert "sum" in numpy_calls.METHODS
 assert "reshape" in numpy_arrays.METHODS
 assert {
-    isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
+    isinstance, python_containers.Compared, python_functions.PARTS, python_itertools.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
@@ -104,41 +105,6 @@ class Compile(Protocol):
 
 
 Longest = Callable[[CodeType, int], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Retrace:
-    """Why a frame was traced again.
-
-    Attributes:
-        guard: the fact that no longer held, as a sentence.
-        was, now: what it was about before and in this call.
-        file, line: where the trace begins.
-
-    """
-
-    guard: str
-    was: str
-    now: str
-    file: str
-    line: int
-
-
-@dataclass(slots=True)
-class CodeRecord:
-    """What has been learned of one code object."""
-
-    dynamic: set[str] = field(default_factory=set)  # ints that have changed
-    # floats too many values of which were seen, and containers that were found with another length
-    varying: set[str] = field(default_factory=set)
-    values: dict[str, int] = field(default_factory=dict)
-    dull: set[int] = field(default_factory=set)
-    stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
-    kept_loops: set[int] = field(default_factory=set)
-    traces: dict[int, int] = field(default_factory=dict)  # by position
-    given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
-    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
-    useful: bool = False  # some graph of it computes something
 
 
 @dataclass(slots=True)
@@ -306,15 +272,15 @@ class Session:
             trace, interpreter, frame = self._begin(
                 cache.code, position, function, state, record, stop_at
             )
-            visited = _Visited(interpreter)
+            visited = Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
                 generators.refuse_guarded(interpreter)
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 count = visited.where_it_broke()
-                found = _located(interpreter, graph_break)
-                _forget_frames(graph_break, handled)
+                found = located(interpreter, graph_break)
+                forget_frames(graph_break, handled)
                 stop_at = visited.last_resumable(cache.code, count)
             except NotRebuilt as needed:
                 count = (
@@ -323,15 +289,15 @@ class Session:
                     else interpreter.root_count - 1
                 )
                 interpreter.call_stack[0].position = interpreter.positions[count]
-                found = _located(interpreter, GraphBreak("opcode", needed.what))
-                _forget_frames(needed, handled)
+                found = located(interpreter, GraphBreak("opcode", needed.what))
+                forget_frames(needed, handled)
                 stop_at = visited.last_resumable(cache.code, count)
             except RecursionError as error:
-                found = _located(
+                found = located(
                     interpreter,
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
-                _forget_frames(error, handled)
+                forget_frames(error, handled)
                 stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except LoopTooLong as loop:
                 record.kept_loops.add(loop.position)
@@ -367,10 +333,10 @@ class Session:
             attribute=calls.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
-            watched=_watched(trace, state),
+            watched=watched(trace, state),
             may_end=None
             if self.longest is None
-            else _end_after(code, position, self.longest(code, position)),
+            else end_after(code, position, self.longest(code, position)),
         )
         trace.changes.replay = partial(unseen.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
@@ -397,9 +363,9 @@ class Session:
     ) -> Any:
         trace.arrays_disjoint()
         trace.changes.guard_different()
-        for symbol in _dropped(trace, frame, returned):
+        for symbol in dropped(trace, frame, returned):
             trace.changes.replaced(symbol)
-        for symbol in _filled(trace, frame, position):
+        for symbol in filled(trace, frame, position):
             trace.changes.will_be_replaced(symbol.source)
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
@@ -407,7 +373,7 @@ class Session:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
             handled: tuple[int, ...] = ()
         else:
-            registers = self._state_registers(frame, recipe)
+            registers = state_registers(frame, recipe)
             ending = ("resume", frame.position, registers)
             handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
@@ -460,32 +426,6 @@ class Session:
                 )
         LOG_TIMES.debug("%s line %d traced in %.1f ms", cache.code.co_qualname, line, seconds * 1e3)
         return entry
-
-    def _state_registers(self, frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
-        """The registers of the state to resume: the locals and the stack.
-
-        A local that is never read again is left out where only the trace has it and it need not be computed then:
-        nothing can tell. What others hold too would die too early.
-        """
-        live = instructions.live_locals(frame.code).get(frame.position)
-        idle = {
-            slot
-            for slot, symbol in enumerate(frame.locals)
-            if live is not None
-            and slot not in live
-            and isinstance(symbol, Array | Number | Integer)
-            and not _is_cheap(symbol)
-        }
-        found = {
-            slot: recipe.register(symbol)
-            for slot, symbol in enumerate(frame.locals)
-            if slot not in idle
-        }
-        stack = [recipe.register(symbol) for symbol in frame.stack]
-        for slot in idle:
-            symbol = frame.locals[slot]
-            found[slot] = recipe.register(symbol) if recipe.has(symbol) else -1
-        return (*(found[slot] for slot in range(len(frame.locals))), *stack)
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
@@ -549,35 +489,17 @@ class Session:
             row = kept.guards[failed]
             if nearest is None or failed > nearest[0]:
                 nearest = failed, kept
-            if row.kind in ("INT", "BIG_INT"):
-                record.dynamic.add(row.source)
+            if record.learn(row):
                 cache.remove(position, entry)
-            elif row.kind in ("LENGTH", "DICT_KEYS", "SET_IS"):
-                record.values[row.source] = record.values.get(row.source, 0) + 1
-                if record.values[row.source] >= MOST_VALUES:
-                    record.varying.add(row.source)
-            elif row.kind in ("FLOAT", "EQUAL", "STR"):
-                record.values[row.source] = record.values.get(row.source, 0) + 1
-                most = MOST_TEXTS if isinstance(row.operands[1], str | bytes) else MOST_VALUES
-                if record.values[row.source] >= most:
-                    record.varying.add(row.source)
-                    cache.remove(position, entry)
         if nearest is not None:
             failed, kept = nearest
-            self._say_retrace(cache.code, kept, kept.guards[failed], state)
-
-    def _say_retrace(
-        self, code: CodeType, kept: Specialisation, row: Any, state: tuple[Any, ...]
-    ) -> None:
-        now = _described_now(row, state)
-        was = _described_was(row)
-        text = in_words(row.text, code, kept.position)
-        found = Retrace(text, was, now, code.co_filename, kept.line)
-        self.retraces.append(found)
-        LOG_RETRACES.info(
-            "%s:%d in %s() is traced again, because %s%s",
-            short_file(code.co_filename), kept.line, code.co_qualname, text, f"; now {now}" if now else "",
-        )  # fmt: skip
+            found = retraced(cache.code, kept, kept.guards[failed], state)
+            self.retraces.append(found)
+            LOG_RETRACES.info(
+                "%s:%d in %s() is traced again, because %s%s",
+                short_file(found.file), found.line, cache.code.co_qualname, found.guard,
+                f"; now {found.now}" if found.now else "",
+            )  # fmt: skip
 
     def graphs(self) -> Iterator[Graph]:
         """Every graph that computes something, in the order captured."""
@@ -607,28 +529,6 @@ class Session:
             cache.clear()
 
 
-class _Visited:
-    """The root positions that a trace has been through."""
-
-    def __init__(self, interpreter: Interpreter) -> None:
-        self.positions = interpreter.positions
-        self._interpreter = interpreter
-
-    def where_it_broke(self) -> int:
-        """The number of root instructions in front of a break; one found at the very end is put before the last."""
-        count = self._interpreter.root_count
-        if count == len(self.positions):
-            count -= 1
-            self._interpreter.call_stack[0].position = self.positions[count]
-        return count
-
-    def last_resumable(self, code: CodeType, count: int) -> int:
-        """The number of root instructions to run so that the frame can be resumed behind them."""
-        while count and not _goes_on(code, self.positions[0], self.positions[count]):
-            count -= 1
-        return count
-
-
 def _own_names(function: FunctionType) -> str | None:
     """Why no graph looks names up as a function does; None if one may."""
     try:
@@ -636,119 +536,3 @@ def _own_names(function: FunctionType) -> str | None:
     except GraphBreak:
         return "its globals or builtins are its own"
     return None
-
-
-def _watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
-    """The registers of the state whose values cannot die unnoticed, with their names."""
-    return {
-        symbol.source.register: symbol.source.text
-        for symbol, value in zip(trace.state, state, strict=True)
-        if isinstance(symbol, Unread) and not _hook.dies_quietly(value)
-    }
-
-
-def _dropped(trace: Trace, frame: Frame, returned: Returned | None) -> Iterator[Symbol]:
-    """What the frame had at the start of the trace and no longer has at its end, though nothing looked what it is."""
-    kept = held_registers(frame, *([returned.value] if returned else []))
-    for symbol in trace.state:
-        if isinstance(symbol, Unread) and symbol.source.register not in kept:
-            if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):
-                yield symbol
-
-
-def _filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
-    """Slots that were empty at the start of the trace and were written: in a loop's next turn they hold something."""
-    if position == 0:
-        return
-    for before, now in zip(trace.state, frame.locals, strict=False):
-        if isinstance(before, Unbound) and now is not before:
-            yield before
-
-
-def _goes_on(code: CodeType, start: int, position: int) -> bool:
-    """Whether an entry that begins at `start` may end at `position`.
-
-    What is being handled stays where it is on the stack; and no recipe makes half a function.
-    """
-    if resume.why_not_resume(code, position) is not None:
-        return False
-    if instructions.by_position(code)[position].opname == "SET_FUNCTION_ATTRIBUTE":
-        return False
-    before, after = (resume.marked_slots(code, place)[0] for place in (start, position))
-    return before < 0 or before == after
-
-
-def _end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], bool]:
-    """Tell when a trace has run its instructions and the frame can go on at the next one."""
-
-    def may_end(count: int, position: int) -> bool:
-        return count >= most and _goes_on(code, start, position)
-
-    return may_end
-
-
-def _is_cheap(symbol: Any) -> bool:
-    return getattr(symbol, "source", None) is not None
-
-
-def _forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
-    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
-
-    `handled` is the exception in whose handler the frame was traced: that one is the user's, and so is what it holds.
-    """
-    while error is not None and error is not handled:
-        error.__traceback__ = None
-        error = error.__context__
-
-
-def _located(interpreter: Interpreter, graph_break: GraphBreak) -> Break:
-    """The break at the innermost frame's line, and at the root's where that is another one."""
-    root, inner = interpreter.call_stack[0], interpreter.call_stack[-1]
-    called_from = ""
-    if inner is not root:
-        called_from = (
-            f"{short_file(root.code.co_filename)}:{_line(root)} in {root.code.co_qualname}()"
-        )
-    code = inner.code
-    reason = GraphBreak(
-        graph_break.code, in_words(graph_break.what, root.code, interpreter.positions[0])
-    )
-    return reason.at(code.co_filename, _line(inner), code.co_qualname, called_from)
-
-
-def _line(frame: Frame) -> int:
-    location = instructions.by_position(frame.code)[frame.position].location
-    return location[0] or frame.code.co_firstlineno
-
-
-def _described_now(row: Any, state: tuple[Any, ...]) -> str:
-    register = row.operands[0] if row.operands else None
-    if isinstance(register, int) and register < len(state):
-        value = state[register]
-        if row.kind == "TYPE":
-            return f"a {type(value).__name__}"
-        if row.kind == "SIZE":
-            return f"{value.shape[row.operands[1]]}"
-        if row.kind == "LENGTH":
-            return _items(len(value))
-        if isinstance(value, np.ndarray):
-            return f"a {value.ndim}-d {value.dtype} array"
-        return shown(value)
-    return ""
-
-
-def _items(count: int) -> str:
-    return f"{count} item" if count == 1 else f"{count} items"
-
-
-def _described_was(row: Any) -> str:
-    match row.kind, row.operands:
-        case "ARRAY", (_, dtype, ndim):
-            return f"a {ndim}-d {dtype} array"
-        case "TYPE", (_, kind):
-            return f"a {kind}"
-        case "LENGTH", (_, length):
-            return _items(length)
-        case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
-            return shown(value)
-    return ""

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook import containers, contents, iterate, operators, subscripts
+from ufuse.frame_hook import comparisons, containers, contents, iterate, operators, subscripts
+from ufuse.frame_hook.attribute_stores import store_in_class, store_plainly
 from ufuse.frame_hook.classes import (
     call_special,
     class_member,
@@ -17,8 +18,6 @@ from ufuse.frame_hook.classes import (
     plain_attribute,
     special_method,
     static_lookup,
-    store_in_class,
-    store_plainly,
 )
 from ufuse.frame_hook.instances import make_instance
 from ufuse.frame_hook.interpret import Interpreter, raise_error
@@ -56,7 +55,7 @@ ASKED: dict[Any, tuple[str, tuple[type, ...]]] = {
     reversed:        ("__reversed__", ()),
     divmod:          ("__divmod__",   ()),
 }
-COMPARISONS = {f"__{name}__": name for name in operators.COMPARE}
+COMPARISONS = {f"__{name}__": name for name in comparisons.COMPARE}
 # fmt: on
 
 
@@ -172,7 +171,7 @@ def _wrapped(
         other = contents.stripped(interpreter.trace, interpreter.trace.look(rest[0]), name)
         if not _is_one(other, owner, name):
             return Constant(NotImplemented)
-        return operators.compare(interpreter, COMPARISONS[name], content, other)
+        return comparisons.compare(interpreter, COMPARISONS[name], content, other)
     return None
 
 
@@ -301,7 +300,7 @@ OF_OTHERS: dict[Any, Callable[[Interpreter, Instance, Positional, Given], Symbol
 
 
 def _equal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
-    if operators.same(interpreter, receiver, rest[0]):
+    if comparisons.same(interpreter, receiver, rest[0]):
         return Constant(value=True)
     return Constant(NotImplemented)
 

@@ -14,7 +14,9 @@ from ufuse.frame_hook.classes import (
     special_method,
     static_lookup,
 )
+from ufuse.frame_hook.comparisons import equal_or_same
 from ufuse.frame_hook.contents import stripped
+from ufuse.frame_hook.followed import is_plain
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import as_size
 from ufuse.frame_hook.known import (
@@ -23,7 +25,7 @@ from ufuse.frame_hook.known import (
     known_value,
     pure,
 )
-from ufuse.frame_hook.operators import equal_or_same, truth
+from ufuse.frame_hook.operators import truth
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
@@ -43,7 +45,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
     View,
 )
-from ufuse.frame_hook.trace import Trace, is_plain
+from ufuse.frame_hook.trace import Trace
 
 MISSING: Symbol = Constant(object())  # what a dict has under a key that it lacks
 
@@ -135,7 +137,7 @@ def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key:
     expression = as_size(key)
     if expression is None:
         raise GraphBreak("operator", f"the index {described(key)}")
-    number = trace.fixed(expression)
+    number = trace.sizes.fixed(expression)
     if not -len(items) <= number < len(items):
         name = "tuple" if isinstance(container, Tuple) else "list"
         raise raise_error(IndexError, f"{name} index out of range")
@@ -175,7 +177,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     expression = as_size(key)
     if expression is None:
         raise GraphBreak("effect", f"storing into a list at {described(key)}")
-    number = trace.fixed(expression)
+    number = trace.sizes.fixed(expression)
     if not -len(target.items) <= number < len(target.items):
         raise raise_error(IndexError, "list assignment index out of range")
     if trace.changes.note(target):
@@ -191,7 +193,7 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
     container, key = stripped(trace, trace.look(container), "__delitem__"), trace.look(key)
     match container:
         case List(items=items) if as_size(key) is not None:
-            number = trace.fixed(as_size(key) or 0)
+            number = trace.sizes.fixed(as_size(key) or 0)
             if not -len(items) <= number < len(items):
                 raise raise_error(IndexError, "list assignment index out of range")
             del items[number]

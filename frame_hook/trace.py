@@ -1,23 +1,33 @@
-"""The trace: what has been learned of a frame so far. Guards, graph nodes, memory; it knows no opcode."""
+"""The trace: what has been learned of a frame so far. What values are, guards, memory; it knows no opcode."""
 
 from __future__ import annotations
 
 import builtins
 import enum
-import operator
 import types
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.changes import Changes
-from ufuse.frame_hook.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.draft import Draft
+from ufuse.frame_hook.followed import (
+    CONTAINERS,
+    IDENTIFIED,
+    LARGEST_CONTAINER,
+    LEFT_ALONE,
+    NUMERIC,
+    is_key,
+    is_made_anew,
+    is_plain,
+    size_of,
+)
+from ufuse.frame_hook.guards import GuardProgram
+from ufuse.frame_hook.layouts import fills_memory, memory_order
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.sizes import LARGEST_INT, Sizes
 from ufuse.frame_hook.symbols import (
     Array,
     Buffer,
@@ -40,84 +50,18 @@ from ufuse.frame_hook.symbols import (
     Unbound,
     Unread,
 )
-from ufuse.graph import infer, ops, size
-from ufuse.graph.node import Location, Node
-from ufuse.graph.ops import Op
+from ufuse.graph import ops
+from ufuse.graph.node import Node
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType, NothingType, NumberType
+from ufuse.graph.types import ArrayType, NumberType
 
-NUMERIC = frozenset("?bhilqpBHILQPefdFD")
-IDENTIFIED = (
-    type,
-    types.CodeType,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.ModuleType,
-    types.MethodWrapperType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.GetSetDescriptorType,
-    types.MemberDescriptorType,
-    property,
-    classmethod,
-    staticmethod,
-    np.ufunc,
-    np.dtype,
-    type(np.zeros_like),  # functions behind __array_function__
-    type(np._NoValue),
-)
-BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
-LARGEST_INT = 2**62
-CONTAINERS = (tuple, list, dict, set, frozenset)
-LARGEST_CONTAINER = 512  # items, which are followed one by one
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
 
 
-# Objects of C types whose attributes and operators have rules of their own, or none.
-LEFT_ALONE = (np.ndarray, np.generic, np.dtype, types.FunctionType, *BOUND_BUILTINS)
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is immutable, and comparing it runs none of the user's code; a NaN is not, it equals nothing."""
-    if type(value) is tuple:
-        return all(map(is_plain, value))
-    if type(value) in (float, complex):
-        return bool(value == value)  # noqa: PLR0124
-    return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
-
-
-def is_key(value: Any) -> bool:
-    """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
-    kind = type(value)  # isinstance() would ask the value for its class
-    if issubclass(kind, enum.Enum):
-        hashed = kind.__hash__
-        return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
-    if issubclass(kind, type):
-        return kind.__hash__ is type.__hash__ and kind.__eq__ is type.__eq__
-    known = issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
-    return is_plain(value) or (known and not _is_made_anew(value))
-
-
-def _size(value: Any) -> int:
-    """The number of items of a container, whatever its class says."""
-    base = next(one for one in CONTAINERS if issubclass(type(value), one))
-    return base.__len__(value)
-
-
-def _is_made_anew(value: Any) -> bool:
-    """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
-    if isinstance(value, types.FunctionType):
-        return "<locals>" in value.__qualname__
-    bound = isinstance(value, BOUND_BUILTINS) and getattr(value, "__self__", None)
-    return bound is not False and not isinstance(bound, types.ModuleType | type | None)
-
-
 class Trace:
-    """Everything learned while a frame is read: guards, nodes in program order, buffers.
+    """Everything learned while a frame is read: guards, sizes, changes, the graph so far, buffers.
 
-    Laws: 1. nothing outside changes while tracing; 2. every decision taken from an example value has a guard;
-    3. `nodes` is program order, and a store follows every read of the version before it.
+    Laws: 1. nothing outside changes while tracing; 2. every decision taken from an example value has a guard.
     """
 
     def __init__(
@@ -134,20 +78,11 @@ class Trace:
     ) -> None:
         self.guards = GuardProgram(len(state))
         self.changes = Changes(self.guards)
+        self.sizes = Sizes(self.guards)
+        self.graph = Draft(self.sizes)
         self.changes.varying = varying
-        self.nodes: list[Node] = []
-        self.inputs: list[tuple[Node, Source]] = []
-        self.location: Location | None = None
-        self.first_write: int | None = (
-            None  # the index of the first node that stores something visible
-        )
         self.written: list[Buffer] = []
-        self.examples: dict[str, int] = {}  # symbol -> its value now
-        self.leaves: dict[str, tuple[Any, ...]] = {}  # symbol -> how the guard program reads it
-        self.least: dict[str, int] = {}  # symbol -> lower bound
-        self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
         self.number_examples: dict[Node, Any] = {}
-        self.breaks_at: tuple[str, str] | None = None
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold
         self._dynamic = dynamic
         self._all_dynamic = all_dynamic
@@ -156,8 +91,6 @@ class Trace:
         self._varying = varying
         self._looked: dict[int, Symbol] = {}  # register -> what it was found to be
         self._arrays: dict[int, Array] = {}  # id of example -> the one symbol for it
-        self._constants: dict[tuple[Any, ...], Node] = {}
-        self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Any] = []  # example values whose id is a key
         self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
         self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
@@ -184,17 +117,6 @@ class Trace:
         return symbol
 
     # Reading the frame -----------------------------------------------------------------------------------------
-
-    @contextmanager
-    def warned_at(self, place: Location | None) -> Iterator[None]:
-        """Nodes made inside warn where NumPy's own Python code does; None: at the user's line."""
-        before = self.location
-        if place is not None and before is not None:
-            self.location = replace(before, warned_at=place)
-        try:
-            yield
-        finally:
-            self.location = before
 
     def look(self, symbol: Symbol) -> Symbol:
         """`symbol`, guarded and known by its kind if it was unread."""
@@ -236,7 +158,7 @@ class Trace:
             return self._read_int(source, value)
         if kind is float or kind is complex:
             self.check("TYPE", source, kind, f"{source.text} is no longer a Python {kind.__name__}")
-            node = self.input(NumberType(kind.__name__), source)
+            node = self.graph.input(NumberType(kind.__name__), source)
             self.number_examples[node] = value
             return Number(node, source)
         if kind is str or kind is bytes:
@@ -258,7 +180,7 @@ class Trace:
         if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
             self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
             return Opaque(source, value)
-        if issubclass(kind, IDENTIFIED) and not _is_made_anew(value):
+        if issubclass(kind, IDENTIFIED) and not is_made_anew(value):
             self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
             return Constant(value, source)
         return self._read_container(source, value)
@@ -308,7 +230,7 @@ class Trace:
             self.check("IDENTITY", loaded, method, f"{text} was replaced")
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
-        if issubclass(kind, CONTAINERS) and _size(value) > LARGEST_CONTAINER:
+        if issubclass(kind, CONTAINERS) and size_of(value) > LARGEST_CONTAINER:
             return Opaque(source, value)
         if kind is tuple or kind is list:
             items = self._items(source, value)
@@ -435,7 +357,7 @@ class Trace:
         ) and -LARGEST_INT < value < LARGEST_INT:
             self.check("TYPE", source, int, f"{source.text} is no longer a Python int")
             wanted = "i" if " " in source.text else source.text  # a value on the stack has no name
-            symbol = self.new_symbol(wanted, value, ("int", source.register))
+            symbol = self.sizes.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
         self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
@@ -446,7 +368,7 @@ class Trace:
         self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
         if kind.__module__ != "numpy" or value.dtype.char not in NUMERIC:
             return Opaque(source, value)
-        return Number(self.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
+        return Number(self.graph.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
 
     def _read_array(self, source: Source, value: np.ndarray) -> Symbol:
         known = self._arrays.get(id(value))
@@ -475,7 +397,7 @@ class Trace:
         )
         for written in self.written:
             self._refuse_overlap(written, source, value)
-        node = self.input(kind, source)
+        node = self.graph.input(kind, source)
         array = Array(Buffer(node, node, visible=True, source=source, value=value), (), kind)
         self._arrays[id(value)] = array
         self._kept.append(value)
@@ -497,42 +419,8 @@ class Trace:
                 )
                 shape.append(length)
                 continue
-            shape.append(self._dimension(text, length, ("size", source.register, axis)))
+            shape.append(self.sizes.dimension(text, length, ("size", source.register, axis)))
         return tuple(shape)
-
-    def _dimension(self, text: str, length: int, leaf: tuple[Any, ...]) -> Size:
-        """One name for every dimension of this length: sizes that are equal now are guarded to stay so."""
-        for name, value in self.examples.items():
-            if value == length and self.leaves[name][0] == "size":
-                other = self.leaves[name]
-                self.guards.check(
-                    "RELATION",
-                    (leaf, other, ("eq",)),
-                    text=f"{text} no longer equals {name}",
-                    source=text,
-                )
-                return size.symbol(name)
-        expression = self.new_symbol("nmklpqrst"[len(self.examples) % 9], length, leaf, least=2)
-        self.guards.check(
-            "RELATION", (leaf, ("const", 2), ("ge",)), text=f"{text} is now 0 or 1", source=text
-        )
-        return expression
-
-    def new_symbol(
-        self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
-    ) -> Size:
-        """A new name for a whole number that is bound at run time."""
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted).strip("_") or "i"
-        base = base if base[0].isalpha() else f"i{base}"
-        name, count = base, 1
-        while name in self.examples:
-            count += 1
-            name = f"{base}{count}"
-        self.examples[name] = value
-        self.leaves[name] = leaf
-        if least is not None:
-            self.least[name] = least
-        return size.symbol(name)
 
     def _layout(self, source: Source, value: np.ndarray) -> tuple[tuple[int, ...] | None, bool]:
         order = memory_order(value)
@@ -548,95 +436,10 @@ class Trace:
         )
         return order, contiguous
 
-    def input(self, kind: ArrayType | NumberType, source: Source) -> Node:
-        """A new graph input, taken from `source`."""
-        node = Node(ops.INPUT, (), kind, {"name": source.text})
-        self.nodes.insert(len(self.inputs), node)
-        if self.first_write is not None:
-            self.first_write += 1
-        self.inputs.append((node, source))
-        return node
-
     def check(self, kind: str, source: Source, *operands: Any) -> None:
         """Guard what `source` is; the last operand is the sentence for when it fails."""
         *rest, text = operands
         self.guards.check(kind, source.register, *rest, text=text, source=source.text)
-
-    # Whole numbers ---------------------------------------------------------------------------------------------
-
-    def decide(self, relation: str, left: Size, right: Size) -> bool:
-        """Whether the relation holds now; guarded to go on holding unless it always does."""
-        function = getattr(operator, relation)
-        left, right = self.resolved(left), self.resolved(right)
-        if isinstance(left, int) and isinstance(right, int):
-            return bool(function(left, right))
-        proved = self._proved(relation, left, right)
-        if proved is not None:
-            return proved
-        holds = bool(function(self.example(left), self.example(right)))
-        name = (
-            relation
-            if holds
-            else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
-        )
-        program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
-        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
-            raise GraphBreak("operator", "a comparison with a very large number")
-        text = f"{left} {RELATIONS[name]} {right} no longer holds"
-        self.guards.check("RELATION", program, text=text, source=str(left))
-        if name == "eq":
-            self._note_equal(left, right)
-        return holds
-
-    def _note_equal(self, left: Size, right: Size) -> None:
-        """From now on a symbol that was found equal to something else stands for that."""
-        for one, other in ((left, right), (right, left)):
-            name = str(one)
-            if name in self.examples and name not in size.symbols(other):
-                self.known[name] = other
-                return
-
-    def resolved(self, value: Size) -> Size:
-        """`value` with every symbol replaced by what it was found equal to."""
-        while not self.known.keys().isdisjoint(size.symbols(value)):
-            value = size.substitute(value, lambda n: self.known.get(n, size.symbol(n)))
-        return value
-
-    def _proved(self, relation: str, left: Size, right: Size) -> bool | None:
-        difference = size.add(left, size.multiply(right, -1))
-        if isinstance(difference, int):
-            return bool(getattr(operator, relation)(difference, 0))
-        low = lower_bound(difference, self.least)
-        high = lower_bound(size.multiply(difference, -1), self.least)
-        if low is not None and low > 0:
-            return relation in ("gt", "ge", "ne")
-        if high is not None and high > 0:
-            return relation in ("lt", "le", "ne")
-        if low == 0 and relation in ("ge", "lt"):
-            return relation == "ge"
-        if high == 0 and relation in ("le", "gt"):
-            return relation == "le"
-        return None
-
-    def example(self, value: Size) -> int:
-        """What `value` is in this call."""
-        return size.evaluate(value, self.examples)
-
-    def fixed(self, value: Size) -> int:
-        """`value`, guarded to be what it is now."""
-        if isinstance(value, int):
-            return value
-        number = self.example(value)
-        self.decide("eq", value, number)
-        return number
-
-    def equal(self, left: Size, right: Size) -> bool:
-        """Part of `infer`'s facts: sizes that are equal now, guarded."""
-        return left == right or self.decide("eq", left, right)
-
-    def is_one(self, value: Size) -> bool:
-        """Part of `infer`'s facts."""
-        return self.decide("eq", value, 1)
 
     def specialised(self, number: Number) -> Constant:
         """A number whose value the program's course depends on, guarded to stay what it is.
@@ -658,7 +461,7 @@ class Trace:
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:
-        sources = dict(self.inputs)
+        sources = dict(self.graph.inputs)
         found: dict[Node, Source] = {}
         waiting = [node]
         while waiting:
@@ -666,108 +469,17 @@ class Trace:
             if current.op is ops.INPUT:
                 found[current] = sources[current]
             elif current.op is ops.SIZE:
-                self.fixed(current.attributes["value"])
+                self.sizes.fixed(current.attributes["value"])
             waiting += current.inputs
         return list(found.items())
 
-    # The graph -------------------------------------------------------------------------------------------------
-
-    def node(
-        self,
-        op: Op,
-        inputs: tuple[Node, ...] = (),
-        attributes: Mapping[str, Any] | None = None,
-        *,
-        may_raise: bool = False,
-    ) -> Node:
-        """A new node behind all others, its type inferred.
-
-        Raises:
-            GraphBreak: the type cannot be known, or the op could fail after something visible was written.
-
-        """
-        given = attributes or {}
-        try:
-            kind = infer.result_type(op, [infer.operand_of(n) for n in inputs], given, self)
-        except infer.CannotInfer as refusal:
-            raise GraphBreak(
-                "numpy-call", f"{given.get('function', op.name)} ({refusal})"
-            ) from None
-        made = Node(op, inputs, kind, given, self.location)
-        if may_raise and self.first_write is not None:
-            self._insert_early(made)
-        else:
-            self.nodes.append(made)
-        return made
-
-    def _insert_early(self, node: Node) -> None:
-        """Put an operation that could fail before the first visible store, where failing undoes nothing."""
-        assert self.first_write is not None
-        early = set(self.nodes[: self.first_write])
-        if not all(one in early for one in node.inputs):
-            raise GraphBreak(
-                "raise-after-write", str(node.attributes.get("operator", node.op.name))
-            )
-        self.nodes.insert(self.first_write, node)
-        self.first_write += 1
-
-    def constant(self, value: Any) -> Node:
-        """The node of a constant; one for each value."""
-        exact = isinstance(value, float | complex | np.generic)
-        key = (type(value), np.asarray(value).tobytes() if exact else repr(value))
-        if key not in self._constants:
-            self._constants[key] = self.node(ops.CONST, (), {"value": value}, may_raise=True)
-        return self._constants[key]
-
-    def size_node(self, value: Size) -> Node:
-        """A whole number as an operand."""
-        if isinstance(value, int):
-            return self.constant(value)
-        key = ("size", value)
-        if key not in self._constants:
-            self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
-        return self._constants[key]
-
-    def value(self, array: Array) -> Node:
-        """The node that has the array's present contents."""
-        node = array.buffer.version
-        for step in array.path:
-            key = (id(node), step)
-            if key not in self._views:
-                name, attributes = step
-                self._views[key] = self.node(ops.OPS[name], (node,), dict(attributes))
-                self._kept.append(node)
-            node = self._views[key]
-        return node
-
-    def fresh(self, node: Node) -> Symbol:
-        """The symbol of a node that made new memory, a scalar or a number."""
-        kind = node.type
-        if isinstance(kind, ArrayType) and not kind.scalar:
-            return Array(Buffer(node, node, visible=False), (), kind)
-        if isinstance(kind, NothingType):
-            return Constant(None)
-        return Number(node)
-
-    def view(self, array: Array, op: Op, attributes: Mapping[str, Any]) -> Array:
-        """Another view of the same buffer."""
-        try:
-            kind = infer.result_type(op, (array.type,), attributes, self)
-        except infer.CannotInfer as refusal:
-            raise GraphBreak("layout", str(refusal)) from None
-        assert isinstance(kind, ArrayType)
-        return Array(array.buffer, (*array.path, (op.name, tuple(attributes.items()))), kind)
+    # Writing into arrays ---------------------------------------------------------------------------------------
 
     def store(self, target: Array, value: Node, casting: str) -> None:
-        """Write `value` into the target's memory: a new version of its buffer."""
-        buffer = target.buffer
-        if buffer.visible:
-            self.check_writable(buffer)
-        path = tuple((name, dict(attributes)) for name, attributes in target.path)
-        buffer.version = self.node(
-            ops.STORE, (buffer.version, value), {"path": path, "casting": casting}
-        )
-        self.note_write(buffer)
+        """Write `value` into the target's memory, and guard that this may be done."""
+        if target.buffer.visible:
+            self.check_writable(target.buffer)
+        self.graph.store(target, value, casting)
 
     def check_writable(self, buffer: Buffer) -> None:
         """Guard that the buffer may be written, and that no other argument shares its memory."""
@@ -784,11 +496,6 @@ class Trace:
                 if other.buffer is not buffer:
                     self._refuse_overlap(buffer, other.buffer.source, other.buffer.value)
             self.written.append(buffer)
-
-    def note_write(self, buffer: Buffer) -> None:
-        """Remember where something the program can see was first written: by the last node."""
-        if buffer.visible and self.first_write is None:
-            self.first_write = len(self.nodes) - 1
 
     @staticmethod
     def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:
@@ -807,35 +514,6 @@ class Trace:
                 first, second = sorted((written.source.register, other.register))
                 text = f"{written.source.text} shares memory with {other.text} now"
                 self.guards.check("DISJOINT", first, second, text=text, source=written.source.text)
-
-
-def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
-    """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""
-    strides = value.strides
-    if value.size == 0:
-        return tuple(range(value.ndim)) if value.flags.c_contiguous else None
-    # axes of length 1 take the place that C order gives them: NumPy ignores their strides
-    real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
-    if any(strides[axis] < value.itemsize for axis in real):
-        return None
-    ordered = sorted(real, key=lambda axis: (-strides[axis], axis))
-    if ordered == real:
-        return tuple(range(value.ndim))
-    result = list(range(value.ndim))
-    for place, axis in zip(real, ordered, strict=True):
-        result[place] = axis
-    return tuple(result)
-
-
-def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
-    """Whether the elements lie in memory in that order without gaps."""
-    expected = value.itemsize
-    for axis in reversed(order):
-        if value.shape[axis] != 1:
-            if value.strides[axis] != expected:
-                return False
-            expected *= value.shape[axis]
-    return True
 
 
 def _described(value: np.ndarray) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -35,3 +36,14 @@ def session() -> Iterator[Session]:
 
     yield Session()
     assert not _hook.hook_installed()
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Leave the number of threads as it was; no test's own NumPy calls warn."""
+    from ufuse.backends.numpy import _tiles  # noqa: PLC0415 - the same
+
+    count = _tiles.threads()
+    with np.errstate(all="ignore"):
+        yield
+    _tiles.set_threads(count)

@@ -7,26 +7,15 @@ import enum
 import math
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-Make = Callable[[], tuple[Any, ...]]
-PROGRAMS: list[tuple[Callable[..., Any], Make, bool]] = []
+from tests.support.registering import Row, registering
 
-
-def program(
-    make_args: Make, *, breaks: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a program, a function that makes its arguments, and whether its graph may break."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS.append((function, make_args, breaks))
-        return function
-
-    return register
+PROGRAMS: list[Row] = []
+program = registering(PROGRAMS)
 
 
 def reset() -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests import exception_programs
+from tests import error_programs, exception_programs, match_programs, with_programs
 from tests.support.compare import MODES, check_same
 
-PROGRAMS = exception_programs.PROGRAMS
+TABLES = (exception_programs, error_programs, match_programs, with_programs)
+PROGRAMS = [row for table in TABLES for row in table.PROGRAMS]
 
 
 @pytest.mark.parametrize(

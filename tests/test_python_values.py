@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests import container_programs, iterator_programs, python_programs
 from tests.edge_programs import EDGES, arguments_for
-from tests.python_programs import CUT, WHOLE, given
 from tests.support.compare import MODES, check_same
+from tests.support.registering import given
 
+# one graph each, no break
+WHOLE = container_programs.WHOLE + iterator_programs.WHOLE + python_programs.WHOLE
+# the same result, with a break somewhere
+CUT = iterator_programs.CUT + python_programs.CUT
 WHOLE_BEFORE_3_12 = {"sums_of_unknown_floats"}  # sum() rounds as `+` does there
 
 

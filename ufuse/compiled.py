@@ -23,8 +23,9 @@ from ufuse.checking import checked
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.build import Specialisation, is_idle
+from ufuse.frame_hook.learned import Retrace
 from ufuse.frame_hook.reasons import Break
-from ufuse.frame_hook.session import Retrace, Session, Stats
+from ufuse.frame_hook.session import Session, Stats
 from ufuse.graphs import Graph
 from ufuse.settings import Settings
 from ufuse.spec import Spec

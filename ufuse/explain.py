@@ -16,10 +16,10 @@ from ufuse.compiled import CompiledFunction
 from ufuse.compiled import compile as compile_function
 from ufuse.frame_hook import _hook, markers
 from ufuse.frame_hook.build import Specialisation, is_idle
+from ufuse.frame_hook.learned import Retrace
 from ufuse.frame_hook.places import in_words, short_file, source_line
 from ufuse.frame_hook.reasons import Break
 from ufuse.frame_hook.resume import why_not_code
-from ufuse.frame_hook.session import Retrace
 from ufuse.graphs import Graph
 from ufuse.wording import count
 

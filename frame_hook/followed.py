@@ -1,0 +1,71 @@
+"""Which values of the frame are followed: as constants, by their identity, item by item, or not at all."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import numpy as np
+
+NUMERIC = frozenset("?bhilqpBHILQPefdFD")
+IDENTIFIED = (
+    type,
+    types.CodeType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    property,
+    classmethod,
+    staticmethod,
+    np.ufunc,
+    np.dtype,
+    type(np.zeros_like),  # functions behind __array_function__
+    type(np._NoValue),
+)
+BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
+CONTAINERS = (tuple, list, dict, set, frozenset)
+LARGEST_CONTAINER = 512  # items, which are followed one by one
+# Objects of C types whose attributes and operators have rules of their own, or none.
+LEFT_ALONE = (np.ndarray, np.generic, np.dtype, types.FunctionType, *BOUND_BUILTINS)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is immutable, and comparing it runs none of the user's code; a NaN is not, it equals nothing."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    if type(value) in (float, complex):
+        return bool(value == value)  # noqa: PLR0124
+    return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
+
+
+def is_key(value: Any) -> bool:
+    """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
+    kind = type(value)  # isinstance() would ask the value for its class
+    if issubclass(kind, enum.Enum):
+        hashed = kind.__hash__
+        return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
+    if issubclass(kind, type):
+        return kind.__hash__ is type.__hash__ and kind.__eq__ is type.__eq__
+    known = issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
+    return is_plain(value) or (known and not is_made_anew(value))
+
+
+def size_of(value: Any) -> int:
+    """The number of items of a container, whatever its class says."""
+    base = next(one for one in CONTAINERS if issubclass(type(value), one))
+    return base.__len__(value)
+
+
+def is_made_anew(value: Any) -> bool:
+    """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
+    if isinstance(value, types.FunctionType):
+        return "<locals>" in value.__qualname__
+    bound = isinstance(value, BOUND_BUILTINS) and getattr(value, "__self__", None)
+    return bound is not False and not isinstance(bound, types.ModuleType | type | None)

@@ -1,0 +1,34 @@
+"""How the elements of an example array lie in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""
+    strides = value.strides
+    if value.size == 0:
+        return tuple(range(value.ndim)) if value.flags.c_contiguous else None
+    # axes of length 1 take the place that C order gives them: NumPy ignores their strides
+    real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
+    if any(strides[axis] < value.itemsize for axis in real):
+        return None
+    ordered = sorted(real, key=lambda axis: (-strides[axis], axis))
+    if ordered == real:
+        return tuple(range(value.ndim))
+    result = list(range(value.ndim))
+    for place, axis in zip(real, ordered, strict=True):
+        result[place] = axis
+    return tuple(result)
+
+
+def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
+    """Whether the elements lie in memory in that order without gaps."""
+    expected = value.itemsize
+    for axis in reversed(order):
+        if value.shape[axis] != 1:
+            if value.strides[axis] != expected:
+                return False
+            expected *= value.shape[axis]
+    return True

@@ -1,0 +1,258 @@
+"""Programs that use iterators and generators around arrays."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+
+from tests.support.registering import Program, listed
+
+WHOLE: list[Program] = []
+CUT: list[Program] = []
+whole, cut = listed(WHOLE), listed(CUT)
+
+
+# Iterators -------------------------------------------------------------------------------------------------------
+
+
+@whole
+def iterator_tools(x):
+    return (
+        list(zip([1, 2], "ab", (x, x))), list(enumerate("ab", 5)), list(map(lambda a, b: a * b, [1, 2], (x, x))), list(filter(None, [0, 1, x.ndim])),
+        list(filter(lambda v: v > 1, [1, 2, 3])), list(reversed([1, x])), list(zip()), dict(enumerate("ab")), [*map(str, (1, 2))],
+        list(iter([1, 2].pop, 1)), next(iter([x])), next(iter([]), "none"),
+    )  # fmt: skip
+
+
+@whole
+def itertools_tools(x):
+    take = itertools.islice
+    return (
+        list(take(itertools.count(3, 2), 3)), list(take(itertools.cycle("ab"), 5)), list(itertools.repeat(x, 2)),
+        list(itertools.chain([1], "ab", (x,))), list(itertools.chain.from_iterable([[1], [2, 3]])), list(take(range(20), 2, 15, 4)),
+        list(itertools.takewhile(lambda v: v < 3, [1, 2, 3, 1])), list(itertools.dropwhile(lambda v: v < 3, [1, 2, 3, 1])),
+        list(itertools.accumulate([1, 2, 3])), list(itertools.accumulate([x, x], operator.mul)), list(itertools.accumulate([1, 2], initial=5)),
+        list(itertools.product("ab", [1, 2])), list(itertools.product([0, 1], repeat=2)), list(itertools.permutations("abc", 2)),
+        list(itertools.combinations([1, x, 3], 2)), list(itertools.combinations_with_replacement("ab", 2)),
+        [(k, list(g)) for k, g in itertools.groupby("aabbba")], [(k, list(g)) for k, g in itertools.groupby([1, 3, 2], lambda v: v % 2)],
+        list(itertools.starmap(pow, [(2, 3), (3, 2)])), list(itertools.zip_longest("abc", [1], fillvalue=0)),
+        list(itertools.pairwise([1, 2, 3])), list(itertools.compress("abcd", [1, 0, 1])), list(itertools.filterfalse(None, [0, 1, ""])),
+        [list(c) for c in itertools.tee(iter([1, 2]), 2)],
+    )  # fmt: skip
+
+
+@whole
+def groups_left_unread(x):
+    found = []
+    for key, group in itertools.groupby([1, 1, 2, 2, 3, 1]):
+        if key != 2:
+            found.append((key, next(group)))
+    kept = list(itertools.groupby("aab"))
+    return found, [list(g) for _, g in kept], x + 1
+
+
+@whole
+def consumed_in_order(x):
+    source = iter(range(10))
+    pairs = list(zip(source, [1, 2], source))
+    return pairs, list(source), x * 2
+
+
+@whole
+def zip_loses_an_item(x):
+    first, second = iter([1, 2, 3, 4]), iter("ab")
+    pairs = list(zip(first, second))
+    return pairs, list(first), x + 1
+
+
+@whole
+def ended_iterators_are_asked_again(x):
+    first, second = iter([1, 2, 3, 4]), iter("a")
+    both = zip(first, second)
+    return next(both), next(both, None), next(both, None), list(first), x + 1
+
+
+@whole
+def handed_on_half_consumed(x):
+    made = iter([1, 2, x])
+    pairs = enumerate("abc", 3)
+    sliced = itertools.islice(range(10), 2, 9, 2)
+    counted = itertools.count(5)
+    next(made), next(pairs), next(sliced), next(counted)
+    backwards = reversed([1, 2, 3])
+    next(backwards)
+    over = iter({"a": 1, "b": x})
+    next(over)
+    return (
+        made,
+        pairs,
+        sliced,
+        next(counted),
+        backwards,
+        iter(range(3)),
+        zip([1], made),
+        map(str, [1, 2]),
+        over,
+        iter("ab"),
+        iter((1, 2)),
+    )
+
+
+@whole
+def types_of_iterators(x):
+    done = iter([1])
+    list(done)
+    return iter([1]), iter((1,)), iter(range(2)), iter({}), iter({1: 2}.values()), done, x + 1
+
+
+@cut
+def handed_on_where_it_cannot_be_made_again(x):
+    made = itertools.chain([1, 2], [x])
+    next(made)
+    turning = itertools.cycle([1, 2])
+    next(turning)
+    return made, x + 1, [next(turning), next(turning)]
+
+
+@whole
+def list_grows_meanwhile(x):
+    made = [1, 2]
+    seen = []
+    for item in made:
+        seen.append(item)
+        if len(made) < 5:
+            made.append(item * 10)
+    for item in made:
+        made.remove(item)
+    return seen, made, x * len(seen)
+
+
+@whole
+def dict_changes_size_meanwhile(x):
+    made = {"a": 1, "b": 2}
+    try:
+        for key in made:
+            made[key + "!"] = x
+    except RuntimeError as error:
+        text = str(error)
+    return text, made
+
+
+@whole
+def set_changes_size_meanwhile(x):
+    made = {1}
+    try:
+        for member in made:
+            made.add(member + 1)
+    except RuntimeError:
+        return made, x + 1
+    return None
+
+
+# Generators ------------------------------------------------------------------------------------------------------
+
+
+def echo(first):
+    """Yields what it is sent, doubled."""
+    got = yield first
+    while got is not None:
+        got = yield got * 2
+    return "done"
+
+
+@whole
+def generator_is_sent_to(x):
+    made = echo(x)
+    first = next(made)
+    second = made.send(x + 1)
+    try:
+        made.send(None)
+    except StopIteration:
+        return first, second
+    return None
+
+
+def guarded(log):
+    """Says what happens to it."""
+    try:
+        yield 1
+        yield 2
+    except ValueError:
+        log.append("caught")
+    finally:
+        log.append("left")
+    yield 3
+
+
+@whole
+def generator_is_thrown_into(x):
+    log = []
+    made = guarded(log)
+    next(made)
+    got = made.throw(ValueError("no"))
+    rest = list(made)
+    return got, rest, log, x + 1
+
+
+@whole
+def generator_is_closed(x):
+    log = []
+    made = guarded(log)
+    next(made)
+    made.close()
+    made.close()
+    other = echo(x)
+    other.close()
+    return log, list(made), list(other), x + 1
+
+
+@whole
+def generator_delegates(x):
+    log = []
+
+    def outer():
+        got = yield from guarded(log)
+        yield got
+
+    made = outer()
+    next(made)
+    thrown = made.throw(ValueError("no"))
+    made.close()
+    return thrown, log, x + 1
+
+
+@cut
+def generator_is_dropped_in_a_try(x):
+    log = []
+    for item in guarded(log):
+        if item == 1:
+            break
+    log.append("after")
+    return log, x + 1
+
+
+@whole
+def generator_is_dropped_harmlessly(x):
+    def counting():
+        n = 0
+        while True:
+            yield n
+            n += 1
+
+    for item in counting():
+        if item == 3:
+            break
+    return x * item, next(counting())
+
+
+@whole
+def generators_everywhere(x):
+    made = (x * i for i in range(3))
+    return (
+        sum(made),
+        list(made),
+        tuple(i for i in "ab"),
+        {i for i in range(3)},
+        {k: v for k, v in zip("ab", (1, x))},
+        max(i for i in (1, 5, 2)),
+    )

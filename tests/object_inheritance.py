@@ -1,0 +1,316 @@
+"""Small programs with `super()`, abstract classes, metaclasses and mixins."""
+
+from __future__ import annotations
+
+import abc
+
+from tests.support.registering import Row, just_x, registering, x
+
+PROGRAMS: list[Row] = []
+program = registering(PROGRAMS, just_x)
+
+
+# super() ---------------------------------------------------------------------------------------------------------
+
+
+class Base:
+    def __init__(self, x, **rest):
+        super().__init__(**rest)
+        self.x = x
+        self.log = ["Base"]
+
+    def run(self, y):
+        self.log.append("Base.run")
+        return self.x + y
+
+    @property
+    def doubled(self):
+        return self.x * 2
+
+    @classmethod
+    def named(cls):
+        return ["Base", cls.__name__]
+
+
+class Left(Base):
+    def __init__(self, *args, left=1.0, **rest):
+        super().__init__(*args, **rest)
+        self.left = left
+
+    def run(self, y):
+        self.log.append("Left.run")
+        return super().run(y) * self.left
+
+    @property
+    def doubled(self):
+        return super().doubled + 1
+
+    @classmethod
+    def named(cls):
+        return ["Left", *super().named()]
+
+
+class Right(Base):
+    def __init__(self, *args, right=2.0, **rest):
+        super().__init__(*args, **rest)
+        self.right = right
+
+    def run(self, y):
+        self.log.append("Right.run")
+        return super().run(y) - self.right
+
+    @classmethod
+    def named(cls):
+        return ["Right", *super().named()]
+
+
+class Diamond(Left, Right):
+    def run(self, y):
+        return super().run(y) + super(Left, self).run(y)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        object.__setattr__(self, "last", name)
+
+
+@program(just_x)
+def super_diamond(x):
+    d = Diamond(x, left=3.0, right=4.0)
+    return d.run(x), d.doubled, Diamond.named(), d
+
+
+@program(lambda: (Diamond(x(), left=2.0), x()))
+def super_diamond_given(d, y):
+    return d.run(y), d.doubled, d.named(), d.last
+
+
+@program(just_x, breaks=True)
+def super_missing(x):
+    class_name = super(Left, Diamond).named
+    try:
+        super(Base, Diamond(x)).run
+    except AttributeError as e:
+        return str(e), class_name(), x + 1
+
+
+class Equal:
+    def __init__(self, key):
+        self.key = key
+
+    def __eq__(self, other):
+        if not isinstance(other, Equal):
+            return super().__eq__(other)
+        return self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __getattribute__(self, name):
+        if name == "answer":
+            return 42
+        return super().__getattribute__(name)
+
+
+@program(just_x)
+def super_of_object(x):
+    a, b = Equal(1), Equal(1)
+    return a == b, a != b, a == 3, a != 3, hash(a) == hash(b), a.answer, x * a.key
+
+
+class Guarded:
+    """Attributes in a dict of its own."""
+
+    def __init__(self, **given):
+        object.__setattr__(self, "data", dict(given))
+
+    def __getattr__(self, name):
+        if name == "data":
+            raise AttributeError(name)
+        try:
+            return self.data[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name, value):
+        self.data[name] = value
+
+    def __delattr__(self, name):
+        del self.data[name]
+
+
+@program(just_x)
+def getattr_made(x):
+    g = Guarded(a=x, b=2.0)
+    g.c = g.a * g.b
+    del g.b
+    return g.c, hasattr(g, "b"), getattr(g, "missing", 3), g
+
+
+@program(lambda: (Guarded(a=x(), b=2.0),))
+def getattr_given(g):
+    g.c = g.a * g.b
+    del g.b
+    return g.c, hasattr(g, "b")
+
+
+@program(lambda: (Guarded(a=x(), b=2.0),))
+def getattr_refuses(g):
+    return g.a + g.missing
+
+
+# Abstract classes, metaclasses, mixins ---------------------------------------------------------------------------
+
+
+class Layer(abc.ABC):
+    @abc.abstractmethod
+    def forward(self, x): ...
+
+    def __call__(self, x):
+        return self.forward(x)
+
+
+class Scale(Layer):
+    def __init__(self, by):
+        self.by = by
+
+    def forward(self, x):
+        return x * self.by
+
+
+class NamedMixin:
+    @property
+    def name(self):
+        return type(self).__name__.lower()
+
+
+class Shift(NamedMixin, Layer):
+    def __init__(self, by):
+        self.by = by
+
+    def forward(self, x):
+        return x + self.by
+
+
+class Registered:
+    pass
+
+
+Layer.register(Registered)
+
+
+@program(just_x)
+def abstract_layers(x):
+    for layer in (Scale(2.0), Shift(1.0), Scale(x)):
+        x = layer(x)
+    return x, Shift(1).name
+
+
+@program(just_x, breaks=True)
+def abstract_isinstance(x):
+    return isinstance(Scale(2), Layer), isinstance(Registered(), Layer), isinstance(x, Layer), x + 1
+
+
+@program(just_x)
+def abstract_refuses(x):
+    return Layer()  # type: ignore[abstract]
+
+
+class Meta(type):
+    default = 4.0
+
+    def __call__(cls, *args, **kwargs):
+        made = super().__call__(*args, **kwargs)
+        made.counted = len(args)
+        return made
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return name.upper()
+
+    def __instancecheck__(cls, instance):
+        return hasattr(instance, "quack")
+
+    def __len__(cls):
+        return 7
+
+    def __contains__(cls, item):
+        return item == 1
+
+    def __getitem__(cls, key):
+        return key * 2
+
+    def __iter__(cls):
+        return iter([1, 2])
+
+
+class WithMeta(metaclass=Meta):
+    def __init__(self, x):
+        self.x = x
+
+
+class Duck:
+    quack = True
+
+
+@program(just_x, breaks=True)
+def metaclass_used(x):
+    w = WithMeta(x)
+    return (
+        w,
+        WithMeta.default * x,
+        WithMeta.other,
+        isinstance(Duck(), WithMeta),
+        isinstance(w, WithMeta),
+    )
+
+
+@program(just_x, breaks=True)
+def metaclass_operators(x):
+    return len(WithMeta), 1 in WithMeta, WithMeta[x], list(WithMeta), bool(WithMeta)
+
+
+class Plugin:
+    registry: dict[str, type] = {}
+
+    def __init_subclass__(cls, key=None, **rest):
+        super().__init_subclass__(**rest)
+        cls.registry[key or cls.__name__] = cls
+
+
+class AddPlugin(Plugin, key="add"):
+    def run(self, x):
+        return x + 1
+
+
+class MulPlugin(Plugin, key="mul"):
+    def run(self, x):
+        return x * 2
+
+
+@program(just_x)
+def init_subclass_registry(x):
+    return [Plugin.registry[name]().run(x) for name in ("add", "mul")]
+
+
+@program(just_x)
+def new_overridden(x):
+    return Single(x) is Single(x), Half(x).x
+
+
+class Single:
+    def __new__(cls, x):
+        return INSTANCE
+
+    def __init__(self, x):
+        self.extra = 1
+
+
+class Half:
+    def __new__(cls, x):
+        made = super().__new__(cls)
+        made.x = x / 2
+        return made
+
+
+INSTANCE = Duck()
