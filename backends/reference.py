@@ -6,12 +6,11 @@ import copy
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph import reference, signals
 from ufuse.graph.node import Graph
 from ufuse.graph.ops import Kind
+from ufuse.graph.strict import context_with
 
 
 class ReferenceBackend:
@@ -35,10 +34,10 @@ def _run(graph: Graph, writes: bool, *inputs: object) -> object:
     A graph that writes is tried on copies first, so that nothing has been done where it stops half way.
     """
     try:
-        with np.errstate(all="raise"):
-            if writes:
-                reference.run(graph, *copy.deepcopy(inputs))
-            outputs = reference.run(graph, *inputs)
+        context = context_with(all="raise")
+        if writes:
+            context.run(reference.run, graph, *copy.deepcopy(inputs))
+        outputs = context.run(reference.run, graph, *inputs)
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it at the user's own line
         signals.pass_on(error)
         return NotImplemented

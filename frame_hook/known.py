@@ -29,7 +29,7 @@ from ufuse.frame_hook.symbols import (
     Unread,
 )
 from ufuse.graph import signals
-from ufuse.graph.sample import warnings_raise
+from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import NumberType
 
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
@@ -62,8 +62,7 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
 
     """
     try:
-        with np.errstate(all="raise"), warnings_raise():
-            result = function(*values)
+        result = run_strictly("raise", function, *values)
     except (Raised, GraphBreak):
         raise
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again

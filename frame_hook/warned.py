@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from ufuse.graph.node import Location
+from ufuse.graph.strict import context_with
 
 # fmt: off
 # What is warned of, and numbers for which only that is.
@@ -26,12 +27,13 @@ SAMPLES: dict[str, tuple[float, ...]] = {
 def place_of(name: str, what: str, *, method: bool) -> Location | None:
     """Where `numpy.<name>` (or the method) warns of its step `what`; None: at its caller's line."""
     values = np.array(SAMPLES[what])
-    with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn", under="ignore"):
+    context = context_with(all="warn", under="ignore")
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if method:
-            getattr(values, name)()
+            context.run(getattr(values, name))
         else:
-            getattr(np, name)(values)
+            context.run(getattr(np, name), values)
     places = [(warning.filename, warning.lineno) for warning in caught]
     if not places or places[0][0] == __file__:
         return None

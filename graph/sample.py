@@ -6,9 +6,7 @@ sizes must be worked out (shapes.py). So promotion and layout rules are never re
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -18,6 +16,7 @@ import numpy as np
 
 from ufuse.graph import signals
 from ufuse.graph.size import Size
+from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import (
     ArrayType,
     NothingType,
@@ -237,21 +236,6 @@ def realised(description: Any) -> Any:
     raise TypeError(f"no pattern: {description!r}")
 
 
-@contextmanager
-def warnings_raise() -> Iterator[None]:
-    """Inside, warnings are errors.
-
-    `warnings.catch_warnings` would make Python forget which warnings the user's program has shown already.
-    """
-    filters: Any = getattr(warnings, "_get_filters", lambda: warnings.filters)()
-    row = ("error", None, Warning, None, 0)
-    filters.insert(0, row)
-    try:
-        yield
-    finally:
-        filters.remove(row)
-
-
 def ask(
     function: Callable[..., Any],
     patterns: Sequence[Hashable],
@@ -277,8 +261,7 @@ def _ask(
     positional = [realised(part) for part in patterns]
     named = {name: realised(part) for name, part in keywords}
     try:
-        with np.errstate(all="ignore"), warnings_raise():
-            result = function(*positional, **named)
+        result = run_strictly("ignore", function, *positional, **named)
     except Exception as error:  # noqa: BLE001  whatever NumPy raises is a refusal
         signals.pass_on(error)
         text = str(error).replace("unhashable", "not hashable")

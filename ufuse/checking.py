@@ -11,6 +11,7 @@ import numpy as np
 from ufuse.errors import UfuseError
 from ufuse.graph import ops, reference
 from ufuse.graph.node import Graph
+from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
 
 
@@ -33,9 +34,9 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
         result = artefact(*inputs)
         if result is NotImplemented:
             return result
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            expected = reference.run(graph, *copies)
+            expected = context_with(all="ignore").run(reference.run, graph, *copies)
         results = (result,) if len(graph.outputs) == 1 else result
         pairs = [
             (f"result {i}", a, b)

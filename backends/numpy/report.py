@@ -12,6 +12,7 @@ import numpy as np
 
 from ufuse.backends.numpy.steps import Step
 from ufuse.graph.node import Location
+from ufuse.graph.strict import context_with
 
 # fmt: off
 #        bit  setting     in warnings
@@ -103,8 +104,9 @@ class Told:
         """The result; each message is told in the place where eager's frame would be."""
         heard = Heard()
         modes: Any = {k: v if v == "ignore" else "log" for k, v in np.geterr().items()}
-        with np.errstate(**modes, call=heard):
-            result = self.function(*arguments, **keywords)
+        context = context_with(**modes)
+        context.run(np.seterrcall, heard)
+        result = context.run(self.function, *arguments, **keywords)
         for message, frame in heard.messages:
             place = self.location if frame.f_code is Told.__call__.__code__ else _place_of(frame)
             warn(message, place)

@@ -11,6 +11,7 @@ from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.sample import is_number
+from ufuse.graph.strict import context_with
 from ufuse.graph.types import ArrayType, NumberType
 
 
@@ -30,8 +31,8 @@ def _constant(node: Node, builder: Builder) -> Node | None:
         return None  # ~True warns since Python 3.12
     rule = reference.BY_NAME.get(node.op.name) or reference.BY_KIND[node.op.kind]
     try:
-        with np.errstate(all="raise"):
-            value = rule(node, [one.attributes["value"] for one in node.inputs], {})
+        values = [one.attributes["value"] for one in node.inputs]
+        value = context_with(all="raise").run(rule, node, values, {})
     except Exception as error:  # noqa: BLE001  it is left to raise, or warn, when the program runs
         signals.pass_on(error)
         return None
