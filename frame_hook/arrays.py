@@ -235,6 +235,8 @@ def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
 def _fancy_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     if not isinstance(key, Array) or key.type.dtype.kind not in "iu" or array.type.ndim != 1:
         raise GraphBreak("index", "with an array or list")
+    if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
+        raise GraphBreak("index", "with an array whose layout the result takes over")
     return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
 
 
@@ -397,8 +399,15 @@ def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) ->
         raise GraphBreak("layout", "the flat view of an array that is not contiguous")
     if not is_number(trace.look(value)):
         raise GraphBreak("operator", "storing an array through .flat")
+    key = trace.look(key)
+    if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):
+        raise GraphBreak("index", "with these through .flat")
     flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
     store_item(trace, flat, key, value)
+
+
+def _is_int_or_ellipsis(key: Symbol) -> bool:
+    return isinstance(key, Constant) and (type(key.value) is int or key.value is Ellipsis)
 
 
 def is_number(symbol: Symbol) -> bool:
