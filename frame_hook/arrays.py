@@ -180,7 +180,7 @@ def call_whole(
     inputs: list[Node] = []
     given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
-        (name, _argument(trace, symbol, inputs)) for name, symbol in (keywords or {}).items()
+        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
     )
     attributes = {"function": function, "arguments": given, "keywords": named}
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
@@ -192,6 +192,29 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
     for symbol in map(trace.look, arguments):
         if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
+
+
+def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:
+    found = _argument(trace, symbol, inputs)
+    if name == "dtype" and found != ("const", None):
+        return "const", dtype_of(found)
+    return found
+
+
+def dtype_of(found: Any) -> np.dtype:
+    """The dtype that an argument names.
+
+    Raises:
+        GraphBreak: it names none, or is known only when the program runs.
+
+    """
+    match found:
+        case ("const", type() | str() | np.dtype() as value):
+            try:
+                return np.dtype(value)
+            except TypeError:
+                raise GraphBreak("eager-raises", f"TypeError: no dtype is {value!r}") from None
+    raise GraphBreak("numpy-call", "a dtype that is computed here")
 
 
 def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:

@@ -114,9 +114,11 @@ for _op in (ops.EMPTY, ops.ZEROS, ops.ONES, ops.FULL):
 
 @rule_for(np.arange)
 def _arange(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arrays.call_whole(
-        interpreter.trace, "numpy.arange", arguments, dict(keywords), may_raise=True
-    )
+    trace = interpreter.trace
+    result = arrays.call_whole(trace, "numpy.arange", arguments, dict(keywords), may_raise=True)
+    if isinstance(result, Array) and not trace.sizes.decide("ge", result.type.shape[0], 0):
+        raise GraphBreak("numpy-call", "numpy.arange that ends before it begins")
+    return result
 
 
 # Conversion and copies -------------------------------------------------------------------------------------------

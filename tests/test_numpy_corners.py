@@ -99,3 +99,32 @@ def test_a_write_to_a_broadcast_array_is_warned_of_once() -> None:
     compiled = ufuse.compile(fills)
     compiled(np.zeros((2, 2), int), np.ones((2, 2), int))
     assert outcome(compiled, *make()) == outcome(fills, *make())
+
+
+RANGES: list[Callable[[int], Any]] = [
+    lambda m: np.arange(0, stop=m)[:-1] + 1, lambda m: np.arange(1, stop=m, step=2)[::-1] * 2,
+    lambda m: np.arange(0, stop=m, step=1, dtype=np.float64)[1:] / 2, lambda m: np.arange(m, stop=None)[1:] + 1,
+    lambda m: np.arange(start=1, stop=m)[:2] + 1, lambda m: np.arange(m, step=2)[1:] + 1,
+    lambda m: np.arange(m, None, 2)[1:] + 1, lambda m: np.arange(m, 0, -1)[1:] + 1, lambda m: np.arange(2, m)[1:] + 1,
+    lambda m: np.arange(0, dtype="f4", stop=m)[1:] + 1,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", RANGES, ids=range(len(RANGES)))
+def test_ranges_whose_arguments_are_named(program: Callable[[int], Any]) -> None:
+    """The length of a range follows from all its arguments, for whatever numbers come later, and its graph has a text."""
+    compiled = ufuse.compile(program)
+    for m in (7, 8, 9, 3, 0, -2, 1, 7, 100, -5, 2):
+        assert outcome(compiled, m) == outcome(program, m)
+        assert all(str(graph) for graph in compiled.graphs)
+
+
+def test_products_along_other_axes() -> None:
+    """Arguments that say which axes a product takes are obeyed."""
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4)
+    check(lambda a, b: np.matmul(a, b, axes=[(1, 0), (0, 1), (0, 1)])[1:] + 1, lambda: (a, b))
+    if hasattr(np, "vecdot"):
+        check(lambda a, b: np.vecdot(a, b, axis=0)[1:] + 1, lambda: (a, b))
+    check(lambda a: np.median(a, axis=0, keepdims=True)[:, 1:] + 1, lambda: (a,))
+    check(lambda a: a.argmax(0, keepdims=True)[:, 1:] + 1, lambda: (a,))
+    check(lambda a: np.array([1.0, 2.0], ndmin=2)[:, 1:] + a, lambda: (a,))
