@@ -12,6 +12,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Integer,
     List,
     Number,
@@ -48,6 +49,8 @@ def node_of(trace: Trace, symbol: Symbol) -> Node:
             return trace.size_node(value)
         case Constant(value=int() | float() | complex() | np.generic() as value):
             return trace.constant(value)
+        case Deque(items=members):
+            return node_of(trace, List(list(members)))
         case List() | Tuple():
             return trace.node(
                 ops.CALL,
@@ -76,7 +79,7 @@ def plain(trace: Trace, symbol: Symbol) -> Any:
             return value
         case Tuple(items=items):
             return tuple(plain(trace, item) for item in items)
-        case List(items=items):
+        case List(items=items) | Deque(items=items):  # to NumPy every sequence is as a list
             return [plain(trace, item) for item in items]
         case Slice():
             return slice(
@@ -195,6 +198,8 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
 
 def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
     symbol = trace.look(symbol)
+    if isinstance(symbol, Deque):
+        symbol = List(list(symbol.items))
     if isinstance(symbol, Array | Number | Integer):
         inputs.append(node_of(trace, symbol))
         return len(inputs) - 1

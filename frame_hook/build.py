@@ -23,6 +23,7 @@ from ufuse.frame_hook.symbols import (
     ArrayMethod,
     Cell,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -90,6 +91,8 @@ def _held(symbol: Symbol | None) -> list[Any]:
     match symbol:
         case List(items=items) | Tuple(items=items):
             return list(items)
+        case Deque(items=members):
+            return list(members)
         case Dict(items=entries):
             return list(entries.values())
         case Instance(attributes=attributes, content=content):
@@ -257,8 +260,11 @@ class Recipe:
                 return self.constant(self.trace.code_tuples[id(symbol)])
             case Tuple(items=items):
                 return self.row("tuple", self.registers(items))
-            case List() | Dict() if holds_itself(symbol):
+            case List() | Dict() | Deque() if holds_itself(symbol):
                 return self._empty_container(symbol)
+            case Deque(items=members):
+                held = self.row("list", self.registers(members))
+                return self.call(deque, held, self.constant(members.maxlen))
             case List(items=items):
                 return self.row("list", self.registers(items))
             case Dict(items=entries):
@@ -297,8 +303,12 @@ class Recipe:
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 
-    def _empty_container(self, symbol: List | Dict) -> Any:
-        made = self._made[id(symbol)] = self.row("list" if isinstance(symbol, List) else "dict", ())
+    def _empty_container(self, symbol: List | Dict | Deque) -> Any:
+        if isinstance(symbol, Deque):
+            made = self.call(deque, self.constant(()), self.constant(symbol.items.maxlen))
+        else:
+            made = self.row("list" if isinstance(symbol, List) else "dict", ())
+        self._made[id(symbol)] = made
         self._kept.append(symbol)
         self._unfilled.append(symbol)
         return made
@@ -372,6 +382,9 @@ class Recipe:
             case List(items=items):
                 for item in items:
                     self.row("list_append", made, self.register(item))
+            case Deque(items=members):
+                for item in members:
+                    self.call(deque.append, made, self.register(item))
             case Dict(items=entries):
                 for key, value in entries.items():
                     self.row("dict_set", made, self.constant(key), self.register(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -61,7 +63,8 @@ UNSEEN: dict[
     tuple[Any, str], Any
 ] = {}  # see `unseen`: what is done to a container without looking at what it holds
 OF_SYMBOLS: dict[type, type] = {
-    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
+    List: list, Deque: deque, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range,
+    Slice: slice,
 }  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -98,10 +101,13 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return trace.look(trace.module_attribute(module, name, text))
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
+        case Deque(items=items) if name == "maxlen":
+            return Constant(items.maxlen)
         case Range() | Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
         case (
             List()
+            | Deque()
             | Dict()
             | Tuple()
             | Set()
@@ -320,7 +326,7 @@ def _call_method(
     raise GraphBreak("numpy-call", name)
 
 
-KEPT = (List, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
+KEPT = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
 SPECIAL: dict[str, Rule] = {}  # special methods that are called by name
 
 

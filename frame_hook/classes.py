@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections import OrderedDict, _tuplegetter, defaultdict  # type: ignore[attr-defined]
+from collections import OrderedDict, _tuplegetter, defaultdict, deque  # type: ignore[attr-defined]
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -510,7 +510,7 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
         return
     value = symbol.value
     held: Iterable[Any] = (value,)
-    if type(value) in (list, tuple, set) and len(value) <= MOST_LOOKED:
+    if type(value) in (list, tuple, set, deque) and len(value) <= MOST_LOOKED:
         held = (*value, value)
     elif type(value) is dict and len(value) <= MOST_LOOKED:
         held = (*value.values(), value)

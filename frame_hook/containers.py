@@ -167,7 +167,7 @@ def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:
 
 
 def _has_no_keys(symbol: Symbol) -> bool:
-    return type(symbol).__name__ in ("Iterator", "Generator", "Set") or (
+    return type(symbol).__name__ in ("Iterator", "Generator", "Set", "Deque") or (
         isinstance(symbol, Constant) and isinstance(symbol.value, str | range | frozenset)
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Generator,
     Instance,
@@ -89,6 +91,8 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return symbol
         case List() | Tuple():
             return new_iterator(interpreter, "sequence", [symbol])
+        case Deque(items=items):
+            return _over_deque(interpreter, symbol, "deque", iter(items))
         case Dict():
             return _over_dict(interpreter, symbol, "keys")
         case View(of=mapping, kind=kind):
@@ -135,6 +139,17 @@ def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
     return iterator
 
 
+def _over_deque(interpreter: Interpreter, symbol: Deque, kind: str, walk: Any) -> Iterator:
+    iterator = new_iterator(interpreter, kind, [symbol], length=len(symbol.items))
+    iterator.walk = walk
+    return iterator
+
+
+def backwards_over_deque(interpreter: Interpreter, symbol: Deque) -> Iterator:
+    """What `reversed(symbol)` gives."""
+    return _over_deque(interpreter, symbol, "deque backwards", reversed(symbol.items))
+
+
 def described_kind(symbol: Symbol) -> str:
     """What something is, in a word or two."""
     if isinstance(symbol, Constant):
@@ -172,6 +187,10 @@ def type_of(iterator: Iterator) -> type | None:
             return type(iter(empty))
         case "constant", Constant(value=value):
             return type(iter(value))
+        case "deque", _:
+            return type(iter(deque()))
+        case "deque backwards", _:
+            return type(reversed(deque()))
         case "reversed", List():
             return type(reversed([]))
         case "reversed", _:
@@ -264,6 +283,18 @@ def _next_in_sequence(_: Interpreter, iterator: Iterator) -> Symbol | None:
         return None
     iterator.position += 1
     return sequence.items[iterator.position - 1]
+
+
+@next_of("deque", "deque backwards", asks_again=True)
+def _next_in_deque(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """A real iterator tells what comes next, and when the deque was changed meanwhile, even behind its end."""
+    try:
+        found: Symbol | None = next(iterator.walk, None)
+    except RuntimeError as error:
+        iterator.length = -1
+        raise raise_error(RuntimeError, *error.args) from None
+    iterator.position += found is not None
+    return found
 
 
 @next_of("constant")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook import arrays, containers, deques, iterate
 from ufuse.frame_hook.classes import (
     call_special,
     is_not_implemented,
@@ -37,6 +37,7 @@ from ufuse.frame_hook.symbols import (
     ArrayMethod,
     Cell,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -325,6 +326,8 @@ def _on_containers(
     made = containers.combine_sets(interpreter, sign, left, right, in_place=in_place)
     if made is not None:
         return made
+    if isinstance(left, Deque) or isinstance(right, Deque):
+        return deques.combined(interpreter, sign, left, right, in_place=in_place)
     match left, right:
         case List() as target, _ if sign == "+" and in_place:
             containers.extend(interpreter, target, right)
@@ -497,6 +500,10 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
             return _compare_sequences(interpreter, name, some, others)
         case (List(items=some), List(items=others)):
             return _compare_sequences(interpreter, name, some, others)
+        case (Deque(items=first), Deque(items=second)):
+            with deques.unchanged(left, right):
+                relation = _compare_sequences(interpreter, name, first, second)
+                return Constant(truth(interpreter, relation))
         case Dict(items=a), Dict(items=b) if is_equality:
             return Constant(_dicts_are_equal(interpreter, a, b) == (name == "eq"))
         case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
@@ -534,7 +541,7 @@ def _built_in_kind(symbol: Symbol) -> str:
         return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
     return (
         type(symbol).__name__
-        if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice)
+        if isinstance(symbol, Tuple | List | Deque | Dict | Set | Range | Slice)
         else ""
     )
 
@@ -588,7 +595,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
                 return bool(value)
         case Integer(size=value):
             return trace.decide("ne", value, 0)
-        case Tuple(items=items) | List(items=items):
+        case Tuple(items=items) | List(items=items) | Deque(items=items):
             return bool(items)
         case Dict(items=entries) | View(of=Dict(items=entries)):
             return bool(entries)
@@ -625,7 +632,7 @@ WITHOUT_IDENTITY = (int, float, complex, str, bytes, tuple, frozenset)
 
 
 HELD_ONCE = (
-    List | Dict | Set | Instance | Tuple | Cell | Method
+    List | Deque | Dict | Set | Instance | Tuple | Cell | Method
 )  # one object of the frame is one symbol
 
 
@@ -736,7 +743,7 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     match symbol:
         case Array(type=kind) if kind.shape:
             return arrays.integer(trace, kind.shape[0])
-        case Tuple(items=items) | List(items=items):
+        case Tuple(items=items) | List(items=items) | Deque(items=items):
             return Constant(len(items))
         case Dict(items=entries) | View(of=Dict(items=entries)):
             return Constant(len(entries))

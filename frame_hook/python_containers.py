@@ -23,6 +23,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Instance,
     Iterator,
@@ -424,6 +425,8 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
     match symbol:
         case List() | Tuple():
             return new("reversed", [symbol], length=len(symbol.items))
+        case Deque():
+            return iterate.backwards_over_deque(interpreter, symbol)
         case Dict() | View():
             mapping = symbol.of if isinstance(symbol, View) else symbol
             kind = iterate.VIEW_KINDS[symbol.kind] if isinstance(symbol, View) else "keys"

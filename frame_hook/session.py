@@ -29,6 +29,7 @@ from ufuse.frame_hook import (
     opcodes_values,
     python_calls,
     python_containers,
+    python_deques,
     python_functions,
     python_iterators,
     python_numbers,
@@ -91,6 +92,7 @@ assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
+    python_deques.pure_deque,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook import arrays, containers, deques, iterate
 from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
     ABSENT,
@@ -29,6 +29,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Dict,
     Generator,
     Instance,
@@ -106,6 +107,8 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
             return arrays.item(trace, container, key)
         case Tuple(items=items) | List(items=items):
             return _sequence_item(interpreter, container, items, key)
+        case Deque(items=members):
+            return members[deques.place(interpreter, container, key)]
         case Dict(items=entries):
             name = key_of(interpreter, key)
             if name not in entries:
@@ -162,6 +165,9 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case List():
             _store_in_list(trace, container, key, value)
             return
+        case Deque():
+            deques.store(interpreter, container, key, value)
+            return
         case Dict():
             containers.store_entry(interpreter, container, key, value)
             return
@@ -200,6 +206,9 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
         case List() if isinstance(key, Slice):
             containers.delete_slice(interpreter, container, key)
             return
+        case Deque():
+            deques.delete(interpreter, container, deques.place(interpreter, container, key))
+            return
         case Dict(items=entries):
             name = key_of(interpreter, key)
             if name not in entries:
@@ -223,6 +232,9 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
     match container:
         case Tuple(items=items) | List(items=items):
             return any(equal_or_same(interpreter, item, unread) for item in items)
+        case Deque(items=items):
+            with deques.unchanged(container):
+                return any(equal_or_same(interpreter, item, unread) for item in tuple(items))
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return key_of(interpreter, member) in entries
         case View():

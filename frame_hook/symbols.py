@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -105,6 +106,14 @@ class Dict:
     """A dict whose keys are known."""
 
     items: dict[Any, Symbol]
+    source: Source | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Deque:
+    """A deque with known length. `items` is a real one, which knows its `maxlen` and when going through it fails."""
+
+    items: deque[Symbol]
     source: Source | None = None
 
 
@@ -285,6 +294,7 @@ Symbol = (
     | Tuple
     | List
     | Dict
+    | Deque
     | View
     | Set
     | Slice
