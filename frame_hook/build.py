@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -273,7 +273,8 @@ class Recipe:
                 ]
                 return self.row("dict", tuple(pairs))
             case View(of=mapping, kind=kind):
-                return self.call(getattr(dict, kind), self.register(mapping))
+                owner = OrderedDict if isinstance(mapping.items, OrderedDict) else dict
+                return self.call(getattr(owner, kind), self.register(mapping))
             case Set(made=None, born=born):
                 raise NotRebuilt(born, "a set whose order is not followed")
             case Set(made=steps):

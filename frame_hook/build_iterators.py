@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -162,6 +162,25 @@ def _backwards(recipe: Builder, iterator: Iterator) -> Any:
     return recipe.call(resumed, made, recipe.constant(iterator.length - 1))
 
 
+def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
+    """Of an OrderedDict that is as it was when the iterator was made, unless that has come to its end."""
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    try:
+        is_over = next(iterator.walk, None) is None
+    except RuntimeError:
+        return None
+    if is_over or iterator.length < 0:
+        return None
+    recipe.fill_first(mapping)
+    kind = iterator.kind.split()[1]
+    method = getattr(OrderedDict, "items" if kind == "pairs" else kind)
+    view = recipe.call(method, recipe.register(mapping))
+    made = recipe.call(reversed if iterator.state else iter, view)
+    place = iterator.position
+    return recipe.call(advanced, made, recipe.constant(place)) if place else made
+
+
 def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
     """Of deques that are as they were when the iterator was made: only then does a new one go on."""
 
@@ -237,6 +256,9 @@ ROWS: dict[str, Callable[[Builder, Iterator], Any]] = {
     "pairs": _over_mapping,
     "members": _over_members,
     "reversed": _backwards,
+    "ordered keys": _over_ordered,
+    "ordered values": _over_ordered,
+    "ordered pairs": _over_ordered,
     "deque": _over_deque(type(iter(deque()))),
     "deque backwards": _over_deque(type(reversed(deque()))),
     "enumerate": _numbered,

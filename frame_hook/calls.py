@@ -127,12 +127,11 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of {operators.described(symbol)}")
 
 
-VIEWS = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
-
-
 def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     """A method of a built-in container or iterator, bound."""
-    kind = VIEWS[symbol.kind] if isinstance(symbol, View) else OF_SYMBOLS.get(type(symbol))
+    kind = OF_SYMBOLS.get(type(symbol))
+    if isinstance(symbol, View):
+        kind = type(getattr(symbol.of.items, symbol.kind)())
     if kind is not None and not hasattr(kind, name):
         raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
     if name == "__class__" and kind is not None:

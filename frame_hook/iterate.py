@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -133,10 +133,23 @@ def length_of(value: Any) -> int:
 
 
 def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
+    if isinstance(mapping.items, OrderedDict):
+        return over_ordered(interpreter, mapping, kind)
     keys = tuple(mapping.items)
     iterator = new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
     iterator.walk = iter(mapping.items)
     return iterator
+
+
+def over_ordered(
+    interpreter: Interpreter, mapping: Dict, kind: str, *, backwards: bool = False
+) -> Iterator:
+    """An iterator over what an OrderedDict holds; a real one tells how it goes on."""
+    made = new_iterator(interpreter, f"ordered {kind}", [mapping], length=len(mapping.items))
+    view: Any = getattr(mapping.items, "items" if kind == "pairs" else kind)()
+    made.walk = reversed(view) if backwards else iter(view)
+    made.state = backwards
+    return made
 
 
 def _over_deque(interpreter: Interpreter, symbol: Deque, kind: str, walk: Any) -> Iterator:
@@ -187,6 +200,8 @@ def type_of(iterator: Iterator) -> type | None:
             return type(iter(empty))
         case "constant", Constant(value=value):
             return type(iter(value))
+        case "ordered keys" | "ordered values" | "ordered pairs", _:
+            return type(iter(OrderedDict()))
         case "deque", _:
             return type(iter(deque()))
         case "deque backwards", _:
@@ -283,6 +298,22 @@ def _next_in_sequence(_: Interpreter, iterator: Iterator) -> Symbol | None:
         return None
     iterator.position += 1
     return sequence.items[iterator.position - 1]
+
+
+@next_of("ordered keys", "ordered values", "ordered pairs")
+def _next_in_ordered(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    try:
+        found: Any = next(iterator.walk, ABSENT)
+    except RuntimeError as error:
+        iterator.length = -1
+        raise raise_error(RuntimeError, *error.args) from None
+    if found is ABSENT:
+        return None
+    iterator.position += 1
+    if iterator.kind == "ordered pairs":
+        return Tuple((Constant(found[0]), found[1]))
+    result: Symbol = Constant(found) if iterator.kind == "ordered keys" else found
+    return result
 
 
 @next_of("deque", "deque backwards", asks_again=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections import OrderedDict
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -119,7 +120,8 @@ def _on_contents(
     methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
     a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
     if isinstance(a, Instance) or isinstance(b, Instance):
-        if (holds(left) and holds(right)) or (in_place and a is not left):
+        one_is_plain = isinstance(a, Instance) != isinstance(b, Instance)
+        if (holds(left) and holds(right) and one_is_plain) or (in_place and a is not left):
             raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
         return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if _is_of_numpy(a) or _is_of_numpy(b):
@@ -400,6 +402,8 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     if isinstance(left, Instance) or isinstance(right, Instance):
         if not holds(left) and not holds(right):
             return _compare_instances(interpreter, name, left, right)
+        if _compare_themselves(interpreter, name, left, right):
+            return _compare_instances(interpreter, name, left, right)
         left, right = _compared_contents(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
         return arrays.elementwise(trace, COMPARE[name], (left, right))
@@ -411,6 +415,16 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     if arrays.is_number(left) and arrays.is_number(right):
         return scalar(trace, name, left, right)
     return _compare_others(interpreter, name, left, right)
+
+
+def _compare_themselves(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> bool:
+    """Whether two instances of subclasses of built-in types have comparisons written in Python."""
+    methods = [f"__{one}__" for one in (name, REFLECTED[name])]
+    return all(
+        isinstance(one, Instance)
+        and all(isinstance(static_lookup(one.kind, method), FunctionType) for method in methods)
+        for one in (left, right)
+    )
 
 
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -572,6 +586,10 @@ def _dicts_are_equal(
 ) -> bool:
     if len(left) != len(right):
         return False
+    if isinstance(left, OrderedDict) and isinstance(right, OrderedDict):
+        if not _dicts_are_equal(interpreter, dict(left), dict(right)):
+            return False
+        return list(left) == list(right)
     return all(
         key in right and equal_or_same(interpreter, value, right[key])
         for key, value in list(left.items())

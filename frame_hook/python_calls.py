@@ -71,12 +71,8 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
             return type(value)
         case Instance(kind=kind):
             return kind
-        case View(kind=kind):
-            return {
-                "keys": type({}.keys()),
-                "values": type({}.values()),
-                "items": type({}.items()),
-            }[kind]
+        case View(of=mapping, kind=kind):
+            return type(getattr(mapping.items, kind)())
         case ArrayMethod(self=List() | Deque() | Dict() | Set() | Tuple()):
             return types.BuiltinFunctionType
         case Number(node=node):

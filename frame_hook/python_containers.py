@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 
 from ufuse.frame_hook import containers, iterate, operators
@@ -430,6 +431,8 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
         case Dict() | View():
             mapping = symbol.of if isinstance(symbol, View) else symbol
             kind = iterate.VIEW_KINDS[symbol.kind] if isinstance(symbol, View) else "keys"
+            if isinstance(mapping.items, OrderedDict):
+                return iterate.over_ordered(interpreter, mapping, kind, backwards=True)
             keys = tuple(mapping.items)[::-1]
             backwards = new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
             backwards.walk = reversed(mapping.items)

@@ -31,7 +31,9 @@ from ufuse.frame_hook import (
     python_containers,
     python_deques,
     python_functions,
+    python_heaps,
     python_iterators,
+    python_mappings,
     python_numbers,
     python_text,
     resume,
@@ -92,7 +94,7 @@ assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
-    python_deques.pure_deque,
+    python_deques.pure_deque, python_heaps.arranged, python_mappings.counted,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()

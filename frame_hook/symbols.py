@@ -103,7 +103,7 @@ class List:
 
 @dataclass(slots=True, eq=False)
 class Dict:
-    """A dict whose keys are known."""
+    """A dict whose keys are known; `items` is an OrderedDict where it is what one holds: its order is its own."""
 
     items: dict[Any, Symbol]
     source: Source | None = None

@@ -345,10 +345,12 @@ class Trace:
         if issubclass(kind, dict) and all(map(is_plain, dict.keys(value))):
             ordered = issubclass(kind, OrderedDict)
             pairs = OrderedDict.items(value) if ordered else dict.items(value)
-            entries = dict(pairs)
+            entries: dict[Any, Any] = OrderedDict(pairs) if ordered else dict(pairs)
             keys = tuple(entries)
             self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
-            return Dict({k: self.entry(source, k, v) for k, v in entries.items()}, source)
+            for key, held in entries.items():
+                entries[key] = self.entry(source, key, held)
+            return Dict(entries, source)
         if issubclass(kind, enum.Enum) and issubclass(kind, int):
             return Constant(int.__int__(value))
         if issubclass(kind, enum.Enum) and issubclass(kind, str):
