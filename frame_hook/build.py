@@ -99,8 +99,8 @@ def _held(symbol: Symbol | None) -> list[Any]:
             return [*attributes.values(), content]
         case Cell(content=content):
             return [content]
-        case Function(closure=cells, defaults=defaults):
-            return [*cells, *defaults]
+        case Function(closure=cells, defaults=defaults, attributes=given):
+            return [*cells, *defaults, *given.values()]
         case Method(self=receiver, function=function):
             return [receiver, function]
         case Iterator(parts=parts):
@@ -389,6 +389,9 @@ class Recipe:
             case Dict(items=entries):
                 for key, value in entries.items():
                     self.row("dict_set", made, self.constant(key), self.register(value))
+            case Function(attributes=attributes):
+                for name, written in attributes.items():
+                    self.call(setattr, made, self.constant(name), self.register(written))
             case Cell(content=content):
                 self.row("cell_set", made, self.register(content))
             case Set(made=None, born=born):
@@ -432,6 +435,8 @@ class Recipe:
         ]
         keyword_defaults = self.row("dict", tuple(pairs))
         code, namespace = self.constant(function.code), self.constant(function.globals)
+        if function.attributes:
+            self._unfilled.append(function)
         return self.call(
             made_function,
             code,

@@ -120,6 +120,10 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return _container_attribute(symbol, name)
         case Instance():
             return classes.attribute(interpreter, symbol, name)
+        case Function() if name in symbol.attributes:
+            return symbol.attributes[name]
+        case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:
+            raise classes.missing(types.FunctionType, name)
         case Super():
             return classes.super_attribute(interpreter, symbol, name)
         case Method() if name in ("__self__", "__func__"):

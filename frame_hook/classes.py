@@ -21,6 +21,8 @@ from ufuse.frame_hook.symbols import (
     Array,
     Constant,
     Dict,
+    Function,
+    Handled,
     Instance,
     Integer,
     List,
@@ -47,6 +49,7 @@ KEY_MAKER: type = type(
     functools.cmp_to_key(lambda *_: 0)
 )  # of the key function, and of the keys it makes
 
+TRACEBACK = vars(BaseException)["__traceback__"]
 PLAIN_WRITES = {
     name: tuple(getattr(one, name) for one in (object, BaseException, types.SimpleNamespace))
     for name in ("__setattr__", "__delattr__")
@@ -262,6 +265,8 @@ def is_slot(found: Any) -> bool:
 def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, name: str) -> Symbol:
     if found is BaseException.__dict__["args"] and symbol.content is not None:
         return symbol.content
+    if found is TRACEBACK and symbol.source is None and symbol.raised is not None:
+        return Handled(symbol.raised)
     owner = found.__objclass__
     value = symbol.attributes.get(name) if symbol.source is None else None
     if value is not None:
@@ -452,6 +457,14 @@ def super_attribute(interpreter: Interpreter, symbol: Super, name: str) -> Symbo
 # Writing ---------------------------------------------------------------------------------------------------------
 
 
+def _store_in_function(symbol: Function, name: str, value: Symbol | None) -> None:
+    """Give a function that the trace made an attribute of its own, or take it away."""
+    if value is not None:
+        symbol.attributes[name] = value
+    elif symbol.attributes.pop(name, None) is None:
+        raise missing(types.FunctionType, name)
+
+
 def store_attribute(
     interpreter: Interpreter, symbol: Symbol, name: str, value: Symbol | None
 ) -> None:
@@ -461,6 +474,9 @@ def store_attribute(
     kind = class_of(symbol)
     if kind is not None:
         store_in_class(trace, kind, name, value)
+        return
+    if isinstance(symbol, Function) and static_lookup(types.FunctionType, name) is ABSENT:
+        _store_in_function(symbol, name, value)
         return
     if not isinstance(symbol, Instance):
         raise GraphBreak("effect", f"assigning to the attribute {name}")

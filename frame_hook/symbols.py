@@ -246,13 +246,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function made in the trace."""
+    """A function made in the trace. `attributes` are those that the program gave it."""
 
     code: CodeType
     globals: dict[str, Any]
     defaults: tuple[Symbol, ...] = ()
     keyword_defaults: Mapping[str, Symbol] = field(default_factory=dict)
     closure: tuple[Cell, ...] = ()
+    attributes: dict[str, Symbol] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
