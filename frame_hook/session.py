@@ -18,6 +18,7 @@ import numpy as np
 from ufuse.frame_hook import (
     _hook,
     calls,
+    exception_groups,
     exceptions,
     generators,
     instructions,
@@ -94,7 +95,7 @@ assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
-    python_deques.pure_deque, python_heaps.arranged, python_mappings.counted,
+    python_deques.pure_deque, python_heaps.arranged, python_mappings.counted, exception_groups.make_group,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()
