@@ -56,7 +56,8 @@ def _text_of_group(interpreter: Interpreter, symbol: Instance) -> Symbol:
 
 
 EXCEPTION_TEXTS = (
-    BaseExceptionGroup.__str__, BaseException.__str__, BaseException.__repr__, KeyError.__str__, AttributeError.__str__, NameError.__str__,
+    BaseExceptionGroup.__str__,
+    BaseException.__str__, BaseException.__repr__, KeyError.__str__, AttributeError.__str__, NameError.__str__,
 )  # fmt: skip
 
 

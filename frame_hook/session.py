@@ -28,6 +28,7 @@ from ufuse.frame_hook import (
     opcodes_calls,
     opcodes_control,
     opcodes_values,
+    python_bisect,
     python_calls,
     python_containers,
     python_deques,
@@ -96,6 +97,7 @@ assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_iterators.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
     python_deques.pure_deque, python_heaps.arranged, python_mappings.counted, exception_groups.make_group,
+    python_bisect.found_place,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()

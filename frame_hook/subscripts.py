@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook import arrays, containers, deques, iterate
+from ufuse.frame_hook import arrays, containers, deques, indexes, iterate
 from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
     ABSENT,
@@ -102,6 +102,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         return entry
     given, key = trace.look(container), trace.look(key)
     container = stripped(trace, given, "__getitem__")
+    key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
             return arrays.item(trace, container, key)
@@ -152,6 +153,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         return
     trace = interpreter.trace
     container, key = stripped(trace, trace.look(container), "__setitem__"), trace.look(key)
+    key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
             arrays.store_item(trace, container, key, value)
@@ -195,6 +197,7 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
     """Carry out `del container[key]`."""
     trace = interpreter.trace
     container, key = stripped(trace, trace.look(container), "__delitem__"), trace.look(key)
+    key = indexes.plain_key(interpreter, container, key)
     match container:
         case List(items=items) if as_size(key) is not None:
             number = trace.fixed(as_size(key) or 0)
