@@ -413,7 +413,7 @@ class Recipe:
         if name == "default_factory" and issubclass(instance.kind, defaultdict):
             self.call(defaultdict.__init__, made, value)
             return
-        self.call(object.__setattr__, made, self.constant(name), value)
+        self.row("set_attr", made, name, value)
 
     def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
         if not kind.__flags__ & HEAP_TYPE:

@@ -98,7 +98,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return arrays.number_attribute(trace, symbol, name)
         case Constant(value=types.ModuleType() as module):
             text = symbol.source.text if symbol.source is not None else module.__name__
-            return trace.look(trace.module_attribute(module, name, text))
+            return trace.module_attribute(module, name, text)
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
         case Deque(items=items) if name == "maxlen":

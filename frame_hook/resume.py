@@ -5,7 +5,8 @@ Resume code is the user's own code with a prologue in front and *stops* inside:
 - The prologue pushes one placeholder for each value of the stack, restores the frame's state (slots
   of `localsplus` and stack, moved as they are) and jumps to the instruction to go on with.
 - A stop stands before an instruction. Every path to that instruction suspends there: the state is
-  moved out of the frame, and the frame returns what `suspend` gave.
+  moved out of the frame, and the frame returns what `suspend` gave. Where that is None the frame
+  has kept its state, and goes on: somebody watches its lines.
 
 Laws:
 
@@ -75,6 +76,7 @@ STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
 UNCHECKED = 2
+IF_NOT_NONE = "POP_JUMP_FORWARD_IF_NOT_NONE" if VERSION == (3, 11) else "POP_JUMP_IF_NOT_NONE"
 # From 3.14 a subscript is one of the binary operators.
 SUBSCRIPT = [name for name, _ in opcode._nb_ops].index("NB_SUBSCR") if VERSION >= (3, 14) else None  # type: ignore[attr-defined]
 
@@ -389,14 +391,17 @@ def edited(code: CodeType, position: int, stops: list[int]) -> Edits:
 
 
 def stop_code(the_door: int, key: int, depth: int) -> Stop:
-    """Suspend, drop the placeholders that are left on the stack, and return the suspension.
+    """Suspend, drop the placeholders that are left on the stack, and return the suspension; or go on.
 
     The NOP never runs. From 3.13 an error in a Python function is looked up one code unit before
     the instruction that called it: what protects the unit before a stop has to be there still.
     """
     loads, ask = through(the_door, key)
     clear = unit("SWAP", depth + 1) + unit("POP_TOP") * depth if depth else b""
-    return Stop(loads + ask + clear + unit("RETURN_VALUE") + unit("NOP"), len(loads) // 2)
+    leave = clear + unit("RETURN_VALUE") + unit("NOP")
+    stay = unit("POP_TOP") + unit("JUMP_FORWARD", len(leave) // 2)
+    choose = unit("COPY", 1) + unit(IF_NOT_NONE, len(stay) // 2)
+    return Stop(loads + ask + choose + stay + leave, len(loads) // 2)
 
 
 def unit(name: str, arg: int = 0, prefixes: int = 0) -> bytes:

@@ -266,8 +266,11 @@ class Session:
             return
         refused = self._refused.get(id(entry), 0) + 1
         self._refused[id(entry)] = refused
-        if refused >= MOST_REFUSALS and 2 * refused > entry.hits:
+        if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
+            entry.valid = False
             self._give_up(cache, position, "its graph warns or fails at nearly every call")
+            if position != 0 and not any(other.valid for other in cache.entries(position)):
+                self._no_stops(cache, {position}, self.record(cache.code))
             LOG_BREAKS.info(
                 "%s: the graph at %d is given up, because it warns or fails at nearly every call",
                 cache.code.co_qualname,

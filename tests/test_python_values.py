@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import deque
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -158,3 +160,27 @@ def test_text_that_changes_from_call_to_call(make: Callable[[int], Any]) -> None
     assert compiled.stats.eager_calls == 0
     assert compiled.stats.traces < 15
     assert [b.reason for b in compiled.breaks if "changes from call to call" in b.reason]
+
+
+def test_one_entry_of_a_large_dict_of_a_module() -> None:
+    """`sys.modules[name]` is guarded for that name, not for all the modules of the program."""
+
+    def shifted(x: Any) -> Any:
+        return x + sys.modules["math"].pi
+
+    compiled = ufuse.compile(shifted)
+    x = np.zeros(2)
+    assert compiled(x).tolist() == [math.pi, math.pi]
+    assert len(compiled.specialisations[0].guards) < 20
+    sys.modules["tests.not_a_module"] = math
+    try:
+        compiled(x)
+        assert compiled.stats.traces == 1
+        before = sys.modules["math"]
+        sys.modules["math"] = SimpleNamespace(pi=3.0)  # type: ignore[assignment]
+        try:
+            assert compiled(x).tolist() == [3.0, 3.0]
+        finally:
+            sys.modules["math"] = before
+    finally:
+        del sys.modules["tests.not_a_module"]

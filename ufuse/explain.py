@@ -14,7 +14,7 @@ from typing import Any
 from ufuse import wording
 from ufuse.compiled import CompiledFunction
 from ufuse.compiled import compile as compile_function
-from ufuse.frame_hook import markers
+from ufuse.frame_hook import _hook, markers
 from ufuse.frame_hook.build import Specialisation, is_idle
 from ufuse.frame_hook.places import in_words, short_file, source_line
 from ufuse.frame_hook.reasons import Break
@@ -208,6 +208,10 @@ def _why_plain(inner: CompiledFunction) -> str:
         return "it is marked with ufuse.disable"
     if code.co_flags & GENERATORS:
         return "it is a generator or coroutine, whose frame lives on between its values"
+    if _hook.runs_eagerly():
+        return "ufuse is switched off (ufuse.set_eager, ufuse.eager or UFUSE_EAGER)"
+    if _hook.lines_are_watched(code):
+        return "somebody watches its lines: a debugger, a trace function (sys.settrace) or a coverage tool"
     if inner.breaks:
         return "no array operation could be captured"
     return why_not_code(code) or "it has no array operation"

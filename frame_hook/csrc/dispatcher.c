@@ -121,8 +121,9 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
         return NULL;
     }
     self->calls++;
-    if (!self->enabled || self->generator_like || runs_eagerly() ||
-        PyFunction_GET_CODE(self->function) != self->cache->code) {
+    if (!self->enabled || self->generator_like ||
+        PyFunction_GET_CODE(self->function) != self->cache->code ||
+        runs_plainly(PyThreadState_Get(), self->cache->code)) {
         return call_without_session(self, args, nargsf, names);
     }
     PyObject *result = NULL;

@@ -1,6 +1,6 @@
 /*
- * Everything that depends on how one CPython version lays out its frames. Only frames.c and
- * storage.c include internal headers.
+ * Everything that depends on how one CPython version lays out its frames. Only slots.h, storage.c
+ * and line_events.c include internal headers.
  */
 #ifndef UFUSE_FRAMES_H
 #define UFUSE_FRAMES_H
@@ -45,27 +45,5 @@ void leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer);
 void follow_frame(PyThreadState *thread, Resumption *resumption);
 PyObject *shown_frame(PyThreadState *thread, Resumption *resumption);
 void hand_on_locals(Resumption *resumption);
-
-int lend_recursion(PyThreadState *thread);
-bool stack_is_deep(void);
-int lend_frames(PyThreadState *thread);
-void reclaim_frames(PyThreadState *thread, int lent);
-void reclaim_recursion(PyThreadState *thread, int lent);
-bool stack_is_nearly_spent(void);
-
-/*
- * Whether this thread's C stack is nearly used up: then RecursionError is set and nothing more may
- * be nested.
- */
-static inline bool
-stack_is_spent(void)
-{
-    char *end = ufuse_thread.stack_hard;
-    return (end == NULL || (char *)__builtin_frame_address(0) <= end) && stack_is_nearly_spent();
-}
-
-int request_code_extra(freefunc release);
-void *code_extra(PyObject *code);
-int set_code_extra(PyObject *code, void *extra);
 
 #endif

@@ -300,7 +300,9 @@ evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag
         }
         else if (code != NULL && (code->co_flags & GENERATOR_LIKE) == 0) {
             CodeCache *cache = NULL;
-            int found = cache_for_frame(frame, code, session, &cache);
+            int found = lines_are_watched(thread, (PyObject *)code)
+                            ? 0
+                            : cache_for_frame(frame, code, session, &cache);
             if (found < 0) {
                 return discard_frame(thread, frame, NULL);
             }

@@ -10,6 +10,8 @@
 
 #include "cache.h"
 #include "frames.h"
+#include "line_events.h"
+#include "recursion.h"
 
 extern bool ufuse_always_eager;
 
@@ -18,6 +20,13 @@ static inline bool
 runs_eagerly(void)
 {
     return ufuse_always_eager || ufuse_thread.eager > 0;
+}
+
+/* Whether this thread runs frames of this code plainly now. */
+static inline bool
+runs_plainly(PyThreadState *thread, PyObject *code)
+{
+    return runs_eagerly() || lines_are_watched(thread, code);
 }
 
 enum { GENERATOR_LIKE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE };

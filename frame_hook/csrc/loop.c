@@ -54,14 +54,14 @@ static RunOutcome
 step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
                 FrameState **next)
 {
-    if (runs_eagerly()) {
+    PyThreadState *thread = PyThreadState_Get();
+    if (runs_plainly(thread, cache->code)) {
         return RUN_DECLINED;
     }
     Registers registers;
     RunOutcome outcome = RUN_RAISED;
     if (registers_begin(&registers, state->size) == 0) {
         memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
-        PyThreadState *thread = PyThreadState_Get();
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);
@@ -432,8 +432,8 @@ restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
 /*
  * suspend((position, depth)) or suspend((position, depth, previous, errors, offsets)): move the
  * slots and the lowest `depth` stack values out of the frame that calls. Runs no Python code.
- * Returns a Suspension, which the frame has to return at once; or NULL with SystemError or
- * MemoryError.
+ * Returns a FrameState, which the frame has to return at once; None where the frame is to go on as
+ * it is, because compiled code could not take over; or NULL with SystemError or MemoryError.
  */
 PyObject *
 suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
@@ -448,6 +448,9 @@ suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
         PyErr_Format(PyExc_SystemError, "ufuse: suspend(%R) does not fit what the frame is doing",
                      key);
         return NULL;
+    }
+    if (runs_plainly(thread, resumption->code)) {
+        Py_RETURN_NONE;
     }
     Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
     Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 1));

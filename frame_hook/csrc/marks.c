@@ -1,6 +1,6 @@
 #include "marks.h"
 
-#include "frames.h"
+static Py_ssize_t extra_index = -1;
 
 /*
  * One session's answer. The session is known by a weak reference, so that no other that comes to
@@ -33,6 +33,56 @@ release_marks(void *extra)
         Py_DECREF(marks->marks[i].session);
     }
     PyMem_Free(marks);
+}
+
+/*
+ * Ask, once per process, for the slot of code objects that is ours. `release` must accept NULL. 0,
+ * or -1 with an error.
+ */
+static int
+request_code_extra(freefunc release)
+{
+    if (extra_index >= 0) {
+        return 0;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    extra_index = PyUnstable_Eval_RequestCodeExtraIndex(release);
+#else
+    extra_index = _PyEval_RequestCodeExtraIndex(release);
+#endif
+    if (extra_index < 0) {
+        PyErr_SetString(PyExc_ImportError,
+                        "ufuse: CPython has no slot left for data on code objects");
+        return -1;
+    }
+    return 0;
+}
+
+/* What `set_code_extra` put on a code object, or NULL. Runs no Python code. */
+static void *
+code_extra(PyObject *code)
+{
+    void *extra = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyUnstable_Code_GetExtra(code, extra_index, &extra) < 0) {
+#else
+    if (_PyCode_GetExtra(code, extra_index, &extra) < 0) {
+#endif
+        PyErr_Clear();
+        return NULL;
+    }
+    return extra;
+}
+
+/* Put `extra` on a code object. What was there is released. 0, or -1 with MemoryError set. */
+static int
+set_code_extra(PyObject *code, void *extra)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyUnstable_Code_SetExtra(code, extra_index, extra);
+#else
+    return _PyCode_SetExtra(code, extra_index, extra);
+#endif
 }
 
 /*

@@ -48,6 +48,24 @@ leave_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* runs_eagerly() */
+static PyObject *
+ask_runs_eagerly(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(runs_eagerly());
+}
+
+/* lines_are_watched(code) */
+static PyObject *
+ask_lines_are_watched(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    if (!PyCode_Check(code)) {
+        return PyErr_Format(PyExc_TypeError, "lines_are_watched() takes a code object, not %.100s",
+                            Py_TYPE(code)->tp_name);
+    }
+    return PyBool_FromLong(lines_are_watched(PyThreadState_Get(), code));
+}
+
 /* hook_installed() */
 static PyObject *
 hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -121,6 +139,10 @@ static PyMethodDef module_methods[] = {
      "Have this thread call plainly until leave_eager(); may be nested."},
     {"leave_eager", leave_eager, METH_NOARGS,
      "End what the last enter_eager() of this thread began."},
+    {"runs_eagerly", ask_runs_eagerly, METH_NOARGS,
+     "Whether this thread calls plainly, or every one does."},
+    {"lines_are_watched", ask_lines_are_watched, METH_O,
+     "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
     {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,

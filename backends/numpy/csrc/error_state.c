@@ -1,15 +1,83 @@
 /* What the current thread's `np.errstate` does with each flag, and whether warnings are plain. */
 #include "tiles.h"
 
+enum { N_FLAGS = 4 };
+static const char *const flag_names[N_FLAGS] = {"divide", "over", "under", "invalid"};
+
 static PyObject *state_variable, *state_default, *geterr, *make_state; /* NumPy's */
 static PyObject *warnings;
 
-/* The state last read, by identity of NumPy's immutable capsule, which is kept alive. */
+/*
+ * Whether NumPy's capsules are what we take them for: a struct that begins with an int, three bits
+ * of it for each flag. Tried out with NumPy's own, once.
+ */
+static bool capsules_are_known;
+
+/* The state last examined, by identity of NumPy's immutable capsule, which is kept alive. */
 static PyObject *cached_state;
 static unsigned cached_mask;
 static bool cached_only_warns;
 static PyObject
     *cached_strict; /* `cached_state` with "raise" for what it does not ignore, or NULL */
+
+/* A new state with one mode for each flag, or NULL with an exception set. */
+static PyObject *
+state_of_modes(const char *const modes[N_FLAGS])
+{
+    PyObject *given = PyDict_New(), *none = PyTuple_New(0);
+    bool good = given != NULL && none != NULL;
+    for (int i = 0; good && i < N_FLAGS; i++) {
+        PyObject *mode = modes[i] == NULL ? NULL : PyUnicode_FromString(modes[i]);
+        good = modes[i] == NULL ||
+               (mode != NULL && PyDict_SetItemString(given, flag_names[i], mode) == 0);
+        Py_XDECREF(mode);
+    }
+    PyObject *state = good ? PyObject_Call(make_state, none, given) : NULL;
+    Py_XDECREF(given);
+    Py_XDECREF(none);
+    return state;
+}
+
+/* The modes of a state's flags, three bits each, or -1 where it is no capsule. Runs no code. */
+static int
+modes_in_capsule(PyObject *state)
+{
+    if (!PyCapsule_CheckExact(state)) {
+        return -1;
+    }
+    const int *bits = PyCapsule_GetPointer(state, PyCapsule_GetName(state));
+    if (bits == NULL) {
+        PyErr_Clear();
+        return -1;
+    }
+    return *bits & 07777;
+}
+
+/* Find out whether capsules are what we take them for. Returns 0, or -1 with an exception set. */
+static int
+try_capsules(void)
+{
+    static const char *const modes[] = {"ignore", "warn", "raise", NULL, "print"};
+    capsules_are_known = true;
+    for (int i = 0; i < N_FLAGS; i++) {
+        for (int mode = 0; mode < 5; mode++) {
+            const char *chosen[N_FLAGS] = {"ignore", "warn", "ignore", "warn"};
+            int expected = 0010 | 01000;
+            if (modes[mode] == NULL) {
+                continue; /* "call" needs something to call */
+            }
+            chosen[i] = modes[mode];
+            expected = (expected & ~(07 << 3 * i)) | mode << 3 * i;
+            PyObject *state = state_of_modes(chosen);
+            if (state == NULL) {
+                return -1;
+            }
+            capsules_are_known = capsules_are_known && modes_in_capsule(state) == expected;
+            Py_DECREF(state);
+        }
+    }
+    return 0;
+}
 
 int
 error_state_begin(void)
@@ -34,23 +102,45 @@ error_state_begin(void)
         PyErr_SetString(PyExc_ImportError, "_tiles: NumPy's error state is no context variable");
         return -1;
     }
+    if (try_capsules() < 0) {
+        Py_DECREF(variable);
+        return -1;
+    }
     state_default = Py_NewRef(Py_None);
     state_variable = variable;
     return 0;
 }
 
+/* Read a state out of its capsule. Returns whether that can be done; runs no code. */
+static bool
+state_decode(PyObject *state, unsigned *mask, bool *only_warns)
+{
+    int modes = capsules_are_known ? modes_in_capsule(state) : -1;
+    if (modes < 0) {
+        return false;
+    }
+    *mask = 0;
+    *only_warns = true;
+    for (int i = 0; i < N_FLAGS; i++) {
+        int mode = modes >> 3 * i & 07;
+        *mask |= (mode != 0) << i;
+        *only_warns &= mode <= 1;
+    }
+    return true;
+}
+
+/* Ask NumPy about the current state, and keep what it says. Returns 0, or -1 with an exception. */
 static int
 state_examine(PyObject *state)
 {
-    static const char *const names[] = {"divide", "over", "under", "invalid"};
     PyObject *modes = PyObject_CallNoArgs(geterr);
     if (modes == NULL) {
         return -1;
     }
     unsigned mask = 0;
     bool only_warns = true;
-    for (int i = 0; i < 4; i++) {
-        PyObject *mode = PyDict_GetItemString(modes, names[i]);
+    for (int i = 0; i < N_FLAGS; i++) {
+        PyObject *mode = PyDict_GetItemString(modes, flag_names[i]);
         if (mode == NULL || !PyUnicode_Check(mode)) {
             Py_DECREF(modes);
             PyErr_SetString(PyExc_RuntimeError, "np.geterr() has another form");
@@ -80,14 +170,27 @@ error_state_read(unsigned *mask, bool *only_warns)
     if (PyContextVar_Get(state_variable, state_default, &state) < 0) {
         return -1;
     }
-    if (state != cached_state && state_examine(state) < 0) {
-        Py_DECREF(state);
-        return -1;
+    int status = 0;
+    if (state == cached_state || !state_decode(state, mask, only_warns)) {
+        status = state == cached_state ? 0 : state_examine(state);
+        *mask = cached_mask;
+        *only_warns = cached_only_warns;
     }
     Py_DECREF(state);
-    *mask = cached_mask;
-    *only_warns = cached_only_warns;
-    return 0;
+    return status;
+}
+
+/* Have the current state in the cache. Returns 0, or -1 with an exception set. */
+static int
+state_keep(void)
+{
+    PyObject *state;
+    if (PyContextVar_Get(state_variable, state_default, &state) < 0) {
+        return -1;
+    }
+    int status = state == cached_state ? 0 : state_examine(state);
+    Py_DECREF(state);
+    return status;
 }
 
 /*
@@ -97,23 +200,15 @@ error_state_read(unsigned *mask, bool *only_warns)
 PyObject *
 error_state_raise(void)
 {
-    static const char *const names[] = {"divide", "over", "under", "invalid"};
-    unsigned mask;
-    bool only_warns;
-    if (error_state_read(&mask, &only_warns) < 0) {
+    if (state_keep() < 0) {
         return NULL;
     }
     if (cached_strict == NULL) {
-        PyObject *modes = PyDict_New(), *none = PyTuple_New(0),
-                 *raise = PyUnicode_FromString("raise");
-        bool good = modes != NULL && none != NULL && raise != NULL;
-        for (int i = 0; good && i < 4; i++) {
-            good = !(mask & 1u << i) || PyDict_SetItemString(modes, names[i], raise) == 0;
+        const char *modes[N_FLAGS];
+        for (int i = 0; i < N_FLAGS; i++) {
+            modes[i] = cached_mask & 1u << i ? "raise" : NULL;
         }
-        cached_strict = good ? PyObject_Call(make_state, none, modes) : NULL;
-        Py_XDECREF(modes);
-        Py_XDECREF(none);
-        Py_XDECREF(raise);
+        cached_strict = state_of_modes(modes);
         if (cached_strict == NULL) {
             return NULL;
         }

@@ -1,0 +1,113 @@
+"""`np.errstate` and `warnings.catch_warnings` around compiled functions and in them."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+
+FLAGS = ("divide", "over", "under", "invalid")
+MODES = ("ignore", "warn", "raise", "call", "print", "log")
+# What raises each flag alone.
+RAISING: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "divide": (lambda x: 1 / x + 1, np.array([1.0, 0.0, 2.0])),
+    "over": (lambda x: x * 1e300 + 1, np.array([1.0, 1e300, 2.0])),
+    "under": (lambda x: x * 1e-300 + 1, np.array([1.0, 1e-300, 2.0])),
+    "invalid": (lambda x: np.sqrt(x) + 1, np.array([1.0, -1.0, 2.0])),
+}
+
+
+class Log:
+    """What `np.seterrcall` is given: something to call, and something to write to."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __call__(self, *args: Any) -> None:
+        """Note a call."""
+        self.seen.append(args)
+
+    def write(self, text: str) -> None:
+        """Note a message."""
+        self.seen.append(text)
+
+
+def happened(function: Any, x: Any, capfd: Any) -> tuple[Any, ...]:
+    """What a call gives, raises, warns of, prints and tells a log."""
+    log = Log()
+    result: Any
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with np.errstate(call=log):
+                result = function(x).tobytes()
+        except FloatingPointError as error:
+            result = str(error)
+    warned = [(w.category, str(w.message)) for w in caught]
+    return result, warned, log.seen, capfd.readouterr()
+
+
+@pytest.mark.parametrize(("flag", "mode"), list(itertools.product(FLAGS, MODES)))
+def test_every_mode_of_every_flag(flag: str, mode: str, capfd: Any) -> None:
+    """A state around the call, and one that the function enters itself, are obeyed on every call."""
+    compute, x = RAISING[flag]
+    other = FLAGS[FLAGS.index(flag) - 1]
+
+    def inside(x: Any) -> Any:
+        y = x + 0
+        with np.errstate(**{flag: mode, other: "ignore"}):  # type: ignore[call-overload]
+            y = compute(y)
+        return y * 2
+
+    def outside(x: Any) -> Any:
+        with np.errstate(**{flag: mode, other: "ignore"}):  # type: ignore[call-overload]
+            return computes(x)
+
+    for plain, program in ((inside, ufuse.compile(inside)), (outside, outside)):
+        computes = compute
+        expected = happened(plain, x, capfd)
+        computes = ufuse.compile(compute)
+        for _ in range(3):
+            assert happened(program, x, capfd) == expected
+
+
+def test_states_that_change_between_calls() -> None:
+    """One compiled function obeys whatever state is current, call by call."""
+    compute, x = RAISING["divide"]
+    compiled = ufuse.compile(compute)
+    for mode in ("ignore", "raise", "warn", "ignore", "warn", "raise"):
+        with np.errstate(divide=mode), warnings.catch_warnings(record=True) as caught:  # type: ignore[call-overload]
+            warnings.simplefilter("always")
+            if mode == "raise":
+                with pytest.raises(FloatingPointError, match="divide by zero"):
+                    compiled(x)
+            else:
+                assert compiled(x).tolist() == [2.0, np.inf, 1.5]
+        assert len(caught) == (mode == "warn")
+
+
+def test_a_graph_that_always_warns_is_given_up() -> None:
+    """Where nearly every run ends in plain Python, nothing is tried in vain for long, and the rest stays compiled."""
+
+    def quietly(x: Any, y: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            z = x / y
+            z = z * z + 1
+        return np.where(np.isfinite(z), z, 0.0)
+
+    x, y = np.arange(4.0), np.zeros(4)
+    compiled = ufuse.compile(quietly)
+    for _ in range(100):
+        assert compiled(x, y).tolist() == quietly(x, y).tolist()
+    tried = compiled.stats.eager_calls + compiled.session.stats.eager_calls
+    for _ in range(20):
+        compiled(x, y)
+    assert compiled.stats.eager_calls + compiled.session.stats.eager_calls == tried
+    assert any(graph.nodes for graph in compiled.graphs)
