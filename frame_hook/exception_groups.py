@@ -137,6 +137,8 @@ def _subgroup(interpreter: Interpreter, arguments: Positional, keywords: Given) 
 @handles("CHECK_EG_MATCH")
 def check_group_match(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
     """What one `except*` handles, which is current from here on, and what it leaves."""
+    if not interpreter.handled:  # what is handled was caught before this trace
+        raise GraphBreak("opcode", "CHECK_EG_MATCH")
     wanted = frame.pop()
     error = interpreter.trace.look(frame.pop())
     named = exception_classes(interpreter, wanted)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ufuse
+
 WHOLE: list[Callable[..., Any]] = []  # one graph each, no break
 CUT: list[Callable[..., Any]] = []  # the same result, with a break somewhere
 
@@ -148,6 +150,18 @@ def raised_again_in_a_handler(x):
             raise
     except ExceptionGroup as error:
         return x + 1, [type(one).__name__ for one in error.exceptions]
+
+
+@cut
+def handled_behind_a_break(x):
+    try:
+        raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
+    except* ValueError as error:
+        ufuse.graph_break()
+        x = x + len(error.exceptions)
+    except* TypeError:
+        x = x * 2
+    return x
 
 
 @cut
