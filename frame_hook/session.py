@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ufuse.frame_hook import (
     _hook,
     calls,
+    exception_groups,
     exceptions,
     generators,
     instructions,
@@ -25,10 +26,14 @@ from ufuse.frame_hook import (
     opcodes_calls,
     opcodes_control,
     opcodes_values,
+    python_bisect,
     python_calls,
     python_containers,
+    python_deques,
     python_functions,
+    python_heaps,
     python_itertools,
+    python_mappings,
     python_numbers,
     python_text,
     resume,
@@ -92,6 +97,8 @@ assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_itertools.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
+    python_deques.pure_deque, python_heaps.arranged, python_mappings.counted, exception_groups.make_group,
+    python_bisect.found_place,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()

@@ -344,7 +344,7 @@ getter_stays_in_c(PyTypeObject *owner, PyTypeObject *type, PyObject *name)
         return is_one_of(name, of_builtin);
     }
     return type->tp_dealloc != dealloc_of_python_class && !is_one_of(name, in_python) &&
-           (owner == &PyFunction_Type || is_numpy_base(owner));
+           (owner == &PyFunction_Type || is_numpy_base(owner) || is_deque_type(owner));
 }
 
 /* Whether a class's data descriptor, asked by an instance of `type`, runs C code only. */
