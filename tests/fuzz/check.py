@@ -162,7 +162,8 @@ def _difference(program: Tried, backend: str, world: World) -> str:
         for number, given in enumerate(program.sets[1:]):
             found = found or check(given, kept, modes[:1], f"then arguments {number + 1}")
             found = found or check(program.sets[0], kept, modes[:1], "the first arguments again")
-        found = found or world.sequence(program, compiled)
+        row = "" if found else world.sequence(program, compiled)
+        found = found or ("" if is_known(row) else row)
         return found or lifetimes(program, world, compiled)
     finally:
         world.forget()
