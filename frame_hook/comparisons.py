@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
+from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -235,12 +236,20 @@ def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: An
     return Constant(getattr(operator, name)(len(left), len(right)))
 
 
+def _refuse_objects(interpreter: Interpreter, values: Iterable[Symbol]) -> None:
+    """Break for values that compare themselves: CPython goes by the order of the dict inside, which may be another."""
+    looked = map(interpreter.trace.look, values)
+    if any(not isinstance(value, Constant | Integer | Number) for value in looked):
+        raise GraphBreak("operator", "comparing ordered dicts that hold objects")
+
+
 def _dicts_are_equal(
     interpreter: Interpreter, left: dict[Any, Symbol], right: dict[Any, Symbol]
 ) -> bool:
     if len(left) != len(right):
         return False
     if isinstance(left, OrderedDict) and isinstance(right, OrderedDict):
+        _refuse_objects(interpreter, (*left.values(), *right.values()))
         if not _dicts_are_equal(interpreter, dict(left), dict(right)):
             return False
         return list(left) == list(right)
