@@ -180,7 +180,7 @@ def call_whole(
     inputs: list[Node] = []
     given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
-        (name, _argument(trace, symbol, inputs)) for name, symbol in (keywords or {}).items()
+        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
     )
     attributes = {"function": function, "arguments": given, "keywords": named}
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
@@ -192,6 +192,29 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
     for symbol in map(trace.look, arguments):
         if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
+
+
+def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:
+    found = _argument(trace, symbol, inputs)
+    if name == "dtype" and found != ("const", None):
+        return "const", dtype_of(found)
+    return found
+
+
+def dtype_of(found: Any) -> np.dtype:
+    """The dtype that an argument names.
+
+    Raises:
+        GraphBreak: it names none, or is known only when the program runs.
+
+    """
+    match found:
+        case ("const", type() | str() | np.dtype() as value):
+            try:
+                return np.dtype(value)
+            except TypeError:
+                raise GraphBreak("eager-raises", f"TypeError: no dtype is {value!r}") from None
+    raise GraphBreak("numpy-call", "a dtype that is computed here")
 
 
 def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
@@ -235,6 +258,8 @@ def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
 def _fancy_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     if not isinstance(key, Array) or key.type.dtype.kind not in "iu" or array.type.ndim != 1:
         raise GraphBreak("index", "with an array or list")
+    if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
+        raise GraphBreak("index", "with an array whose layout the result takes over")
     return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
 
 
@@ -397,8 +422,15 @@ def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) ->
         raise GraphBreak("layout", "the flat view of an array that is not contiguous")
     if not is_number(trace.look(value)):
         raise GraphBreak("operator", "storing an array through .flat")
+    key = trace.look(key)
+    if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):
+        raise GraphBreak("index", "with these through .flat")
     flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
     store_item(trace, flat, key, value)
+
+
+def _is_int_or_ellipsis(key: Symbol) -> bool:
+    return isinstance(key, Constant) and (type(key.value) is int or key.value is Ellipsis)
 
 
 def is_number(symbol: Symbol) -> bool:

@@ -264,7 +264,7 @@ def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, n
 
 
 def is_cython_function(found: Any) -> bool:
-    """Whether Cython compiled it: such functions bind as Python's do, and every module has a type of its own for them."""
+    """Whether Cython compiled it: such functions bind as Python's do, and are of a type of their module's own."""
     kind = type(found)
     if not kind.__module__.startswith("_cython_") or kind.__name__ != "cython_function_or_method":
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,11 @@ for _op in (ops.EMPTY, ops.ZEROS, ops.ONES, ops.FULL):
 
 @rule_for(np.arange)
 def _arange(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arrays.call_whole(
-        interpreter.trace, "numpy.arange", arguments, dict(keywords), may_raise=True
-    )
+    trace = interpreter.trace
+    result = arrays.call_whole(trace, "numpy.arange", arguments, dict(keywords), may_raise=True)
+    if isinstance(result, Array) and not trace.sizes.decide("ge", result.type.shape[0], 0):
+        raise GraphBreak("numpy-call", "numpy.arange that ends before it begins")
+    return result
 
 
 # Conversion and copies -------------------------------------------------------------------------------------------
@@ -320,11 +323,36 @@ def _where(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(ops.WHERE, nodes))
 
 
+CLIP_TAKES_MIN = "min" in inspect.signature(np.clip).parameters  # from NumPy 2.1 on
+
+
 def _clip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a a_min a_max", arguments, keywords, "numpy.clip")
+    """`np.clip(a, a_min, a_max)`, where both are given, and `np.clip(a, min=, max=)`."""
+    names = ("a", "a_min", "a_max")[: len(arguments)]
+    limits = {"a_min", "a_max"}.intersection((*names, *keywords))
+    if not {"min", "max"}.isdisjoint(keywords) and not CLIP_TAKES_MIN:
+        raise GraphBreak("numpy-call", "numpy.clip with min= or max=")
+    if len(limits) == 1 or (limits and not {"min", "max"}.isdisjoint(keywords)):
+        raise GraphBreak("eager-raises", "numpy.clip with these bounds")
+    if limits:
+        given = bound("a a_min a_max", arguments, keywords, "numpy.clip")
+        return _between(interpreter, given, "a_min", "a_max")
+    given = bound("a", arguments[:1], {}, "numpy.clip") if arguments else {}
+    given |= bound("a min max", (), keywords, "numpy.clip")
+    return _between(interpreter, given, "min", "max")
+
+
+def _clip_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    given = bound("a min max", arguments, keywords, "ndarray.clip")
+    return _between(interpreter, given, "min", "max")
+
+
+def _between(
+    interpreter: Interpreter, given: dict[str, Symbol], lowest: str, highest: str
+) -> Symbol:
     array = array_argument(interpreter, given["a"], "numpy.clip")
     given = looked(interpreter, given)
-    low, high = given.get("a_min"), given.get("a_max")
+    low, high = given.get(lowest), given.get(highest)
     clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
     if low is None or high is None:
         if low is None and high is None:
@@ -335,7 +363,7 @@ def _clip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     return arrays.elementwise(interpreter.trace, clip, (array, low, high))
 
 
-METHODS["clip"] = BUILTINS[np.clip] = _clip
+METHODS["clip"], BUILTINS[np.clip] = _clip_method, _clip
 
 
 def _fill(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:

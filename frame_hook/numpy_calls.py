@@ -39,6 +39,8 @@ def bound(names: str, arguments: Positional, keywords: Given, what: str) -> dict
     known = names.split()
     if len(arguments) > len(known) or not set(keywords) <= set(known):
         raise GraphBreak("numpy-call", f"{what} with these arguments")
+    if not set(keywords).isdisjoint(known[: len(arguments)]):
+        raise GraphBreak("eager-raises", f"TypeError: {what} with an argument twice")
     both = {**dict(zip(known, arguments, strict=False)), **keywords}
     return {
         name: symbol

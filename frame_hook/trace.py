@@ -55,6 +55,8 @@ from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType
 
+WRITEABLE = 0x400  # of `flags.num`: asking for `flags.writeable` may warn
+WRITE_FLAGS = WRITEABLE | 1 << 31  # and NumPy's own, that writing is to be warned of
 FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
 
 
@@ -486,8 +488,8 @@ class Trace:
         source, value = buffer.source, buffer.value
         if source is None or value is None:
             raise GraphBreak("effect", "assigning to an array that the trace cannot find again")
-        if not value.flags.writeable:
-            raise GraphBreak("eager-raises", f"ValueError: {source.text} is read-only")
+        if value.flags.num & WRITE_FLAGS != WRITEABLE:
+            raise GraphBreak("eager-raises", f"writing to {source.text} raises or warns")
         if isinstance(value.base, np.memmap) or type(value) is not np.ndarray:
             raise GraphBreak("effect", f"assigning to elements of {source.text}")
         self.check("WRITEABLE", source, True, f"{source.text} is read-only now")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -46,9 +46,11 @@ class Call:
     arguments: tuple[Argument, ...]
     keywords: Mapping[str, Argument]
     facts: Facts
+    asked: set[str] = field(default_factory=set)  # what the rule of the shape has looked at
 
     def argument(self, place: int, name: str) -> Argument | None:
         """The argument at a place or of a name, or None."""
+        self.asked.add(name)
         if place < len(self.arguments):
             return self.arguments[place]
         return self.keywords.get(name)
@@ -360,19 +362,25 @@ def _norm(call: Call) -> Shape:
 
 def _arange(call: Call) -> Shape:
     """Whole steps only: the length of a float range is a computation of its own."""
-    if not call.arguments or not all(_is_whole(a) for a in call.arguments[:3]):
+    given = [call.argument(place, name) for place, name in enumerate(("start", "stop", "step"))]
+    alone = given[1] is None or (isinstance(given[1], Constant) and given[1].value is None)
+    names = ("start",) if alone else ("start", "stop")
+    if call.argument(2, "step") is not None:
+        names += ("step",)
+    places = {"start": 0, "stop": 1, "step": 2}
+    if not all(_is_whole(given[places[name]]) for name in names):
         raise CannotInfer("the length of this range is not known")
-    places = [call.size(k, "stop") for k in range(min(3, len(call.arguments)))]
-    start, stop = (0, places[0]) if len(places) == 1 else (places[0], places[1])
-    step = places[2] if len(places) == 3 else 1
-    if all(isinstance(value, int) for value in (start, stop, step)):
+    values = {name: call.size(places[name], name) for name in names}
+    start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])
+    step = values.get("step", 1)
+    if all(isinstance(value, int) for value in (start, stop, step)) and step != 0:
         return (len(range(start, stop, step)),)  # type: ignore[arg-type]
     if step != 1:
         raise CannotInfer("the length of this range is not known")
     return (stop - start,)  # law: the tracer has shown that stop >= start
 
 
-def _is_whole(argument: Argument) -> bool:
+def _is_whole(argument: Argument | None) -> bool:
     if isinstance(argument, Constant):
         return type(argument.value) is int
     return isinstance(argument, NumberType) and argument.value is not None
@@ -484,6 +492,11 @@ REFUSED: dict[str, str] = {
     "numpy.ndarray.resize":  "it moves the array's memory",
 }
 # fmt: on
+COUNTS = {"repeats", "start", "stop", "step"}  # keywords that say how much memory a result takes
+NO_MATTER = {  # keywords that change no shape
+    "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",
+    "left", "right", "period", "ord", "overwrite_input", "device", "stable",
+}  # fmt: skip
 METHODS = {"accumulate": Rule(lambda call: call.shape(0, "array")), "outer": Rule(_ufunc_outer)}
 
 
@@ -579,10 +592,13 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     if "dtype" in keywords:
         _check_dtype(call.constant(len(arguments), "dtype"), operands)
     shapes = rule.shape(call)
+    ignored = set(keywords) - call.asked - NO_MATTER
+    if ignored:
+        raise CannotInfer(f"{name} with {', '.join(sorted(ignored))}=")
     fills = (*rule.fill, *["one"] * len(arguments))
     counts = range(*rule.counts)
     samples = [_counted(a) if place in counts else a for place, a in enumerate(arguments)]
-    keywords = {key: _counted(a) if key == "repeats" else a for key, a in keywords.items()}
+    keywords = {key: _counted(a) if key in COUNTS else a for key, a in keywords.items()}
     patterns = [_pattern(a, fill) for a, fill in zip(samples, fills, strict=False)]
     named = [(key, _pattern(value)) for key, value in keywords.items()]
     sampled = ask(function_named(name), patterns, named)

@@ -58,11 +58,12 @@ same_descr(PyArray_Descr *a, PyArray_Descr *b)
     return same;
 }
 
-/* Whether the array's writeable flag is set. */
+/* Whether the array may be written to, and nobody is warned of it: NumPy's own flag, bit 31. */
 bool
 array_writeable(PyObject *array)
 {
-    return PyArray_ISWRITEABLE((PyArrayObject *)array);
+    unsigned flags = (unsigned)PyArray_FLAGS((PyArrayObject *)array);
+    return (flags & NPY_ARRAY_WRITEABLE) != 0 && (flags & 1u << 31) == 0;
 }
 
 /*

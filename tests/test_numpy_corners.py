@@ -1,0 +1,130 @@
+"""Corners of NumPy that its own tests found: layouts, refused arguments, flat stores, writes that are warned of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+
+Outcome = tuple[Any, list[tuple[type, str]]]
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> Outcome:
+    """What a call gives, to the strides, or raises, and what it warns of."""
+    result: Any
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            array = function(*args)
+            result = type(array), array.dtype, array.strides, array.tolist()
+        except Exception as error:  # noqa: BLE001  whatever it is, it has to be the same
+            result = type(error), str(error)
+    return result, [(w.category, str(w.message)) for w in caught]
+
+
+def check(program: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
+    """Compare three calls with plain Python."""
+    compiled = ufuse.compile(program)
+    expected = outcome(program, *make())
+    for _ in range(3):
+        assert outcome(compiled, *make()) == expected
+
+
+INDEX = np.arange(24).reshape(2, 3, 4) % 7
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_an_index_gives_the_result_its_layout(axes: tuple[int, ...]) -> None:
+    """What an array of indices picks from a line lies in memory as the indices do."""
+    check(lambda a, i: a[i] * 2, lambda: (np.arange(7.0), INDEX.transpose(axes)))
+    check(lambda a, i: a[i] + 1, lambda: (np.arange(7.0), INDEX.transpose(axes)[::-1, :, ::2]))
+
+
+CLIPS: list[Callable[[Any], Any]] = [
+    lambda x: np.clip(x, 2), lambda x: np.clip(x, a_max=2), lambda x: np.clip(x, 1, 2), lambda x: np.clip(x, None, 2),
+    lambda x: np.clip(x, 0, None), lambda x: np.clip(x, min=0), lambda x: np.clip(x, min=0, max=2), lambda x: np.clip(x) + 1,
+    lambda x: np.clip(x, 0, 2, max=3), lambda x: np.clip(x, 0, min=3), lambda x: np.clip(x, -(2**300), 2**70),
+    lambda x: x.clip(1), lambda x: x.clip(1, 3), lambda x: x.clip(max=3), lambda x: x.clip(a_min=1),
+    lambda x: x.clip(None, 3), lambda x: x.clip(1, min=2), lambda x: np.sum(x, 0, axis=0), lambda x: x.mean(0, axis=0),
+    lambda x: np.concatenate((x, x), 0, axis=0), lambda x: np.clip(x, a=x, a_min=0, a_max=1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", CLIPS, ids=range(len(CLIPS)))
+def test_bounds_that_are_left_out_or_given_twice(program: Callable[[Any], Any]) -> None:
+    """Where NumPy refuses arguments, so does the compiled function, in the same words."""
+    for dtype in (np.float64, np.int32):
+        check(program, lambda: (np.arange(-3, 5).astype(dtype),))  # noqa: B023  called at once
+
+
+KEYS = [
+    (), None, Ellipsis, 1, -1, 20, True, (1,), [1, 2], slice(2, 5), slice(None, None, -1), slice(5, 1), slice(0, 100),
+    np.int64(2), 1.5, (Ellipsis,), (1, 2), "a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_stores_through_flat(key: Any) -> None:
+    """`array.flat[key] = …` takes what NumPy takes, and refuses the rest as it does."""
+
+    def stores(a: Any) -> Any:
+        b = a + 1
+        b.flat[key] = 70
+        return b
+
+    check(stores, lambda: (np.arange(9).reshape(3, 3),))
+
+
+def test_a_write_to_a_broadcast_array_is_warned_of_once() -> None:
+    """NumPy warns of writing to what `broadcast_arrays` gave, and of nothing that the compiler looks at."""
+
+    def writes(u: Any, v: Any) -> Any:
+        u += v
+        return u
+
+    def fills(u: Any, v: Any) -> Any:
+        u[:] = v + 1
+        return u
+
+    def make() -> tuple[Any, ...]:
+        return np.broadcast_arrays(np.arange(2), np.arange(4).reshape(2, 2))
+
+    check(writes, make)
+    check(fills, make)
+    compiled = ufuse.compile(fills)
+    compiled(np.zeros((2, 2), int), np.ones((2, 2), int))
+    assert outcome(compiled, *make()) == outcome(fills, *make())
+
+
+RANGES: list[Callable[[int], Any]] = [
+    lambda m: np.arange(0, stop=m)[:-1] + 1, lambda m: np.arange(1, stop=m, step=2)[::-1] * 2,
+    lambda m: np.arange(0, stop=m, step=1, dtype=np.float64)[1:] / 2, lambda m: np.arange(m, stop=None)[1:] + 1,
+    lambda m: np.arange(start=1, stop=m)[:2] + 1, lambda m: np.arange(m, step=2)[1:] + 1,
+    lambda m: np.arange(m, None, 2)[1:] + 1, lambda m: np.arange(m, 0, -1)[1:] + 1, lambda m: np.arange(2, m)[1:] + 1,
+    lambda m: np.arange(0, dtype="f4", stop=m)[1:] + 1,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", RANGES, ids=range(len(RANGES)))
+def test_ranges_whose_arguments_are_named(program: Callable[[int], Any]) -> None:
+    """The length of a range follows from all its arguments, for whatever numbers come later, and its graph has a text."""
+    compiled = ufuse.compile(program)
+    for m in (7, 8, 9, 3, 0, -2, 1, 7, 100, -5, 2):
+        assert outcome(compiled, m) == outcome(program, m)
+        assert all(str(graph) for graph in compiled.graphs)
+
+
+def test_products_along_other_axes() -> None:
+    """Arguments that say which axes a product takes are obeyed."""
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4)
+    check(lambda a, b: np.matmul(a, b, axes=[(1, 0), (0, 1), (0, 1)])[1:] + 1, lambda: (a, b))
+    if hasattr(np, "vecdot"):
+        check(lambda a, b: np.vecdot(a, b, axis=0)[1:] + 1, lambda: (a, b))
+    check(lambda a: np.median(a, axis=0, keepdims=True)[:, 1:] + 1, lambda: (a,))
+    check(lambda a: a.argmax(0, keepdims=True)[:, 1:] + 1, lambda: (a,))
+    check(lambda a: np.array([1.0, 2.0], ndmin=2)[:, 1:] + a, lambda: (a,))
