@@ -269,6 +269,10 @@ def _is_hashable(value: Any) -> bool:
     return type(value).__hash__ is not None
 
 
+# Before they run, NumPy refuses what has no `__getitem__`.
+STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
+
+
 def _call_dispatcher(
     interpreter: Interpreter,
     function: Any,
@@ -280,6 +284,10 @@ def _call_dispatcher(
     name = f"{function.__module__}.{function.__name__}"
     if name in infer.CALLS:
         return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+    if function.__name__ in STACKING and not all(
+        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in arguments[:1]
+    ):
+        raise GraphBreak("numpy-call", f"{name} of what may be no sequence")
     if isinstance(implementation, types.FunctionType):
         return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
     raise GraphBreak("numpy-call", name)

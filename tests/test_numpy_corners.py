@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -128,3 +129,62 @@ def test_products_along_other_axes() -> None:
     check(lambda a: np.median(a, axis=0, keepdims=True)[:, 1:] + 1, lambda: (a,))
     check(lambda a: a.argmax(0, keepdims=True)[:, 1:] + 1, lambda: (a,))
     check(lambda a: np.array([1.0, 2.0], ndmin=2)[:, 1:] + a, lambda: (a,))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_copies_keep_the_order_of_the_array(order: str) -> None:
+    """`copy.copy` and `copy.deepcopy` of an array lay it out as it was, `ndarray.copy` in C order."""
+    make = lambda: (np.ones((2, 3), order=order),)  # noqa: E731
+    for copied in (copy.copy, copy.deepcopy, np.ndarray.copy, lambda a: a.copy("K")):
+        check(lambda a, copied=copied: copied(a), make)
+        check(lambda a, copied=copied: copied(a[:, ::2]), make)
+
+
+@pytest.mark.parametrize("size", [2**31, 2**45, 2**61, 2**62, 2**63 - 1, 2**63, 2**64, -1])
+def test_arrays_that_cannot_be_made_are_refused_though_nothing_reads_them(size: int) -> None:
+    """What NumPy says of impossible sizes is said whether or not the array is used."""
+
+    def unused(n: int) -> Any:
+        try:
+            np.empty((n, 2**16))
+        except (ValueError, MemoryError) as error:
+            return np.array(str(error))
+        return np.zeros(2)
+
+    for first in (3, size):
+        compiled = ufuse.compile(unused)
+        for n in (first, size, 5):
+            assert outcome(compiled, n) == outcome(unused, n)
+
+
+def test_copies_without_room_are_refused_though_nothing_reads_them() -> None:
+    """An array that repeats one element may be larger than memory; its copies may not."""
+
+    def copied() -> Any:
+        large = np.broadcast_to(np.uint8(0), 2**62)
+        try:
+            large + 1
+        except (ValueError, MemoryError) as error:
+            return np.array(type(error).__name__)
+        return large
+
+    check(copied, tuple)
+
+
+REFUSED: list[Callable[[Any], Any]] = [
+    lambda x: np.array(), lambda x: np.sum(), lambda x: np.full(3), lambda x: np.full_like(a=x), lambda x: x.astype(), lambda x: np.zeros(),
+    lambda x: np.array(None), lambda x: np.asarray(), lambda x: np.add.reduce(), lambda x: x.reshape(), lambda x: x.fill(),
+    lambda x: np.ascontiguousarray(), lambda x: np.transpose(), lambda x: np.ravel(), lambda x: np.reshape(a=x), lambda x: np.ndim(),
+    lambda x: np.transpose(x, foo=None), lambda x: np.transpose(x, foo=(1, 0)), lambda x: x.transpose(None, None), lambda x: x.transpose(()),
+    lambda x: x.transpose(True, False), lambda x: x.reshape(shape=6), lambda x: x.reshape(True, 6), lambda x: x.sum(axis=True),
+    lambda x: x.sum(keepdims=None), lambda x: x.sum(keepdims=2.5), lambda x: x.sum(keepdims="a"), lambda x: x.any(0, None, True),
+    lambda x: np.zeros(True), lambda x: x.swapaxes(0), lambda x: np.copy(), lambda x: np.shape(), lambda x: x.var(ddof=None),
+    lambda x: np.dstack(np.ones(2) for _ in range(2)), lambda x: np.column_stack({1, 2}), lambda x: np.stack(map(np.ones, (2, 2))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", REFUSED)
+def test_refused_arguments_are_refused(program: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
+    """Missing, superfluous and odd arguments end the graph: NumPy says what is wrong with them."""
+    check(program, lambda: (np.arange(6.0).reshape(2, 3),))
+    assert not caplog.records
