@@ -398,7 +398,10 @@ def _scalar(call: Call) -> Shape:
 
 def _array(call: Call) -> Shape:
     """np.array of nested lists of constants."""
-    return tuple(map(int, np.shape(call.constant(0, "object"))))
+    try:
+        return tuple(map(int, np.shape(call.constant(0, "object"))))
+    except ValueError as error:  # lists of different lengths, or too many in one another
+        raise CannotInfer(f"ValueError: {error}") from None
 
 
 # fmt: off

@@ -188,3 +188,20 @@ def test_refused_arguments_are_refused(program: Callable[[Any], Any], caplog: py
     """Missing, superfluous and odd arguments end the graph: NumPy says what is wrong with them."""
     check(program, lambda: (np.arange(6.0).reshape(2, 3),))
     assert not caplog.records
+
+
+def test_numpy_has_one_true_and_one_false() -> None:
+    """`np.bool(…)` gives one of two objects, so `is` tells what it is."""
+    check(lambda: np.array([np.bool(True) is np.True_, np.bool(0) is np.False_, np.bool(1) is np.False_]), tuple)  # fmt: skip
+    check(lambda a: np.array([a.any() is np.True_, a.any() is True, (a[0] > 1) is np.bool(True)]), lambda: (np.arange(3.0),))  # fmt: skip
+    for x in (0.5, 2.5):
+        check(lambda x: np.array([(x > 1.0) is True, (x > 1.0) is False]), lambda: (x,))  # noqa: B023
+
+
+@pytest.mark.parametrize("text", ["[[1, 2], [3]]", "[1, [2]]", f"{'[' * 70}1{']' * 70}"])
+def test_lists_that_are_no_array_are_refused(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    """NumPy says itself what is wrong with lists of different lengths, or of too many levels."""
+    scope: dict[str, Any] = {"np": np}
+    exec(f"def program(): return np.array({text})", scope)
+    check(scope["program"], tuple)
+    assert not caplog.records
