@@ -205,3 +205,31 @@ def test_lists_that_are_no_array_are_refused(text: str, caplog: pytest.LogCaptur
     exec(f"def program(): return np.array({text})", scope)
     check(scope["program"], tuple)
     assert not caplog.records
+
+
+DTYPES: list[Callable[[Any], Any]] = [
+    lambda d: d.names, lambda d: f"{d} {len(d)}", lambda d: d.fields["a"][1], lambda d: d == np.dtype([("a", "f8"), ("b", "i4")]),
+    lambda d: np.dtype(d).names, lambda d: np.zeros(2, d).dtype.names, lambda d: np.result_type(d, d).names,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", DTYPES)
+def test_a_dtype_with_fields_may_change(program: Callable[[Any], Any]) -> None:
+    """The names of fields can be set, so what was known of such a dtype may be another when it comes again."""
+    compiled = ufuse.compile(program)
+    dtype = np.dtype([("a", "f8"), ("b", "i4")])
+    for names in (("a", "b"), ("a", "b"), ("b", "a"), ("a", "c")):
+        dtype.names = names
+        assert compiled(dtype) == program(dtype)
+
+
+@pytest.mark.parametrize("text", ["O,i", "S3", "M8[s]", ">f8", "2f8", "f8", "int"])
+def test_dtypes_are_made_when_they_are_made(text: str) -> None:
+    """`np.dtype` gives one object for numbers, and else a new one at every call."""
+
+    def made(text: str) -> Any:
+        return np.dtype(text)
+
+    compiled = ufuse.compile(made)
+    assert compiled(text) == made(text)
+    assert (compiled(text) is compiled(text)) == (made(text) is made(text))
