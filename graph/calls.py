@@ -373,8 +373,8 @@ def _arange(call: Call) -> Shape:
     values = {name: call.size(places[name], name) for name in names}
     start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])
     step = values.get("step", 1)
-    if all(isinstance(value, int) for value in (start, stop, step)) and step != 0:
-        return (len(range(start, stop, step)),)  # type: ignore[arg-type]
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and step != 0:
+        return (max(0, -((start - stop) // step)),)  # range() has no length beyond 64 bits
     if step != 1:
         raise CannotInfer("the length of this range is not known")
     return (stop - start,)  # law: the tracer has shown that stop >= start

@@ -233,3 +233,18 @@ def test_dtypes_are_made_when_they_are_made(text: str) -> None:
     compiled = ufuse.compile(made)
     assert compiled(text) == made(text)
     assert (compiled(text) is compiled(text)) == (made(text) is made(text))
+
+
+HUGE = 10**5000
+WITH_HUGE: list[Callable[[Any], Any]] = [
+    lambda x: x + HUGE, lambda x: np.arange(2**63), lambda x: np.arange(-(2**62), 2**63), lambda x: np.arange(HUGE), lambda x: np.full(3, HUGE),
+    lambda x: np.where(x > 1, HUGE, 0), lambda x: x[:HUGE] + 1, lambda x: np.round(x, HUGE), lambda x: np.array([1.0, HUGE]), lambda x: x.take(HUGE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", WITH_HUGE)
+@pytest.mark.parametrize("dtype", ["f8", "i8"])
+def test_numbers_beyond_everything_are_left_to_numpy(dtype: str, program: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
+    """Whole numbers of thousands of digits, and ranges longer than 64 bits can count."""
+    check(program, lambda: (np.arange(3, dtype=dtype),))
+    assert not caplog.records
