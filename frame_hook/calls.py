@@ -300,7 +300,10 @@ def _call_method(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
-        return METHODS[f"ufunc.{method.name}"](interpreter, (method.self, *arguments), keywords)
+        rule = METHODS.get(f"ufunc.{method.name}")
+        if rule is None:
+            raise GraphBreak("numpy-call", f"numpy.ufunc.{method.name}")
+        return rule(interpreter, (method.self, *arguments), keywords)
     if isinstance(method.self, Unread):
         return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
     if isinstance(method.self, KEPT):

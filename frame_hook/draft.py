@@ -18,7 +18,6 @@ from ufuse.graph.sample import Facts
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 
-
 MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
 
 

@@ -248,3 +248,9 @@ def test_numbers_beyond_everything_are_left_to_numpy(dtype: str, program: Callab
     """Whole numbers of thousands of digits, and ranges longer than 64 bits can count."""
     check(program, lambda: (np.arange(3, dtype=dtype),))
     assert not caplog.records
+
+
+def test_rare_methods_of_ufuncs_are_left_to_numpy(caplog: pytest.LogCaptureFixture) -> None:
+    """A method of a ufunc that has no rule ends the graph."""
+    check(lambda: np.ones(2, np.add.resolve_dtypes((np.dtype("f4"), np.dtype("i8"), None))[2]), tuple)  # fmt: skip
+    assert not caplog.records

@@ -87,10 +87,16 @@ class Compiled:
         self.compile = ufuse.compile
         self.made: list[Any] = []
         self.failures: list[str] = []
-        handler = logging.Handler(logging.ERROR)
-        handler.emit = lambda record: self.failures.append(record.getMessage()[-3000:])  # type: ignore[method-assign]
-        logging.getLogger("ufuse").addHandler(handler)
         self.counts: Counter[str] = Counter()
+        handler = logging.Handler(logging.ERROR)
+        handler.emit = self.note  # type: ignore[method-assign]
+        logging.getLogger("ufuse").addHandler(handler)
+
+    def note(self, record: logging.LogRecord) -> None:
+        """Keep what ufuse says of a failure inside it, once."""
+        text = record.getMessage()[-3000:]
+        if text not in self.failures:
+            self.failures.append(text)
 
     def __call__(self, function: FunctionType) -> Any:
         """The function, compiled; what the one before it came to is counted."""
