@@ -254,3 +254,30 @@ def test_rare_methods_of_ufuncs_are_left_to_numpy(caplog: pytest.LogCaptureFixtu
     """A method of a ufunc that has no rule ends the graph."""
     check(lambda: np.ones(2, np.add.resolve_dtypes((np.dtype("f4"), np.dtype("i8"), None))[2]), tuple)  # fmt: skip
     assert not caplog.records
+
+
+AXES: list[Callable[[Any], Any]] = [
+    lambda x: np.concatenate([x, x], ()), lambda x: np.stack([x, x], ()), lambda x: np.stack([x, x], (0, 1)), lambda x: np.stack([x, x], (0,)),
+    lambda x: np.take(x, [0], ()), lambda x: np.repeat(x, 2, ()), lambda x: np.repeat(x, 2, (0,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", AXES)
+def test_one_axis_is_one_axis(program: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
+    """A tuple of axes, empty or not, is refused by NumPy where there has to be one."""
+    check(program, lambda: (np.arange(3.0),))
+    assert not caplog.records
+
+
+def test_stores_go_through_reshaped_arrays(caplog: pytest.LogCaptureFixture) -> None:
+    """The length that -1 stands for is a quotient, and the graph knows that it fits."""
+
+    def stored(x: Any) -> Any:
+        x.reshape(2, -1)[:, 0] = 7
+        x.reshape(-1, 3)[1] += 1
+        return x
+
+    compiled = ufuse.compile(stored)
+    for n in (6, 12, 18, 7, 24):
+        assert outcome(compiled, np.arange(n)) == outcome(stored, np.arange(n))
+    assert not caplog.records
