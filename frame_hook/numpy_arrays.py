@@ -208,10 +208,10 @@ def _astype(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     node = arrays.node_of(interpreter.trace, symbol)
     assert isinstance(node.type, ArrayType)
     copy = arrays.plain(interpreter.trace, given["copy"]) if "copy" in given else True
-    if copy is False and dtype == node.type.dtype:
+    if dtype is None or type(copy) not in (bool, int):
+        raise GraphBreak("numpy-call", "astype with these arguments")
+    if not copy and dtype == node.type.dtype:
         return symbol
-    if copy not in (True, False):
-        raise GraphBreak("numpy-call", "astype with this copy=")
     return interpreter.trace.graph.fresh(
         interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": dtype})
     )

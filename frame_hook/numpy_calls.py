@@ -104,10 +104,10 @@ def axes_argument(
 
 
 def dtype_argument(interpreter: Interpreter, symbol: Symbol | None) -> np.dtype | None:
-    """A dtype given as a dtype, a type or a string."""
-    if symbol is None:
+    """A dtype given as a dtype, a type or a string; None where it is None or not given."""
+    value = None if symbol is None else arrays.plain(interpreter.trace, symbol)
+    if value is None:
         return None
-    value = arrays.plain(interpreter.trace, symbol)
     try:
         dtype: np.dtype = np.dtype(value)
     except TypeError as error:

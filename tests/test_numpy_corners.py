@@ -281,3 +281,22 @@ def test_stores_go_through_reshaped_arrays(caplog: pytest.LogCaptureFixture) -> 
     for n in (6, 12, 18, 7, 24):
         assert outcome(compiled, np.arange(n)) == outcome(stored, np.arange(n))
     assert not caplog.records
+
+
+def test_none_may_come_in_a_variable() -> None:
+    """A `dtype`, `axis` or `out` that is None, whether it is written so or passed on, means what its default means."""
+
+    def passed(x: Any, none: Any) -> Any:
+        like = np.zeros_like(x, dtype=none) + np.full_like(x, 3, none) + np.asarray(x, none)
+        return like + x.sum(none, none, none) + np.ones(2, none) + x.astype(none)
+
+    check(passed, lambda: (np.arange(2, dtype="f4"), None))
+    check(lambda x, n: np.zeros_like(x, n), lambda: (np.arange(2, dtype="f4"), None))
+
+
+@pytest.mark.parametrize("copied", [True, False, 0, 1, 2, None])
+def test_astype_copies_where_it_is_told_to(copied: Any) -> None:
+    """`copy=0` is `copy=False`."""
+    x = np.ones(3)
+    same = lambda x, c: np.array([x.astype(float, copy=c) is x])  # noqa: E731
+    check(same, lambda: (x, copied))
