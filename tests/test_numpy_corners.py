@@ -291,12 +291,12 @@ def test_none_may_come_in_a_variable() -> None:
         return like + x.sum(none, none, none) + np.ones(2, none) + x.astype(none)
 
     check(passed, lambda: (np.arange(2, dtype="f4"), None))
-    check(lambda x, n: np.zeros_like(x, n), lambda: (np.arange(2, dtype="f4"), None))
+    check(lambda x, n: np.zeros_like(x, dtype=n), lambda: (np.arange(2, dtype="f4"), None))
 
 
 @pytest.mark.parametrize("copied", [True, False, 0, 1, 2, None])
 def test_astype_copies_where_it_is_told_to(copied: Any) -> None:
     """`copy=0` is `copy=False`."""
     x = np.ones(3)
-    same = lambda x, c: np.array([x.astype(float, copy=c) is x])  # noqa: E731
+    same = lambda x, c: np.array([x.astype(float, copy=c) is x])  # noqa: E731  a program
     check(same, lambda: (x, copied))
