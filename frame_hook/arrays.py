@@ -13,6 +13,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Integer,
     List,
     Number,
@@ -49,6 +50,8 @@ def node_of(trace: Trace, symbol: Symbol) -> Node:
             return trace.graph.size_node(value)
         case Constant(value=int() | float() | complex() | np.generic() as value):
             return trace.graph.constant(value)
+        case Deque(items=members):
+            return node_of(trace, List(list(members)))
         case List() | Tuple():
             return trace.graph.node(
                 ops.CALL,
@@ -77,7 +80,7 @@ def plain(trace: Trace, symbol: Symbol) -> Any:
             return value
         case Tuple(items=items):
             return tuple(plain(trace, item) for item in items)
-        case List(items=items):
+        case List(items=items) | Deque(items=items):  # to NumPy every sequence is as a list
             return [plain(trace, item) for item in items]
         case Slice():
             return slice(
@@ -219,6 +222,8 @@ def dtype_of(found: Any) -> np.dtype:
 
 def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
     symbol = trace.look(symbol)
+    if isinstance(symbol, Deque):
+        symbol = List(list(symbol.items))
     if isinstance(symbol, Array | Number | Integer):
         inputs.append(node_of(trace, symbol))
         return len(inputs) - 1

@@ -30,6 +30,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     Constant,
     Dict,
+    Function,
     Instance,
     Integer,
     List,
@@ -46,6 +47,14 @@ PLAIN_WRITES = {
 }
 
 
+def _store_in_function(symbol: Function, name: str, value: Symbol | None) -> None:
+    """Give a function that the trace made an attribute of its own, or take it away."""
+    if value is not None:
+        symbol.attributes[name] = value
+    elif symbol.attributes.pop(name, None) is None:
+        raise missing(types.FunctionType, name)
+
+
 def store_attribute(
     interpreter: Interpreter, symbol: Symbol, name: str, value: Symbol | None
 ) -> None:
@@ -55,6 +64,9 @@ def store_attribute(
     kind = class_of(symbol)
     if kind is not None:
         store_in_class(trace, kind, name, value)
+        return
+    if isinstance(symbol, Function) and static_lookup(types.FunctionType, name) is ABSENT:
+        _store_in_function(symbol, name, value)
         return
     if not isinstance(symbol, Instance):
         raise GraphBreak("effect", f"assigning to the attribute {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +23,7 @@ from ufuse.frame_hook.symbols import (
     ArrayMethod,
     Cell,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -90,14 +91,16 @@ def _held(symbol: Symbol | None) -> list[Any]:
     match symbol:
         case List(items=items) | Tuple(items=items):
             return list(items)
+        case Deque(items=members):
+            return list(members)
         case Dict(items=entries):
             return list(entries.values())
         case Instance(attributes=attributes, content=content):
             return [*attributes.values(), content]
         case Cell(content=content):
             return [content]
-        case Function(closure=cells, defaults=defaults):
-            return [*cells, *defaults]
+        case Function(closure=cells, defaults=defaults, attributes=given):
+            return [*cells, *defaults, *given.values()]
         case Method(self=receiver, function=function):
             return [receiver, function]
         case Iterator(parts=parts):
@@ -257,8 +260,11 @@ class Recipe:
                 return self.constant(self.trace.code_tuples[id(symbol)])
             case Tuple(items=items):
                 return self.row("tuple", self.registers(items))
-            case List() | Dict() if holds_itself(symbol):
+            case List() | Dict() | Deque() if holds_itself(symbol):
                 return self._empty_container(symbol)
+            case Deque(items=members):
+                held = self.row("list", self.registers(members))
+                return self.call(deque, held, self.constant(members.maxlen))
             case List(items=items):
                 return self.row("list", self.registers(items))
             case Dict(items=entries):
@@ -267,7 +273,8 @@ class Recipe:
                 ]
                 return self.row("dict", tuple(pairs))
             case View(of=mapping, kind=kind):
-                return self.call(getattr(dict, kind), self.register(mapping))
+                owner = OrderedDict if isinstance(mapping.items, OrderedDict) else dict
+                return self.call(getattr(owner, kind), self.register(mapping))
             case Set(made=None, born=born):
                 raise NotRebuilt(born, "a set whose order is not followed")
             case Set(made=steps):
@@ -297,8 +304,12 @@ class Recipe:
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 
-    def _empty_container(self, symbol: List | Dict) -> Any:
-        made = self._made[id(symbol)] = self.row("list" if isinstance(symbol, List) else "dict", ())
+    def _empty_container(self, symbol: List | Dict | Deque) -> Any:
+        if isinstance(symbol, Deque):
+            made = self.call(deque, self.constant(()), self.constant(symbol.items.maxlen))
+        else:
+            made = self.row("list" if isinstance(symbol, List) else "dict", ())
+        self._made[id(symbol)] = made
         self._kept.append(symbol)
         self._unfilled.append(symbol)
         return made
@@ -347,6 +358,8 @@ class Recipe:
         kind, content = instance.kind, instance.content
         if issubclass(kind, BaseException):
             items = content.items if isinstance(content, Tuple) else ()
+            if kind is ExceptionGroup:
+                return self._group(instance, items)
             return self._exception(kind, self.registers(items))
         match content:
             case None if issubclass(kind, types.SimpleNamespace):
@@ -372,9 +385,15 @@ class Recipe:
             case List(items=items):
                 for item in items:
                     self.row("list_append", made, self.register(item))
+            case Deque(items=members):
+                for item in members:
+                    self.call(deque.append, made, self.register(item))
             case Dict(items=entries):
                 for key, value in entries.items():
                     self.row("dict_set", made, self.constant(key), self.register(value))
+            case Function(attributes=attributes):
+                for name, written in attributes.items():
+                    self.call(setattr, made, self.constant(name), self.register(written))
             case Cell(content=content):
                 self.row("cell_set", made, self.register(content))
             case Set(made=None, born=born):
@@ -389,6 +408,8 @@ class Recipe:
                         self._set_attribute(symbol, made, name, self.register(given))
 
     def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
+        if instance.kind is ExceptionGroup and name in ("message", "exceptions"):
+            return  # it was made of these
         if name == "default_factory" and issubclass(instance.kind, defaultdict):
             self.call(defaultdict.__init__, made, value)
             return
@@ -400,6 +421,18 @@ class Recipe:
         if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
             raise NotRebuilt(0, f"a {kind.__name__}")
         return self.call(BaseException.__new__, self.constant(kind), *arguments)
+
+    def _group(self, group: Instance, arguments: tuple[Symbol, ...]) -> Any:
+        """An exception group, whose parts are a tuple that it makes where it is not given one."""
+        given, held = arguments[1], group.attributes["exceptions"]
+        made = self.call(ExceptionGroup, *self.registers(arguments))
+        if held is not None and held is not given:
+            changed = getattr(given, "items", None) != list(getattr(held, "items", ()))
+            if changed or self.has(held):
+                raise NotRebuilt(0, "an exception group whose parts are held elsewhere")
+            self._made[id(held)] = self.call(getattr, made, self.constant("exceptions"))
+            self._kept.append(held)
+        return made
 
     def _cell(self, cell: Cell) -> Any:
         """The cell first and its content later, because a function in it may close over it."""
@@ -418,6 +451,8 @@ class Recipe:
         ]
         keyword_defaults = self.row("dict", tuple(pairs))
         code, namespace = self.constant(function.code), self.constant(function.globals)
+        if function.attributes:
+            self._unfilled.append(function)
         return self.call(
             made_function,
             code,

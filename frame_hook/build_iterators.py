@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from ufuse.frame_hook.iterate import keys_left
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Iterator,
     List,
@@ -160,6 +162,42 @@ def _backwards(recipe: Builder, iterator: Iterator) -> Any:
     return recipe.call(resumed, made, recipe.constant(iterator.length - 1))
 
 
+def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
+    """Of an OrderedDict that is as it was when the iterator was made, unless that has come to its end."""
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    try:
+        is_over = next(iterator.walk, None) is None
+    except RuntimeError:
+        return None
+    if is_over or iterator.length < 0:
+        return None
+    recipe.fill_first(mapping)
+    kind = iterator.kind.split()[1]
+    method = getattr(OrderedDict, "items" if kind == "pairs" else kind)
+    view = recipe.call(method, recipe.register(mapping))
+    made = recipe.call(reversed if iterator.state else iter, view)
+    place = iterator.position
+    return recipe.call(advanced, made, recipe.constant(place)) if place else made
+
+
+def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+    """Of deques that are as they were when the iterator was made: only then does a new one go on."""
+
+    def row(recipe: Builder, iterator: Iterator) -> Any:
+        over = iterator.parts[0]
+        assert isinstance(over, Deque)
+        try:
+            next(iterator.walk, None)
+        except RuntimeError:
+            return None
+        recipe.fill_first(over)
+        given, place = recipe.register(over), recipe.constant(iterator.position)
+        return None if iterator.length < 0 else recipe.call(function, given, place)
+
+    return row
+
+
 def _simply(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
     """Of kinds that remember nothing but what they go over."""
 
@@ -218,6 +256,11 @@ ROWS: dict[str, Callable[[Builder, Iterator], Any]] = {
     "pairs": _over_mapping,
     "members": _over_members,
     "reversed": _backwards,
+    "ordered keys": _over_ordered,
+    "ordered values": _over_ordered,
+    "ordered pairs": _over_ordered,
+    "deque": _over_deque(type(iter(deque()))),
+    "deque backwards": _over_deque(type(reversed(deque()))),
     "enumerate": _numbered,
     "zip": _simply(zip),
     "zip strictly": _simply(_strictly),

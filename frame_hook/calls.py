@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -61,7 +63,8 @@ UNSEEN: dict[
     tuple[Any, str], Any
 ] = {}  # see `unseen`: what is done to a container without looking at what it holds
 OF_SYMBOLS: dict[type, type] = {
-    List: list, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range, Slice: slice,
+    List: list, Deque: deque, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range,
+    Slice: slice,
 }  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -98,10 +101,13 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return trace.module_attribute(module, name, text)
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
+        case Deque(items=items) if name == "maxlen":
+            return Constant(items.maxlen)
         case Range() | Slice() if name in ("start", "stop", "step"):
             return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
         case (
             List()
+            | Deque()
             | Dict()
             | Tuple()
             | Set()
@@ -114,6 +120,10 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return _container_attribute(symbol, name)
         case Instance():
             return classes.attribute(interpreter, symbol, name)
+        case Function() if name in symbol.attributes:
+            return symbol.attributes[name]
+        case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:
+            raise classes.missing(types.FunctionType, name)
         case Super():
             return classes.super_attribute(interpreter, symbol, name)
         case Method() if name in ("__self__", "__func__"):
@@ -121,12 +131,11 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
-VIEWS = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
-
-
 def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     """A method of a built-in container or iterator, bound."""
-    kind = VIEWS[symbol.kind] if isinstance(symbol, View) else OF_SYMBOLS.get(type(symbol))
+    kind = OF_SYMBOLS.get(type(symbol))
+    if isinstance(symbol, View):
+        kind = type(getattr(symbol.of.items, symbol.kind)())
     if kind is not None and not hasattr(kind, name):
         raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
     if name == "__class__" and kind is not None:
@@ -331,7 +340,7 @@ def _call_method(
     raise GraphBreak("numpy-call", name)
 
 
-KEPT = (List, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
+KEPT = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
 SPECIAL: dict[str, Rule] = {}  # special methods that are called by name
 
 

@@ -214,6 +214,7 @@ class Changes:
         first = self._sources.get(id(value))
         if first is None:
             self._sources[id(value)] = source, value
+            self._refuse_shared(source, value)
             return source
         self._guard_same(source, first[0])
         return first[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections import OrderedDict, _tuplegetter, defaultdict  # type: ignore[attr-defined]
+from collections import OrderedDict, _tuplegetter, defaultdict, deque  # type: ignore[attr-defined]
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,6 +19,7 @@ from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Constant,
+    Handled,
     Instance,
     Method,
     Opaque,
@@ -41,6 +42,8 @@ TUPLE_FIELD = _tuplegetter
 KEY_MAKER: type = type(
     functools.cmp_to_key(lambda *_: 0)
 )  # of the key function, and of the keys it makes
+
+TRACEBACK = vars(BaseException)["__traceback__"]
 
 
 def mro(kind: type) -> tuple[type, ...]:
@@ -252,6 +255,8 @@ def is_slot(found: Any) -> bool:
 def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, name: str) -> Symbol:
     if found is BaseException.__dict__["args"] and symbol.content is not None:
         return symbol.content
+    if found is TRACEBACK and symbol.source is None and symbol.raised is not None:
+        return Handled(symbol.raised)
     owner = found.__objclass__
     value = symbol.attributes.get(name) if symbol.source is None else None
     if value is not None:
@@ -484,7 +489,7 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
         return
     value = symbol.value
     held: Iterable[Any] = (value,)
-    if type(value) in (list, tuple, set) and len(value) <= MOST_LOOKED:
+    if type(value) in (list, tuple, set, deque) and len(value) <= MOST_LOOKED:
         held = (*value, value)
     elif type(value) is dict and len(value) <= MOST_LOOKED:
         held = (*value.values(), value)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, containers
+from ufuse.frame_hook import arrays, containers, deques
 from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
 from ufuse.frame_hook.contents import holds, stripped
 from ufuse.frame_hook.interpret import Interpreter
@@ -20,6 +21,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     Cell,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -54,6 +56,8 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     if isinstance(left, Instance) or isinstance(right, Instance):
         if not holds(left) and not holds(right):
             return _compare_instances(interpreter, name, left, right)
+        if _compare_themselves(interpreter, name, left, right):
+            return _compare_instances(interpreter, name, left, right)
         left, right = _compared_contents(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
         return arrays.elementwise(trace, COMPARE[name], (left, right))
@@ -65,6 +69,16 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     if arrays.is_number(left) and arrays.is_number(right):
         return scalar(trace, name, left, right)
     return _compare_others(interpreter, name, left, right)
+
+
+def _compare_themselves(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> bool:
+    """Whether two instances of subclasses of built-in types have comparisons written in Python."""
+    methods = [f"__{one}__" for one in (name, REFLECTED[name])]
+    return all(
+        isinstance(one, Instance)
+        and all(isinstance(static_lookup(one.kind, method), FunctionType) for method in methods)
+        for one in (left, right)
+    )
 
 
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -154,6 +168,10 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
             return _compare_sequences(interpreter, name, some, others)
         case (List(items=some), List(items=others)):
             return _compare_sequences(interpreter, name, some, others)
+        case (Deque(items=first), Deque(items=second)):
+            with deques.unchanged(left, right):
+                relation = _compare_sequences(interpreter, name, first, second)
+                return Constant(truth(interpreter, relation))
         case Dict(items=a), Dict(items=b) if is_equality:
             return Constant(_dicts_are_equal(interpreter, a, b) == (name == "eq"))
         case ((Range() | Constant(value=range())), (Range() | Constant(value=range()))):
@@ -191,7 +209,7 @@ def _built_in_kind(symbol: Symbol) -> str:
         return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
     return (
         type(symbol).__name__
-        if isinstance(symbol, Tuple | List | Dict | Set | Range | Slice)
+        if isinstance(symbol, Tuple | List | Deque | Dict | Set | Range | Slice)
         else ""
     )
 
@@ -222,6 +240,10 @@ def _dicts_are_equal(
 ) -> bool:
     if len(left) != len(right):
         return False
+    if isinstance(left, OrderedDict) and isinstance(right, OrderedDict):
+        if not _dicts_are_equal(interpreter, dict(left), dict(right)):
+            return False
+        return list(left) == list(right)
     return all(
         key in right and equal_or_same(interpreter, value, right[key])
         for key, value in list(left.items())
@@ -229,7 +251,7 @@ def _dicts_are_equal(
 
 
 HELD_ONCE = (
-    List | Dict | Set | Instance | Tuple | Cell | Method
+    List | Deque | Dict | Set | Instance | Tuple | Cell | Method
 )  # one object of the frame is one symbol
 
 

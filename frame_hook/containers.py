@@ -12,6 +12,7 @@ from typing import Any
 
 from ufuse.frame_hook import iterate
 from ufuse.frame_hook.classes import refuse_finalizer
+from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.known import as_raised, hashable, key_of, known_value
@@ -149,7 +150,8 @@ def _without_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
 
 def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:
     """`target.update(more)` for a mapping or for pairs."""
-    more = interpreter.trace.look(more)
+    look, reading = interpreter.trace.look, ("keys", "__getitem__", "__iter__")
+    more = stripped(interpreter.trace, look(more), *reading)
     if isinstance(more, Dict):
         for key, value in list(more.items.items()):
             store_entry(interpreter, target, Constant(key), value)
@@ -167,7 +169,7 @@ def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:
 
 
 def _has_no_keys(symbol: Symbol) -> bool:
-    return type(symbol).__name__ in ("Iterator", "Generator", "Set") or (
+    return type(symbol).__name__ in ("Iterator", "Generator", "Set", "Deque") or (
         isinstance(symbol, Constant) and isinstance(symbol.value, str | range | frozenset)
     )
 

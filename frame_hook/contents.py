@@ -33,7 +33,7 @@ PLAIN_EXCEPTIONS = (
 ORDERED = (OrderedDict, defaultdict)
 # Methods of an OrderedDict and a defaultdict that do what a dict's do, but for where `__missing__` comes in.
 AS_DICT = ("__iter__", "__setitem__", "__delitem__", "keys", "values", "items", "__contains__", "__len__", "get",
-           "__getitem__", "__reversed__", "__init__")  # fmt: skip
+           "__getitem__", "__reversed__", "__init__", "__eq__", "__ne__")  # fmt: skip
 
 
 def built_in_base(kind: type) -> type | None:
@@ -75,9 +75,10 @@ def stripped(trace: Trace, symbol: Symbol, *methods: str) -> Symbol:
     return symbol.content
 
 
-def empty(base: type) -> Symbol | None:
-    """The content of a new instance, which `__init__` fills."""
-    made: dict[type, Symbol] = {list: List([]), dict: Dict({}), set: Set(set())}
+def empty(base: type, kind: type) -> Symbol | None:
+    """The content of a new instance of a subclass, which `__init__` fills."""
+    entries: dict[Any, Symbol] = OrderedDict() if issubclass(kind, OrderedDict) else {}
+    made: dict[type, Symbol] = {list: List([]), dict: Dict(entries), set: Set(set())}
     return made.get(base)
 
 

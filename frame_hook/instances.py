@@ -124,7 +124,7 @@ def _holding(
 ) -> Instance:
     """An instance of a subclass of a built-in type; lists, dicts and sets are filled by `__init__`."""
     trace = interpreter.trace
-    content = empty(base)
+    content = empty(base, kind)
     if content is not None:
         made = Instance(kind, content=content)
         trace.owners[id(content)] = made

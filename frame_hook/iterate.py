@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Generator,
     Instance,
@@ -89,6 +91,8 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return symbol
         case List() | Tuple():
             return new_iterator(interpreter, "sequence", [symbol])
+        case Deque(items=items):
+            return _over_deque(interpreter, symbol, "deque", iter(items))
         case Dict():
             return _over_dict(interpreter, symbol, "keys")
         case View(of=mapping, kind=kind):
@@ -129,10 +133,34 @@ def length_of(value: Any) -> int:
 
 
 def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
+    if isinstance(mapping.items, OrderedDict):
+        return over_ordered(interpreter, mapping, kind)
     keys = tuple(mapping.items)
     iterator = new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
     iterator.walk = iter(mapping.items)
     return iterator
+
+
+def over_ordered(
+    interpreter: Interpreter, mapping: Dict, kind: str, *, backwards: bool = False
+) -> Iterator:
+    """An iterator over what an OrderedDict holds; a real one tells how it goes on."""
+    made = new_iterator(interpreter, f"ordered {kind}", [mapping], length=len(mapping.items))
+    view: Any = getattr(mapping.items, "items" if kind == "pairs" else kind)()
+    made.walk = reversed(view) if backwards else iter(view)
+    made.state = backwards
+    return made
+
+
+def _over_deque(interpreter: Interpreter, symbol: Deque, kind: str, walk: Any) -> Iterator:
+    iterator = new_iterator(interpreter, kind, [symbol], length=len(symbol.items))
+    iterator.walk = walk
+    return iterator
+
+
+def backwards_over_deque(interpreter: Interpreter, symbol: Deque) -> Iterator:
+    """What `reversed(symbol)` gives."""
+    return _over_deque(interpreter, symbol, "deque backwards", reversed(symbol.items))
 
 
 def described_kind(symbol: Symbol) -> str:
@@ -172,6 +200,12 @@ def type_of(iterator: Iterator) -> type | None:
             return type(iter(empty))
         case "constant", Constant(value=value):
             return type(iter(value))
+        case "ordered keys" | "ordered values" | "ordered pairs", _:
+            return type(iter(OrderedDict()))
+        case "deque", _:
+            return type(iter(deque()))
+        case "deque backwards", _:
+            return type(reversed(deque()))
         case "reversed", List():
             return type(reversed([]))
         case "reversed", _:
@@ -264,6 +298,34 @@ def _next_in_sequence(_: Interpreter, iterator: Iterator) -> Symbol | None:
         return None
     iterator.position += 1
     return sequence.items[iterator.position - 1]
+
+
+@next_of("ordered keys", "ordered values", "ordered pairs")
+def _next_in_ordered(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    try:
+        found: Any = next(iterator.walk, ABSENT)
+    except RuntimeError as error:
+        iterator.length = -1
+        raise raise_error(RuntimeError, *error.args) from None
+    if found is ABSENT:
+        return None
+    iterator.position += 1
+    if iterator.kind == "ordered pairs":
+        return Tuple((Constant(found[0]), found[1]))
+    result: Symbol = Constant(found) if iterator.kind == "ordered keys" else found
+    return result
+
+
+@next_of("deque", "deque backwards", asks_again=True)
+def _next_in_deque(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """A real iterator tells what comes next, and when the deque was changed meanwhile, even behind its end."""
+    try:
+        found: Symbol | None = next(iterator.walk, None)
+    except RuntimeError as error:
+        iterator.length = -1
+        raise raise_error(RuntimeError, *error.args) from None
+    iterator.position += found is not None
+    return found
 
 
 @next_of("constant")

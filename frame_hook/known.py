@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Instance,
     Integer,
@@ -121,7 +123,7 @@ def _known(interpreter: Interpreter, symbol: Symbol, above: set[int]) -> Any:
             return value
         case Constant(value=value) if isinstance(value, KNOWN) or type(value) is type:
             return value
-        case Tuple() | List() | Dict() | Set() | Slice() | Range():
+        case Tuple() | List() | Deque() | Dict() | Set() | Slice() | Range():
             if id(symbol) in above:
                 raise GraphBreak("call", "an object that holds itself")
             return _known_container(interpreter, symbol, {*above, id(symbol)})
@@ -130,7 +132,7 @@ def _known(interpreter: Interpreter, symbol: Symbol, above: set[int]) -> Any:
 
 def _known_container(
     interpreter: Interpreter,
-    symbol: Tuple | List | Dict | Set | Slice | Range,
+    symbol: Tuple | List | Deque | Dict | Set | Slice | Range,
     above: set[int],
 ) -> Any:
     def known(one: Symbol) -> Any:
@@ -141,6 +143,8 @@ def _known_container(
             return tuple(known(item) for item in items)
         case List(items=members):
             return [known(item) for item in members]
+        case Deque(items=held):
+            return deque(map(known, held), held.maxlen)
         case Dict(items=entries):
             return {key: known(item) for key, item in entries.items()}
         case Set():
@@ -219,7 +223,7 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
             return interpreter.trace.sizes.fixed(value)
         case Tuple(items=items):
             return tuple(key_of(interpreter, item) for item in items)
-        case List() | Dict() | Set() | Slice():
+        case List() | Deque() | Dict() | Set() | Slice():
             raise GraphBreak(
                 "eager-raises", f"TypeError: a {type(symbol).__name__.lower()} as a key"
             )

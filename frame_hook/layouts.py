@@ -11,7 +11,7 @@ def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
     """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""
     strides = value.strides
     if value.size == 0:
-        return tuple(range(value.ndim)) if value.flags.c_contiguous else None
+        return tuple(range(value.ndim))  # NumPy may give it any strides
     # axes of length 1 take the place that C order gives them: NumPy ignores their strides
     real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
     if any(strides[axis] < value.itemsize for axis in real):
@@ -28,6 +28,8 @@ def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
 def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
     """Whether the elements lie in memory in that order without gaps."""
     expected = value.itemsize
+    if value.size == 0:
+        return True
     for axis in reversed(order):
         if value.shape[axis] != 1:
             if value.strides[axis] != expected:

@@ -152,7 +152,7 @@ def pop_except(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcom
 
 @handles("CHECK_EXC_MATCH")
 def check_exc_match(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    wanted = _classes(interpreter, frame.pop())
+    wanted = exception_classes(interpreter, frame.pop())
     error = interpreter.trace.look(frame.stack[-1])
     if not isinstance(error, Instance):
         raise GraphBreak("opcode", "CHECK_EXC_MATCH")
@@ -161,7 +161,7 @@ def check_exc_match(interpreter: Interpreter, frame: Frame, _: Instruction) -> O
     return None
 
 
-def _classes(interpreter: Interpreter, symbol: Symbol) -> list[type]:
+def exception_classes(interpreter: Interpreter, symbol: Symbol) -> list[type]:
     """The exception classes that `except` names: one, or a tuple of such."""
     symbol = interpreter.trace.look(symbol)
     named = symbol.items if isinstance(symbol, Tuple) else (symbol,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ufuse.frame_hook import calls, classes, containers, iterate, operators
+from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import (
     Frame,
@@ -193,6 +194,7 @@ def map_add(interpreter: Interpreter, frame: Frame, instruction: Instruction) ->
 def dict_update(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     target = _made_dict(frame, argument(instruction) + 1)
     update = interpreter.trace.look(frame.pop())
+    update = stripped(interpreter.trace, update, "keys", "__getitem__", "__iter__")
     if not isinstance(update, Dict):
         raise GraphBreak("effect", f"updating a dict with {described(update)}")
     if instruction.opname == "DICT_MERGE" and target.items.keys() & update.items.keys():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook import arrays, containers, deques, iterate
 from ufuse.frame_hook.classes import (
     call_special,
     is_not_implemented,
@@ -34,6 +34,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -112,7 +113,8 @@ def _on_contents(
     methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
     a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
     if isinstance(a, Instance) or isinstance(b, Instance):
-        if (holds(left) and holds(right)) or (in_place and a is not left):
+        one_is_plain = isinstance(a, Instance) != isinstance(b, Instance)
+        if (holds(left) and holds(right) and one_is_plain) or (in_place and a is not left):
             raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
         return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if is_of_numpy(a) or is_of_numpy(b):
@@ -323,6 +325,8 @@ def _on_containers(
     made = containers.combine_sets(interpreter, sign, left, right, in_place=in_place)
     if made is not None:
         return made
+    if isinstance(left, Deque) or isinstance(right, Deque):
+        return deques.combined(interpreter, sign, left, right, in_place=in_place)
     match left, right:
         case List() as target, _ if sign == "+" and in_place:
             containers.extend(interpreter, target, right)
@@ -405,7 +409,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
                 return bool(value)
         case Integer(size=value):
             return trace.sizes.decide("ne", value, 0)
-        case Tuple(items=items) | List(items=items):
+        case Tuple(items=items) | List(items=items) | Deque(items=items):
             return bool(items)
         case Dict(items=entries) | View(of=Dict(items=entries)):
             return bool(entries)
@@ -445,7 +449,7 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     match symbol:
         case Array(type=kind) if kind.shape:
             return arrays.integer(trace, kind.shape[0])
-        case Tuple(items=items) | List(items=items):
+        case Tuple(items=items) | List(items=items) | Deque(items=items):
             return Constant(len(items))
         case Dict(items=entries) | View(of=Dict(items=entries)):
             return Constant(len(entries))

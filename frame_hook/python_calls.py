@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ufuse.frame_hook.symbols import (
     ArrayMethod,
     Cell,
     Constant,
+    Deque,
     Dict,
     Function,
     Generator,
@@ -61,7 +63,7 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
     """The class of the value that a symbol stands for."""
     symbol = interpreter.trace.look(symbol)
     kinds: dict[type, type] = {
-        Array: np.ndarray, Integer: int, Tuple: tuple, List: list, Dict: dict, Slice: slice, Range: range,
+        Array: np.ndarray, Integer: int, Tuple: tuple, List: list, Deque: deque, Dict: dict, Slice: slice, Range: range,
         Function: types.FunctionType, Set: set, Generator: types.GeneratorType, Method: types.MethodType, Super: super,
         Cell: types.CellType,
     }  # fmt: skip
@@ -70,13 +72,9 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
             return type(value)
         case Instance(kind=kind):
             return kind
-        case View(kind=kind):
-            return {
-                "keys": type({}.keys()),
-                "values": type({}.values()),
-                "items": type({}.items()),
-            }[kind]
-        case ArrayMethod(self=List() | Dict() | Set() | Tuple()):
+        case View(of=mapping, kind=kind):
+            return type(getattr(mapping.items, kind)())
+        case ArrayMethod(self=List() | Deque() | Dict() | Set() | Tuple()):
             return types.BuiltinFunctionType
         case Number(node=node):
             known = node.type

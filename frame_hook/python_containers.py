@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 
 from ufuse.frame_hook import comparisons, containers, iterate, operators
@@ -24,6 +25,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Instance,
     Iterator,
@@ -425,9 +427,13 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
     match symbol:
         case List() | Tuple():
             return new("reversed", [symbol], length=len(symbol.items))
+        case Deque():
+            return iterate.backwards_over_deque(interpreter, symbol)
         case Dict() | View():
             mapping = symbol.of if isinstance(symbol, View) else symbol
             kind = iterate.VIEW_KINDS[symbol.kind] if isinstance(symbol, View) else "keys"
+            if isinstance(mapping.items, OrderedDict):
+                return iterate.over_ordered(interpreter, mapping, kind, backwards=True)
             keys = tuple(mapping.items)[::-1]
             backwards = new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
             backwards.walk = reversed(mapping.items)

@@ -25,6 +25,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
+    Deque,
     Dict,
     Function,
     Instance,
@@ -346,6 +347,8 @@ def _copy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
             return symbol
         case List(items=items):
             return List(list(items))
+        case Deque(items=members):
+            return Deque(members.copy())
         case Dict(items=entries):
             return Dict(dict(entries))
         case Set():

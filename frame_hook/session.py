@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ufuse.frame_hook import (
     _hook,
     calls,
+    exception_groups,
     exceptions,
     generators,
     instructions,
@@ -25,10 +26,14 @@ from ufuse.frame_hook import (
     opcodes_calls,
     opcodes_control,
     opcodes_values,
+    python_bisect,
     python_calls,
     python_containers,
+    python_deques,
     python_functions,
+    python_heaps,
     python_itertools,
+    python_mappings,
     python_numbers,
     python_text,
     resume,
@@ -92,6 +97,8 @@ assert "reshape" in numpy_arrays.METHODS
 assert {
     isinstance, python_containers.Compared, python_functions.PARTS, python_itertools.Grouping, python_numbers.one_of,
     python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
+    python_deques.pure_deque, python_heaps.arranged, python_mappings.counted, exception_groups.make_group,
+    python_bisect.found_place,
 } > {isinstance}  # fmt: skip
 assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
 assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()
@@ -157,6 +164,7 @@ class Session:
         self.retraces: list[Retrace] = []
         self.specialisations: list[Specialisation] = []
         self.caches: dict[int, Any] = {}
+        self.misfits: list[str] = []
         self._records: dict[CodeType, CodeRecord] = {}
         self._refused: dict[int, int] = {}  # by id of an entry, which its cache keeps alive
         self._visited: list[int] = []  # positions of the last trace that broke
@@ -189,9 +197,19 @@ class Session:
         started = time.perf_counter()
         entry = self._trace(cache, position, function, state, record)
         self.stats.trace_seconds += time.perf_counter() - started
+        if entry is not None and (failing := entry.first_failing(state)) is not None:
+            self._note_misfit(cache, position, entry.data.guards[failing].text)
+            entry = None
         if entry is None:
             self._note_dull(cache, position, record)
         return entry
+
+    def _note_misfit(self, cache: Any, position: int, text: str) -> None:
+        """Say that an entry does not fit the very state it was made for: a mistake of ours, which costs speed only."""
+        self.misfits.append(f"{cache.code.co_qualname} at {position}: {text}")
+        LOG_GUARDS.info(
+            "a new graph is thrown away, as its guards fail at once: %s", self.misfits[-1]
+        )
 
     def resume_code(self, cache: Any, position: int) -> CodeType:
         """The code that runs a frame on from a position, with the stops where capture may go on."""

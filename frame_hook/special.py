@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import types
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,6 +55,7 @@ ASKED: dict[Any, tuple[str, tuple[type, ...]]] = {
     reversed:        ("__reversed__", ()),
     divmod:          ("__divmod__",   ()),
 }
+PAST_ORDER = ("get", "__getitem__", "__contains__", "__len__")  # of a dict's methods, those for which order is nothing
 COMPARISONS = {f"__{name}__": name for name in comparisons.COMPARE}
 # fmt: on
 
@@ -154,6 +155,8 @@ def _is_one(content: Symbol, owner: type, name: str) -> bool:
     if isinstance(content, Constant):
         return owner in contents.IMMUTABLE and type(content.value) is owner
     kind = KINDS.get(type(content))
+    if owner is dict and isinstance(content, Dict) and isinstance(content.items, OrderedDict):
+        return name in PAST_ORDER
     return kind is not None and (
         kind is owner or (kind is dict and owner in contents.ORDERED and name in contents.AS_DICT)
     )

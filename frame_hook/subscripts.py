@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook import arrays, containers, iterate
+from ufuse.frame_hook import arrays, containers, deques, indexes, iterate
 from ufuse.frame_hook.changes import ABSENT_KEY
 from ufuse.frame_hook.classes import (
     ABSENT,
@@ -31,6 +31,7 @@ from ufuse.frame_hook.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    Deque,
     Dict,
     Generator,
     Instance,
@@ -103,11 +104,14 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         return entry
     given, key = trace.look(container), trace.look(key)
     container = stripped(trace, given, "__getitem__")
+    key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
             return arrays.item(trace, container, key)
         case Tuple(items=items) | List(items=items):
             return _sequence_item(interpreter, container, items, key)
+        case Deque(items=members):
+            return members[deques.place(interpreter, container, key)]
         case Dict(items=entries):
             name = key_of(interpreter, key)
             if name not in entries:
@@ -151,6 +155,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         return
     trace = interpreter.trace
     container, key = stripped(trace, trace.look(container), "__setitem__"), trace.look(key)
+    key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
             arrays.store_item(trace, container, key, value)
@@ -163,6 +168,9 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
             return
         case List():
             _store_in_list(trace, container, key, value)
+            return
+        case Deque():
+            deques.store(interpreter, container, key, value)
             return
         case Dict():
             containers.store_entry(interpreter, container, key, value)
@@ -191,6 +199,7 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
     """Carry out `del container[key]`."""
     trace = interpreter.trace
     container, key = stripped(trace, trace.look(container), "__delitem__"), trace.look(key)
+    key = indexes.plain_key(interpreter, container, key)
     match container:
         case List(items=items) if as_size(key) is not None:
             number = trace.sizes.fixed(as_size(key) or 0)
@@ -201,6 +210,9 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
             return
         case List() if isinstance(key, Slice):
             containers.delete_slice(interpreter, container, key)
+            return
+        case Deque():
+            deques.delete(interpreter, container, deques.place(interpreter, container, key))
             return
         case Dict(items=entries):
             name = key_of(interpreter, key)
@@ -225,6 +237,9 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
     match container:
         case Tuple(items=items) | List(items=items):
             return any(equal_or_same(interpreter, item, unread) for item in items)
+        case Deque(items=items):
+            with deques.unchanged(container):
+                return any(equal_or_same(interpreter, item, unread) for item in tuple(items))
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return key_of(interpreter, member) in entries
         case View():

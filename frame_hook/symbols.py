@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -102,9 +103,17 @@ class List:
 
 @dataclass(slots=True, eq=False)
 class Dict:
-    """A dict whose keys are known."""
+    """A dict whose keys are known; `items` is an OrderedDict where it is what one holds: its order is its own."""
 
     items: dict[Any, Symbol]
+    source: Source | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Deque:
+    """A deque with known length. `items` is a real one, which knows its `maxlen` and when going through it fails."""
+
+    items: deque[Symbol]
     source: Source | None = None
 
 
@@ -237,13 +246,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function made in the trace."""
+    """A function made in the trace. `attributes` are those that the program gave it."""
 
     code: CodeType
     globals: dict[str, Any]
     defaults: tuple[Symbol, ...] = ()
     keyword_defaults: Mapping[str, Symbol] = field(default_factory=dict)
     closure: tuple[Cell, ...] = ()
+    attributes: dict[str, Symbol] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,6 +295,7 @@ Symbol = (
     | Tuple
     | List
     | Dict
+    | Deque
     | View
     | Set
     | Slice

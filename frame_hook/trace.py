@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import enum
 import types
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from ufuse.frame_hook.symbols import (
     Buffer,
     Cell,
     Constant,
+    Deque,
     Dict,
     Instance,
     Integer,
@@ -205,7 +206,7 @@ class Trace:
             known = Method(parts[0], parts[1], source)
             self.changes.keep(source, value, known)
         if known is None:
-            if kind in (list, dict, set) and source.text in self._varying:
+            if kind in (list, dict, set, deque) and source.text in self._varying:
                 raise GraphBreak(
                     "operator", f"{source.text}, whose size changes from call to call,"
                 )
@@ -247,8 +248,11 @@ class Trace:
             members = frozenset(value)
             self.check("SET_IS", source, members, f"{source.text} no longer has the same members")
             return Set(set(value), source) if kind is set else Constant(members, source)
-        if issubclass(kind, LEFT_ALONE):
+        if issubclass(kind, LEFT_ALONE) or (kind is deque and len(value) > LARGEST_CONTAINER):
             return Opaque(source, value)
+        if kind is deque:
+            self.check_maxlen(source, value)
+            return Deque(deque(self._items(source, value), value.maxlen), source)
         content = self._content(source, value)
         known = Instance(kind, source, value, content=content)
         if content is not None:
@@ -265,10 +269,12 @@ class Trace:
         if issubclass(kind, dict) and all(map(is_plain, dict.keys(value))):
             ordered = issubclass(kind, OrderedDict)
             pairs = OrderedDict.items(value) if ordered else dict.items(value)
-            entries = dict(pairs)
+            entries: dict[Any, Any] = OrderedDict(pairs) if ordered else dict(pairs)
             keys = tuple(entries)
             self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
-            return Dict({k: self.entry(source, k, v) for k, v in entries.items()}, source)
+            for key, held in entries.items():
+                entries[key] = self.entry(source, key, held)
+            return Dict(entries, source)
         if issubclass(kind, enum.Enum) and issubclass(kind, int):
             return Constant(int.__int__(value))
         if issubclass(kind, enum.Enum) and issubclass(kind, str):
@@ -277,8 +283,8 @@ class Trace:
 
     def _items(self, source: Source, value: Any) -> list[Symbol]:
         """What a tuple or list, or an instance of a subclass of these, holds."""
-        flat = tuple.__iter__(value) if issubclass(type(value), tuple) else list.__iter__(value)
-        items = list(flat)
+        base: Any = next(one for one in (tuple, list, deque) if issubclass(type(value), one))
+        items = list(base.__iter__(value))
         self.check("LENGTH", source, len(items), f"{source.text} no longer has {len(items)} items")
         return [
             Unread(
@@ -286,6 +292,13 @@ class Trace:
             )
             for i, item in enumerate(items)
         ]
+
+    def check_maxlen(self, source: Source, value: deque[Any]) -> None:
+        """Guard how many items a deque of the frame may have."""
+        text = f"{source.text}.maxlen"
+        loaded = self.guards.load("LOAD_ATTR", source.register, "maxlen", text=text)
+        kind = "IDENTITY" if value.maxlen is None else "INT"
+        self.check(kind, loaded, value.maxlen, f"{text} is no longer {value.maxlen}")
 
     def entry(self, source: Source, key: Any, value: Any) -> Symbol:
         """What a dict of the frame has under a key."""

@@ -6,7 +6,6 @@ lists and dicts that grow from call to call are no reason to trace again.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 from weakref import ReferenceType
@@ -20,6 +19,7 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     ArrayMethod,
     Constant,
+    Deque,
     Dict,
     Integer,
     List,
@@ -51,8 +51,8 @@ def _with(*methods: Callable[..., Any], count: int) -> None:
         UNSEEN[method.__objclass__, method.__name__] = blind  # type: ignore[attr-defined]
 
 
-_with(list.append, deque.append, deque.appendleft, count=1)
-_with(list.clear, list.reverse, deque.clear, dict.clear, count=0)
+_with(list.append, count=1)
+_with(list.clear, list.reverse, dict.clear, count=0)
 
 
 def _insert(
@@ -117,7 +117,7 @@ def replay(
     """Do on a symbol what was done before anything had looked at it."""
     interpreter = reference()
     assert interpreter is not None
-    if not isinstance(target, List | Dict | Set):
+    if not isinstance(target, List | Deque | Dict | Set):
         raise GraphBreak("effect", f"a change of {described(target)}, which is read afterwards,")
     if isinstance(target, Dict) and any(
         isinstance(interpreter.trace.look(key), Integer) for key in arguments[:1]
@@ -129,7 +129,6 @@ def replay(
 
 UNSEEN[list, "insert"] = _insert
 UNSEEN[list, "extend"] = _extend(list.extend)
-UNSEEN[deque, "extend"] = _extend(deque.extend)
 UNSEEN[set, "add"] = _member(set.add)
 UNSEEN[set, "discard"] = _member(set.discard)
 UNSEEN[set, "update"] = _set_update

@@ -364,7 +364,7 @@ def _arange(call: Call) -> Shape:
     """Whole steps only: the length of a float range is a computation of its own."""
     given = [call.argument(place, name) for place, name in enumerate(("start", "stop", "step"))]
     alone = given[1] is None or (isinstance(given[1], Constant) and given[1].value is None)
-    names = ("start",) if alone else ("start", "stop")
+    names: tuple[str, ...] = ("start",) if alone else ("start", "stop")
     if call.argument(2, "step") is not None:
         names += ("step",)
     places = {"start": 0, "stop": 1, "step": 2}

@@ -444,8 +444,8 @@ def test_each_guard_tells_what_it_should(kind: str, rows: Any, passing: Any, fai
 
 
 def test_every_guard_kind_is_tried() -> None:
-    """The table above has every kind; ABC_TOKEN has a test of its own."""
-    assert {row[0] for row in GUARDS} | {"ABC_TOKEN"} == set(_hook.GUARD_KINDS)
+    """The table above has every kind; those that are not about registers have tests of their own."""
+    assert {row[0] for row in GUARDS} | {"ABC_TOKEN", "NOTHING_HANDLED"} == set(_hook.GUARD_KINDS)
 
 
 def test_registering_with_an_abstract_class_is_noticed() -> None:
@@ -456,6 +456,18 @@ def test_registering_with_an_abstract_class_is_noticed() -> None:
     assert guarded.first_failing((0,)) is None
     abstract.register(int)
     assert guarded.first_failing((0,)) == 0
+
+
+def test_a_handled_exception_is_noticed() -> None:
+    """NOTHING_HANDLED holds where neither the caller nor who called that handles an exception."""
+    guarded = entry([(K.NOTHING_HANDLED,)])
+    assert guarded.first_failing((0,)) is None
+    try:
+        int("q")
+    except ValueError:
+        inside = guarded.first_failing((0,))
+    assert inside == 0
+    assert guarded.first_failing((0,)) is None
 
 
 def test_guard_kinds_are_numbered_and_have_a_sentence() -> None:

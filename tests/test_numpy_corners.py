@@ -22,7 +22,7 @@ def outcome(function: Callable[..., Any], *args: Any) -> Outcome:
         warnings.simplefilter("always")
         try:
             array = function(*args)
-            result = type(array), array.dtype, array.strides, array.tolist()
+            result = type(array), array.dtype, array.shape, array.strides, repr(array.tolist())
         except Exception as error:  # noqa: BLE001  whatever it is, it has to be the same
             result = type(error), str(error)
     return result, [(w.category, str(w.message)) for w in caught]

@@ -32,7 +32,6 @@ HOOK = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "frame_hook"
 NEVER_MET = {
     "ANNOTATIONS_PLACEHOLDER":  "the compiler's own",
     "ASYNC_GEN_WRAP":           "generators and coroutines are not traced",
-    "CALL_INTRINSIC_2":         "type parameters of a generic class, or `except*`",
     "END_ASYNC_FOR":            "generators and coroutines are not traced",
     "ENTER_EXECUTOR":           "CPython's own JIT puts it over JUMP_BACKWARD; `co_code` never has it",
     "EXIT_INIT_CHECK":          "only in a frame that CPython makes around `__init__`",
@@ -49,7 +48,6 @@ NEVER_MET = {
     "LOAD_NAME":                "only where names are in a dictionary: modules and class bodies",
     "DELETE_NAME":              "only where names are in a dictionary: modules and class bodies",
     "STORE_NAME":               "only where names are in a dictionary: modules and class bodies",
-    "PREP_RERAISE_STAR":        "`except*`, behind PUSH_EXC_INFO",
     "PRINT_EXPR":               "only at the interactive prompt",
     "RESERVED":                 "no instruction",
     "SETUP_ANNOTATIONS":        "only at the top of a module or class",

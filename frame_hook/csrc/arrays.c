@@ -69,7 +69,7 @@ array_writeable(PyObject *array)
 /*
  * Whether walking `axes` from the slowest to the fastest never lengthens the stride, and no axis
  * that is walked at all stands still or goes backwards. An array with another number of axes has
- * another order.
+ * another order; an empty one is in C order whatever its strides, which may all be zero.
  */
 bool
 array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
@@ -80,6 +80,14 @@ array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
     }
     npy_intp previous = NPY_MAX_INTP;
     npy_intp item = PyArray_ITEMSIZE(a);
+    bool in_c_order = true, empty = false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        in_c_order = in_c_order && axes[i] == i;
+        empty = empty || PyArray_DIM(a, i) == 0;
+    }
+    if (empty) {
+        return in_c_order;
+    }
     for (Py_ssize_t i = 0; i < count; i++) {
         if (PyArray_DIM(a, axes[i]) == 1) {
             continue;

@@ -3,6 +3,7 @@
 #include "guard_rows.h"
 #include "plain.h"
 #include "quiet.h"
+#include "session.h"
 #include "storage.h"
 
 /* ---- loading ---- */
@@ -156,6 +157,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return expected != NULL && base_is((PyTypeObject *)expected, guard);
     case GUARD_ABC_TOKEN:
         return abc_token() == guard->number[0];
+    case GUARD_NOTHING_HANDLED:
+        return nothing_is_handled();
     case GUARD_RELATION:
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:

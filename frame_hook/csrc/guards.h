@@ -35,6 +35,7 @@
     X(CLASS_OWN_LACKS, "TK", "the class {0!r} itself has {1} now")                                 \
     X(BASE, "TnnT", "the classes that {0!r} inherits from have changed")                           \
     X(ABC_TOKEN, "n", "abstract classes have had other classes registered since")                  \
+    X(NOTHING_HANDLED, "", "an exception is being handled")                                        \
     X(DICT_LACKS, "rk", "{0} has the key {1!r} now")                                               \
     X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
     X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \

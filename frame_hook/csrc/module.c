@@ -73,6 +73,13 @@ hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(hook_is_installed());
 }
 
+/* nothing_is_handled() */
+static PyObject *
+ask_nothing_is_handled(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(nothing_is_handled());
+}
+
 /* dies_quietly(object) */
 static PyObject *
 ask_dies_quietly(PyObject *Py_UNUSED(module), PyObject *object)
@@ -138,6 +145,8 @@ static PyMethodDef module_methods[] = {
      "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
+    {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,
+     "Whether the program handles no exception where it has called, or been traced."},
     {"dies_quietly", ask_dies_quietly, METH_O,
      "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
     {"is_dict_of", is_dict_of, METH_VARARGS,

@@ -89,6 +89,13 @@ container_length(PyObject *object)
     return Py_IS_TYPE(object, deque_type) ? deque_type->tp_as_sequence->sq_length(object) : -1;
 }
 
+/* Whether a type is `collections.deque` itself. */
+bool
+is_deque_type(PyTypeObject *type)
+{
+    return type == deque_type;
+}
+
 /* Item `index` of a tuple, a list or an exact deque, as a new reference, or NULL. */
 PyObject *
 sequence_item(PyObject *sequence, int64_t index)

@@ -12,6 +12,7 @@
 bool is_plain_value(PyObject *object);
 bool same_value(PyObject *a, PyObject *b);
 
+bool is_deque_type(PyTypeObject *type);
 Py_ssize_t container_length(PyObject *object);
 PyObject *sequence_item(PyObject *sequence, int64_t index);
 bool dict_keys_are(PyObject *dict, PyObject *keys);

@@ -54,12 +54,31 @@ raise_exception(PyObject *exception)
 #endif
 }
 
+/* What the user's code was handling when code of ours began to run; NULL while none does. */
+static _Thread_local _PyErr_StackItem *handled_outside;
+
+/*
+ * Whether the user's code that runs on this thread, or has called ours, handles no exception. Runs
+ * no Python code.
+ */
+bool
+nothing_is_handled(void)
+{
+    _PyErr_StackItem *item =
+        handled_outside != NULL ? handled_outside : PyThreadState_Get()->exc_info;
+    while (item != NULL && (item->exc_value == NULL || item->exc_value == Py_None)) {
+        item = item->previous_item;
+    }
+    return item == NULL;
+}
+
 /* What is put aside while Python code of ours runs in the middle of the user's. */
 typedef struct {
     PyObject *session;
     PyObject *exception;
     _PyErr_StackItem *handled; /* what the user's code is handling */
     _PyErr_StackItem nothing;
+    _PyErr_StackItem *outside; /* `handled_outside` as it was */
     bool hooked;
     int lent;
 } Aside;
@@ -77,6 +96,8 @@ step_aside(Aside *aside)
     aside->exception = take_exception();
     aside->handled = thread->exc_info;
     aside->nothing = (_PyErr_StackItem){0};
+    aside->outside = handled_outside;
+    handled_outside = aside->handled;
     thread->exc_info = &aside->nothing;
     aside->hooked = pause_hook();
     aside->lent = lend_frames(thread);
@@ -121,6 +142,7 @@ step_back(Aside *aside)
         resume_hook();
     }
     thread->exc_info = aside->handled;
+    handled_outside = aside->outside;
     Py_XDECREF(aside->nothing.exc_value);
     if (PyErr_Occurred()) {
         PyObject *handled = PyErr_GetHandledException();

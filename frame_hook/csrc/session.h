@@ -9,6 +9,7 @@
 
 PyObject *take_exception(void);
 void raise_exception(PyObject *exception);
+bool nothing_is_handled(void);
 
 int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
                 Entry **entry);

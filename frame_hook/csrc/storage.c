@@ -336,6 +336,7 @@ getter_stays_in_c(PyTypeObject *owner, PyTypeObject *type, PyObject *name)
     static const char *const in_python[] = {
         "__annotations__", "__array_interface__", "ctypes", "descr", "name", NULL};
     static const char *const of_builtin[] = {"__self__", "__name__", NULL};
+    static const char *const of_exception[] = {"args", NULL};
     if (owner == &PyBaseObject_Type || owner == &PyLong_Type || owner == &PyFloat_Type ||
         owner == &PyComplex_Type) {
         return true;
@@ -343,8 +344,11 @@ getter_stays_in_c(PyTypeObject *owner, PyTypeObject *type, PyObject *name)
     if (owner == &PyCFunction_Type) {
         return is_one_of(name, of_builtin);
     }
+    if (owner == (PyTypeObject *)PyExc_BaseException) {
+        return is_one_of(name, of_exception);
+    }
     return type->tp_dealloc != dealloc_of_python_class && !is_one_of(name, in_python) &&
-           (owner == &PyFunction_Type || is_numpy_base(owner));
+           (owner == &PyFunction_Type || is_numpy_base(owner) || is_deque_type(owner));
 }
 
 /* Whether a class's data descriptor, asked by an instance of `type`, runs C code only. */

@@ -97,6 +97,13 @@ def check_same(
                 lines = "\n  ".join(found)
                 message = f"call {number}, mode {mode.name}: {len(found)} differences\n  {lines}"
                 raise Difference(message)
+        if misfits := misfits_of(compiled):
+            raise Difference(f"mode {mode.name}: made for nothing: {misfits}")
+
+
+def misfits_of(compiled: Any) -> list[str]:
+    """The new entries whose guards did not hold for the state they were made for."""
+    return list(getattr(getattr(compiled, "session", None), "misfits", []))
 
 
 def check_lifetimes(

@@ -1,0 +1,178 @@
+"""Programs around exception groups and `except*`: what `test_exception_groups` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ufuse
+
+WHOLE: list[Callable[..., Any]] = []  # one graph each, no break
+CUT: list[Callable[..., Any]] = []  # the same result, with a break somewhere
+
+
+def whole(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a program that is one graph."""
+    WHOLE.append(program)
+    return program
+
+
+def cut(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a program in which a graph ends."""
+    CUT.append(program)
+    return program
+
+
+@whole
+def raised_and_caught(x):
+    try:
+        raise ExceptionGroup("several", [ValueError(1), TypeError(2)])
+    except ExceptionGroup as error:
+        kinds = [type(one).__name__ for one in error.exceptions]
+        return error.message, kinds, error.args[0], str(error), x + 1
+
+
+@whole
+def each_handled(x):
+    said = []
+    try:
+        raise ExceptionGroup("g", [ValueError(1), TypeError(2), ValueError(3)])
+    except* ValueError as error:
+        said.append([one.args for one in error.exceptions])
+        said.append(error.message)
+        x = x + 1
+    except* (TypeError, KeyError) as error:
+        said.append(len(error.exceptions))
+        x = x * 2
+    except* OSError:
+        said.append("never")
+    return x, said
+
+
+@whole
+def naked(x):
+    said = []
+    try:
+        raise ValueError("plain")
+    except* KeyError:
+        said.append("never")
+    except* ValueError as error:
+        said.append((type(error).__name__, error.message, error.exceptions[0].args))
+    return x * 2, said
+
+
+@whole
+def what_is_left_goes_on(x):
+    try:
+        try:
+            raise ExceptionGroup(
+                "g", [ValueError(1), ExceptionGroup("h", [TypeError(2), KeyError(3)])]
+            )
+        except* (ValueError, KeyError):
+            x = x + 1
+    except ExceptionGroup as error:
+        inner = error.exceptions[0]
+        return x, error.message, len(error.exceptions), inner.message, inner.exceptions[0].args
+    return None
+
+
+@whole
+def naked_and_not_handled(x):
+    try:
+        try:
+            raise ValueError("q")
+        except* KeyError:
+            x = x + 1
+    except ValueError as error:
+        return x, error.args
+
+
+@whole
+def nothing_raised(x):
+    try:
+        y = x + 1
+    except* ValueError:
+        y = x
+    else:
+        y = y * 2
+    finally:
+        x = x + 3
+    return x, y
+
+
+@whole
+def taken_apart(x):
+    group = ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", [KeyError(2), TypeError(3)])])
+    found, rest = group.split(KeyError)
+    none = group.subgroup(OSError), group.split((Exception,))[1], found.exceptions[0].message
+    return x + 1, rest.exceptions[1].exceptions[0].args, none, group.split(Exception)[0] is group
+
+
+@whole
+def returned(x):
+    errors = (ValueError(1), KeyError("k"))
+    group = ExceptionGroup("g", errors)
+    return group.message, group.exceptions is errors, str(group), x + 1
+
+
+@whole
+def in_a_call(x):
+    def several(count):
+        errors = [ValueError(n) for n in range(count)]
+        if errors:
+            raise ExceptionGroup(f"{count} errors", errors)
+        return x * 2
+
+    try:
+        return several(0), several(2)
+    except* ValueError as group:
+        first = group.exceptions[0].args
+    return x, first
+
+
+@cut
+def raised_in_a_handler(x):
+    try:
+        try:
+            raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
+        except* ValueError:
+            raise KeyError("new")
+    except ExceptionGroup as error:
+        return x + 1, [type(one).__name__ for one in error.exceptions]
+
+
+@cut
+def raised_again_in_a_handler(x):
+    try:
+        try:
+            raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
+        except* ValueError:
+            raise
+    except ExceptionGroup as error:
+        return x + 1, [type(one).__name__ for one in error.exceptions]
+
+
+@cut
+def handled_behind_a_break(x):
+    try:
+        raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
+    except* ValueError as error:
+        ufuse.graph_break()
+        x = x + len(error.exceptions)
+    except* TypeError:
+        x = x * 2
+    return x
+
+
+@cut
+def of_nothing(x):
+    try:
+        ExceptionGroup("g", [])
+    except ValueError as error:
+        return x + 1, str(error)
+
+
+@cut
+def not_only_exceptions(x):
+    group = BaseExceptionGroup("g", [KeyboardInterrupt(), ValueError(1)])
+    return x + 1, type(group).__name__, len(group.exceptions)
