@@ -18,5 +18,5 @@ def test_the_tests_of_numpy_pass_compiled(module: str, tmp_path: Path) -> None:
     if found.skipped:
         pytest.skip(found.skipped)
     assert found.differences == {}
-    assert found.tests > 5
+    assert found.tests > 3
     assert found.counts["graphs"] > 0
