@@ -7,6 +7,7 @@ FUZZ_SEED ?= 0
 CORPUS ?=
 STRESS_SECONDS ?= 600
 CPYTHON ?=
+NUMPY ?=
 
 TAG := $(shell $(PYTHON) -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
 ifeq ($(TAG),)
@@ -21,7 +22,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo test test-cpython check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo test test-cpython test-numpy check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -51,8 +52,12 @@ break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1,
 stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; STRESS_SECONDS
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.stress", run_name="__main__")' \
 		--seconds $(STRESS_SECONDS)
+
 test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame traced; CPYTHON="--modules grammar,dict"
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.cpython", run_name="__main__")' $(CPYTHON)
+
+test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test function compiled; NUMPY="--modules _core.einsum,lib.histograms"
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.numpy_tests", run_name="__main__")' $(NUMPY)
 
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi

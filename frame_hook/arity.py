@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+
 ANY = 1 << 30
 
 # fmt: off
@@ -44,6 +46,12 @@ ARITY: dict[Any, tuple[int,   int,  Collection[str] | None]] = {
     object.__new__:       (1, 1,    ()),
     tuple.__new__:        (1, 2,    ()),
     operator.index:       (1, 1,    ()),
+    np.shape:             (1, 1,    ()),
+    np.ndim:              (1, 1,    ()),
+    np.ravel:             (1, 2,    None),
+    np.reshape:           (1, 3,    None),
+    np.transpose:         (1, 2,    None),
+    np.ascontiguousarray: (1, 2,    None),
 }
 # fmt: on
 

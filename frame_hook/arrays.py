@@ -502,13 +502,21 @@ def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:
     return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})
 
 
+def is_bool(symbol: Symbol) -> bool:
+    """Whether it is True or False, which NumPy takes for no size and no axis."""
+    return isinstance(symbol, Constant) and type(symbol.value) is bool
+
+
 def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
     """`array.reshape(shape)`: a view where NumPy gives one, else a copy in C order."""
+    if any(map(is_bool, shape)):
+        raise GraphBreak("eager-raises", "TypeError: an integer is required")
     wanted: list[Size | None] = [_bound(trace, part) for part in shape]
     known: Size = 1
     open_axis = None
     for axis, dimension in enumerate(wanted):
-        assert dimension is not None
+        if dimension is None:
+            raise GraphBreak("numpy-call", "reshape to what is no whole number")
         if isinstance(dimension, int) and dimension == -1:
             if open_axis is not None:
                 raise GraphBreak(

@@ -278,6 +278,10 @@ def _is_hashable(value: Any) -> bool:
     return type(value).__hash__ is not None
 
 
+# Before they run, NumPy refuses what has no `__getitem__`.
+STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
+
+
 def _call_dispatcher(
     interpreter: Interpreter,
     function: Any,
@@ -289,6 +293,10 @@ def _call_dispatcher(
     name = f"{function.__module__}.{function.__name__}"
     if name in infer.CALLS:
         return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+    if function.__name__ in STACKING and not all(
+        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in arguments[:1]
+    ):
+        raise GraphBreak("numpy-call", f"{name} of what may be no sequence")
     if isinstance(implementation, types.FunctionType):
         return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
     raise GraphBreak("numpy-call", name)
@@ -301,7 +309,10 @@ def _call_method(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
-        return METHODS[f"ufunc.{method.name}"](interpreter, (method.self, *arguments), keywords)
+        rule = METHODS.get(f"ufunc.{method.name}")
+        if rule is None:
+            raise GraphBreak("numpy-call", f"numpy.ufunc.{method.name}")
+        return rule(interpreter, (method.self, *arguments), keywords)
     if isinstance(method.self, Unread):
         return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
     if isinstance(method.self, KEPT):

@@ -284,6 +284,8 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
+    if _is_number(left) and _is_number(right) and number_type(left) != number_type(right):
+        return False
     if (_is_number(left) and _is_number(right)) or (
         isinstance(left, Tuple)
         and isinstance(right, Tuple)
@@ -310,9 +312,9 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
 
 
 def _is_number(symbol: Symbol) -> bool:
-    """Whether it is a Python number of which there may be one object or more."""
+    """Whether it is a number of which there may be one object or more."""
     if isinstance(symbol, Constant):
-        return type(symbol.value) in (int, float, complex)
+        return isinstance(symbol.value, (int, float, complex, np.generic))
     return isinstance(symbol, Integer | Number)
 
 

@@ -18,6 +18,8 @@ from ufuse.graph.sample import Facts
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 
+MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
+
 
 class Draft:
     """A graph in the making.
@@ -97,6 +99,8 @@ class Draft:
 
     def constant(self, value: Any) -> Node:
         """The node of a constant; one for each value."""
+        if type(value) is int and value.bit_length() > MOST_BITS:
+            raise GraphBreak("operator", "arithmetic with very large numbers")
         exact = isinstance(value, float | complex | np.generic)
         key = (type(value), np.asarray(value).tobytes() if exact else repr(value))
         if key not in self._constants:

@@ -67,5 +67,12 @@ def is_made_anew(value: Any) -> bool:
     """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
     if isinstance(value, types.FunctionType):
         return "<locals>" in value.__qualname__
+    if isinstance(value, np.dtype):
+        return value.names is not None or value.subdtype is not None  # its names may be set
     bound = isinstance(value, BOUND_BUILTINS) and getattr(value, "__self__", None)
     return bound is not False and not isinstance(bound, types.ModuleType | type | None)
+
+
+def is_shared(dtype: np.dtype) -> bool:
+    """Whether NumPy gives this very object to all who ask for such a dtype."""
+    return dtype.char in NUMERIC and np.dtype(dtype.char) is dtype

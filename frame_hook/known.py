@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.contents import PLAIN_EXCEPTIONS, is_member
-from ufuse.frame_hook.followed import is_plain
+from ufuse.frame_hook.followed import is_plain, is_shared
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
@@ -93,7 +93,8 @@ def symbol_of(value: Any) -> Symbol:
         return Dict({key: symbol_of(item) for key, item in value.items()})
     if type(value) is slice:
         return Slice(*(symbol_of(part) for part in (value.start, value.stop, value.step)))
-    if isinstance(value, set | frozenset | bytearray):
+    is_dtype = isinstance(value, np.dtype) and not is_shared(value)
+    if is_dtype or isinstance(value, set | frozenset | bytearray):
         raise GraphBreak("call", f"something that makes a {type(value).__name__}")
     return Constant(value)
 

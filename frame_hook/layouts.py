@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+MOST_BYTES = 1 << 47  # no process has room for more, so NumPy refuses to make such an array
+
 
 def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
     """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""

@@ -11,6 +11,7 @@ from ufuse.frame_hook import arrays, iterate
 from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, is_none, pure
+from ufuse.frame_hook.layouts import MOST_BYTES
 from ufuse.frame_hook.numpy_calls import (
     Given,
     Positional,
@@ -46,8 +47,9 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     parts = list(symbol.items) if isinstance(symbol, Tuple | List) else [symbol]
     shape = []
     for part in parts:
-        expression = iterate.as_size(trace.look(part))
-        if expression is None:
+        looked_at = trace.look(part)
+        expression = iterate.as_size(looked_at)
+        if expression is None or arrays.is_bool(looked_at):
             raise GraphBreak("numpy-call", f"a shape with {described(part)}")
         if trace.sizes.decide("lt", expression, 0):
             raise GraphBreak("eager-raises", "ValueError: negative dimensions are not allowed")
@@ -62,16 +64,24 @@ def _order_argument(interpreter: Interpreter, symbol: Symbol | None, ndim: int) 
     return c_order(ndim) if order == "C" else tuple(reversed(range(ndim)))
 
 
+def _check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dtype) -> None:
+    """Guard that there may be room for an array: even if nothing reads it, NumPy has to say where there is none."""
+    count = arrays.total([dimension for dimension in shape if dimension != 0])
+    if interpreter.trace.sizes.decide("gt", count, MOST_BYTES // dtype.itemsize):
+        raise GraphBreak("eager-raises", "MemoryError: no memory for an array of that size")
+
+
 def _create(op: Op) -> Rule:
     def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
         names = (
             "shape fill_value dtype order device" if op is ops.FULL else "shape dtype order device"
         )
-        given = bound(names, arguments, keywords, f"numpy.{op.name}")
+        given = bound(names, arguments, keywords, f"numpy.{op.name}", 1 + (op is ops.FULL))
         only(given, "shape fill_value dtype order", f"numpy.{op.name}")
         shape = shape_argument(interpreter, given["shape"])
         dtype = dtype_argument(interpreter, given.get("dtype"))
         order = _order_argument(interpreter, given.get("order"), len(shape))
+        _check_bytes(interpreter, shape, np.dtype(np.float64) if dtype is None else dtype)
         inputs: tuple[Node, ...] = ()
         if op is ops.FULL:
             value = interpreter.trace.look(given["fill_value"])
@@ -94,7 +104,7 @@ def _create_like(op: Op) -> Rule:
             else "a dtype order subok shape"
         )
         what = f"numpy.{op.name}_like"
-        given = bound(names, arguments, keywords, what)
+        given = bound(names, arguments, keywords, what, 1 + (op is ops.FULL))
         only(given, "a fill_value dtype", what)
         like = array_argument(interpreter, given["a"], what)
         if like.type.order is None:
@@ -191,17 +201,17 @@ BUILTINS[np.copy] = _copy_method("K")
 
 
 def _astype(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a dtype order casting subok copy", arguments, keywords, "astype")
+    given = bound("a dtype order casting subok copy", arguments, keywords, "astype", 2)
     only(given, "a dtype copy", "astype")
     symbol = interpreter.trace.look(given["a"])
     dtype = dtype_argument(interpreter, given["dtype"])
     node = arrays.node_of(interpreter.trace, symbol)
     assert isinstance(node.type, ArrayType)
     copy = arrays.plain(interpreter.trace, given["copy"]) if "copy" in given else True
-    if copy is False and dtype == node.type.dtype:
+    if dtype is None or type(copy) not in (bool, int):
+        raise GraphBreak("numpy-call", "astype with these arguments")
+    if not copy and dtype == node.type.dtype:
         return symbol
-    if copy not in (True, False):
-        raise GraphBreak("numpy-call", "astype with this copy=")
     return interpreter.trace.graph.fresh(
         interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": dtype})
     )
@@ -248,7 +258,7 @@ def _reshape(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     return arrays.reshape(interpreter.trace, array, rest)
 
 
-METHODS["reshape"] = _reshape
+METHODS["reshape"] = lambda i, a, k: _refuse("reshape") if "shape" in k else _reshape(i, a, k)
 BUILTINS[np.reshape] = lambda i, a, k: (
     _reshape(i, a[:2], k) if len(a) <= 2 else _refuse("numpy.reshape")
 )
@@ -265,22 +275,37 @@ def _ravel(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     return arrays.ravel(interpreter.trace, array)
 
 
+def _transpose_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    if keywords:
+        raise GraphBreak("eager-raises", "TypeError: transpose() takes no keyword arguments")
+    axes: Symbol = Tuple(tuple(arguments[1:])) if len(arguments) > 1 else Constant(None)
+    if len(arguments) == 2:
+        axes = arguments[1]
+    return _transposed(interpreter, arguments[0], axes)
+
+
+@rule_for(np.transpose)
 def _transpose(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    array = array_argument(interpreter, arguments[0], "transpose")
-    rest: list[Symbol] = [interpreter.trace.look(a) for a in (*arguments[1:], *keywords.values())]
-    if len(rest) == 1 and isinstance(rest[0], Tuple | List):
-        rest = list(rest[0].items)
-    axes = [arrays.plain(interpreter.trace, a) for a in rest if not is_none(a)]
-    normal = axes_argument(interpreter, Constant(tuple(axes)), array.type.ndim) if axes else None
-    if normal is not None and len(normal) != array.type.ndim:
+    given = bound("a axes", arguments, keywords, "numpy.transpose")
+    return _transposed(interpreter, given["a"], given.get("axes", Constant(None)))
+
+
+def _transposed(interpreter: Interpreter, symbol: Symbol, axes: Symbol) -> Symbol:
+    array = array_argument(interpreter, symbol, "transpose")
+    axes = interpreter.trace.look(axes)
+    if is_none(axes):
+        order = tuple(reversed(range(array.type.ndim)))
+        return arrays.transpose(interpreter.trace, array, order)
+    items = axes.items if isinstance(axes, Tuple | List) else (axes,)
+    values = tuple(arrays.plain(interpreter.trace, item) for item in items)
+    normal = axes_argument(interpreter, Constant(values), array.type.ndim)
+    if normal is None or len(normal) != array.type.ndim:
         raise GraphBreak("eager-raises", "ValueError: axes don't match array")
-    return arrays.transpose(
-        interpreter.trace, array, normal or tuple(reversed(range(array.type.ndim)))
-    )
+    return arrays.transpose(interpreter.trace, array, normal)
 
 
 def _swapaxes(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a axis1 axis2", arguments, keywords, "swapaxes")
+    given = bound("a axis1 axis2", arguments, keywords, "swapaxes", 3)
     array = array_argument(interpreter, given["a"], "swapaxes")
     pair = [arrays.plain(interpreter.trace, given[name]) for name in ("axis1", "axis2")]
     order = list(range(array.type.ndim))
@@ -292,8 +317,9 @@ def _swapaxes(interpreter: Interpreter, arguments: Positional, keywords: Given) 
 
 
 METHODS["ravel"] = BUILTINS[np.ravel] = _ravel
-METHODS["transpose"] = BUILTINS[np.transpose] = _transpose
-METHODS["swapaxes"] = BUILTINS[np.swapaxes] = _swapaxes
+METHODS["transpose"] = _transpose_method
+METHODS["swapaxes"] = lambda i, a, k: _refuse("swapaxes") if k else _swapaxes(i, a, k)
+BUILTINS[np.swapaxes] = _swapaxes
 
 
 @rule_for(np.shape)
@@ -337,8 +363,7 @@ def _clip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     if limits:
         given = bound("a a_min a_max", arguments, keywords, "numpy.clip")
         return _between(interpreter, given, "a_min", "a_max")
-    given = bound("a", arguments[:1], {}, "numpy.clip") if arguments else {}
-    given |= bound("a min max", (), keywords, "numpy.clip")
+    given = bound("a min max", arguments[:1], keywords, "numpy.clip")
     return _between(interpreter, given, "min", "max")
 
 
@@ -367,6 +392,8 @@ METHODS["clip"], BUILTINS[np.clip] = _clip_method, _clip
 
 
 def _fill(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    if len(arguments) != 2 or keywords:
+        raise GraphBreak("numpy-call", "fill with these arguments")
     array = array_argument(interpreter, arguments[0], "fill")
     value = interpreter.trace.look(arguments[1])
     if not arrays.is_number(value):

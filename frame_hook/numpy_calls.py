@@ -27,13 +27,17 @@ from ufuse.graph.types import ArrayType
 Given = Mapping[str, Symbol]
 Positional = Sequence[Symbol]
 NO_VALUE = getattr(np, "_NoValue", None)
+# Arguments for which None is as good as nothing; of others NumPy makes a number or a truth value.
+MAY_BE_NONE = frozenset("axis axes dtype out order device a_min a_max min max initial".split())
 
 
-def bound(names: str, arguments: Positional, keywords: Given, what: str) -> dict[str, Symbol]:
-    """Arguments by name; those that are absent, None or NumPy's "no value" are left out.
+def bound(
+    names: str, arguments: Positional, keywords: Given, what: str, least: int = 1
+) -> dict[str, Symbol]:
+    """Arguments by name; those that are absent, NumPy's "no value", or None where that means nothing, are left out.
 
     Raises:
-        GraphBreak: there is one that the rule does not know.
+        GraphBreak: there is one that the rule does not know, one is given twice, or one of the first `least` is not.
 
     """
     known = names.split()
@@ -42,11 +46,18 @@ def bound(names: str, arguments: Positional, keywords: Given, what: str) -> dict
     if not set(keywords).isdisjoint(known[: len(arguments)]):
         raise GraphBreak("eager-raises", f"TypeError: {what} with an argument twice")
     both = {**dict(zip(known, arguments, strict=False)), **keywords}
-    return {
-        name: symbol
-        for name, symbol in both.items()
-        if not (isinstance(symbol, Constant) and (symbol.value is None or symbol.value is NO_VALUE))
-    }
+    given = {name: symbol for name, symbol in both.items() if not _is_left_out(name, symbol)}
+    if not given.keys() >= set(known[:least]):
+        raise GraphBreak("numpy-call", f"{what} with these arguments")
+    return given
+
+
+def _is_left_out(name: str, symbol: Symbol) -> bool:
+    if not isinstance(symbol, Constant):
+        return False
+    if symbol.value is None and name not in MAY_BE_NONE:
+        raise GraphBreak("numpy-call", f"a call with {name}=None")
+    return symbol.value is None or symbol.value is NO_VALUE
 
 
 def only(given: Mapping[str, Symbol], names: str, what: str) -> None:
@@ -59,11 +70,7 @@ def only(given: Mapping[str, Symbol], names: str, what: str) -> None:
 def looked(interpreter: Interpreter, given: Mapping[str, Symbol]) -> dict[str, Symbol]:
     """The arguments, read."""
     read = {name: interpreter.trace.look(symbol) for name, symbol in given.items()}
-    return {
-        k: v
-        for k, v in read.items()
-        if not (isinstance(v, Constant) and (v.value is None or v.value is NO_VALUE))
-    }
+    return {name: symbol for name, symbol in read.items() if not _is_left_out(name, symbol)}
 
 
 def array_argument(interpreter: Interpreter, symbol: Symbol, what: str) -> Array:
@@ -87,7 +94,8 @@ def axes_argument(
         return None
     value = arrays.plain(interpreter.trace, symbol)
     axes = value if isinstance(value, tuple) else (value,)
-    if not all(isinstance(axis, (int, np.integer)) and -ndim <= axis < ndim for axis in axes):
+    whole = all(isinstance(axis, (int, np.integer)) and type(axis) is not bool for axis in axes)
+    if not whole or not all(-ndim <= axis < ndim for axis in axes):
         raise GraphBreak("eager-raises", "AxisError: axis is out of bounds")
     normal = tuple(int(axis) % ndim for axis in axes)
     if len(set(normal)) != len(normal):
@@ -96,10 +104,10 @@ def axes_argument(
 
 
 def dtype_argument(interpreter: Interpreter, symbol: Symbol | None) -> np.dtype | None:
-    """A dtype given as a dtype, a type or a string."""
-    if symbol is None:
+    """A dtype given as a dtype, a type or a string; None where it is None or not given."""
+    value = None if symbol is None else arrays.plain(interpreter.trace, symbol)
+    if value is None:
         return None
-    value = arrays.plain(interpreter.trace, symbol)
     try:
         dtype: np.dtype = np.dtype(value)
     except TypeError as error:
@@ -137,9 +145,9 @@ def reduction(
     ):
         raise GraphBreak("numpy-call", f"{what} with out= or where=")
     axes = axes_argument(interpreter, given.get("axis"), array.type.ndim)
-    keepdims = (
-        bool(arrays.plain(interpreter.trace, given["keepdims"])) if "keepdims" in given else False
-    )
+    keepdims = arrays.plain(interpreter.trace, given.get("keepdims", Constant(value=False)))
+    if type(keepdims) not in (bool, int) or keepdims not in (False, True):
+        raise GraphBreak("numpy-call", f"{what} with this keepdims=")
     dtype = dtype_argument(interpreter, given.get("dtype")) or dtype
     reduced = range(array.type.ndim) if axes is None else axes
     if op.name in ("reduce_maximum", "reduce_minimum"):
@@ -148,7 +156,7 @@ def reduction(
                 raise GraphBreak(
                     "eager-raises", "ValueError: zero-size array to reduction operation"
                 )
-    attributes = {"axis": axes, "keepdims": keepdims, "dtype": dtype}
+    attributes = {"axis": axes, "keepdims": bool(keepdims), "dtype": dtype}
     node = interpreter.trace.graph.node(op, (interpreter.trace.graph.value(array),), attributes)
     return interpreter.trace.graph.fresh(node)
 
@@ -167,7 +175,8 @@ def _reduction_rules() -> None:
     # fmt: on
     for functions, method, ufunc, dtype, names in table:
         op, result = ops.OPS[f"reduce_{ufunc}"], None if dtype is None else np.dtype(dtype)
-        METHODS[method] = _reduction_rule(op, names, method, result, method=True)
+        of_method = names if dtype is None else names.replace("out", "dtype out")
+        METHODS[method] = _reduction_rule(op, of_method, method, result, method=True)
         for function in functions:
             BUILTINS[function] = _reduction_rule(op, names, method, result, method=False)
 
@@ -178,6 +187,8 @@ STEPS = {"sum": "reduce", "prod": "product"}  # those of `warned.SAMPLES` that m
 def _reduction_rule(op: Op, names: str, what: str, dtype: np.dtype | None, *, method: bool) -> Rule:
     def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
         given = bound(names, arguments, keywords, f"numpy.{what}")
+        if dtype is not None:
+            only(given, "a axis out keepdims where", f"numpy.{what}")
         array = interpreter.trace.look(given.pop("a"))
         if isinstance(array, Number | Constant) and not given and dtype is None and what != "prod":
             return _reduced_number(interpreter, array, what)

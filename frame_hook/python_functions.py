@@ -354,8 +354,15 @@ def _copy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
         case Set():
             return containers.new_set(interpreter, set.copy, symbol)
         case Array():
-            return interpreter.call(attribute(interpreter, symbol, "copy"))
+            return _copied_array(interpreter, symbol)
     raise GraphBreak("call", f"copy of {described(symbol)}")
+
+
+def _copied_array(interpreter: Interpreter, symbol: Array) -> Symbol:
+    """An array is copied in its own order."""
+    if not symbol.type.contiguous:
+        raise GraphBreak("call", "a copy of an array with gaps")
+    return interpreter.call(attribute(interpreter, symbol, "copy"), (Constant("K"),))
 
 
 def _kept(symbol: Symbol) -> Symbol:
@@ -397,11 +404,9 @@ def _deep(interpreter: Interpreter, symbol: Symbol, met: dict[int, Symbol]) -> S
 
 
 def _deep_value(interpreter: Interpreter, symbol: Tuple | Array, met: dict[int, Symbol]) -> Symbol:
-    """A tuple is copied where something in it is; an array in its own order."""
+    """A tuple is copied where something in it is."""
     if isinstance(symbol, Array):
-        if not symbol.type.contiguous:
-            raise GraphBreak("call", "deepcopy of an array with gaps")
-        return interpreter.call(attribute(interpreter, symbol, "copy"), (Constant("K"),))
+        return _copied_array(interpreter, symbol)
     look = interpreter.trace.look
     given = [_deep(interpreter, part, met) for part in symbol.items]
     is_same = all(a is look(b) for a, b in zip(given, symbol.items, strict=True))

@@ -24,7 +24,7 @@ from ufuse.frame_hook.followed import (
     size_of,
 )
 from ufuse.frame_hook.guards import GuardProgram
-from ufuse.frame_hook.layouts import fills_memory, memory_order
+from ufuse.frame_hook.layouts import MOST_BYTES, fills_memory, memory_order
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.sizes import LARGEST_INT, Sizes
@@ -400,6 +400,8 @@ class Trace:
             raise GraphBreak("dtype", f"an array of dtype {value.dtype}")
         if not value.flags.aligned:
             raise GraphBreak("layout", f"{source.text} is not aligned in memory")
+        if value.nbytes > MOST_BYTES:
+            raise GraphBreak("layout", f"{source.text}, of which no copy could be made,")
         self.check(
             "ARRAY",
             source,

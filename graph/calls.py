@@ -22,7 +22,7 @@ from ufuse.graph.sample import (
     group,
     pattern,
 )
-from ufuse.graph.shapes import Shape, broadcast, count, normalised_axes, reduced, same
+from ufuse.graph.shapes import Shape, broadcast, count, normalised_axes, reduced, same, the_axis
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
 
@@ -257,7 +257,7 @@ def _items(call: Call) -> list[Shape]:
 def _concatenated(shapes: list[Shape], axis: int | None, call: Call) -> Shape:
     if axis is None:
         return (reduce(operator.add, map(count, shapes)),)
-    (axis,) = normalised_axes(axis, len(shapes[0]))
+    axis = the_axis(axis, len(shapes[0]))
     result = list(shapes[0])
     for shape in shapes[1:]:
         if len(shape) != len(result):
@@ -277,7 +277,7 @@ def _concatenate(call: Call) -> Shape:
 def _stack(call: Call) -> Shape:
     shapes = _items(call)
     axis = call.constant(1, "axis", 0)
-    (axis,) = normalised_axes(axis, len(shapes[0]) + 1)
+    axis = the_axis(axis, len(shapes[0]) + 1)
     grown = [(*shape[:axis], 1, *shape[axis:]) for shape in shapes]
     return _concatenated(grown, axis, call)
 
@@ -301,7 +301,7 @@ def _take(call: Call) -> Shape:
     axis = call.constant(2, "axis")
     if axis is None:
         return where
-    (axis,) = normalised_axes(axis, len(source))
+    axis = the_axis(axis, len(source))
     return (*source[:axis], *where, *source[axis + 1 :])
 
 
@@ -310,7 +310,7 @@ def _repeat(call: Call) -> Shape:
     axis = call.constant(2, "axis")
     if axis is None:
         return (count(source) * repeats,)
-    (axis,) = normalised_axes(axis, len(source))
+    axis = the_axis(axis, len(source))
     return (*source[:axis], source[axis] * repeats, *source[axis + 1 :])
 
 
@@ -373,8 +373,8 @@ def _arange(call: Call) -> Shape:
     values = {name: call.size(places[name], name) for name in names}
     start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])
     step = values.get("step", 1)
-    if all(isinstance(value, int) for value in (start, stop, step)) and step != 0:
-        return (len(range(start, stop, step)),)  # type: ignore[arg-type]
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and step != 0:
+        return (max(0, -((start - stop) // step)),)  # range() has no length beyond 64 bits
     if step != 1:
         raise CannotInfer("the length of this range is not known")
     return (stop - start,)  # law: the tracer has shown that stop >= start
@@ -398,7 +398,10 @@ def _scalar(call: Call) -> Shape:
 
 def _array(call: Call) -> Shape:
     """np.array of nested lists of constants."""
-    return tuple(map(int, np.shape(call.constant(0, "object"))))
+    try:
+        return tuple(map(int, np.shape(call.constant(0, "object"))))
+    except ValueError as error:  # lists of different lengths, or too many in one another
+        raise CannotInfer(f"ValueError: {error}") from None
 
 
 # fmt: off

@@ -30,6 +30,7 @@ from ufuse.graph.sample import (
 from ufuse.graph.shapes import (
     broadcast,
     indexed,
+    is_c_like,
     normalised_axes,
     reduced,
     reshaped,
@@ -280,9 +281,9 @@ VIEW_RULES: dict[str, Callable[[Op, tuple[Operand, ...], Attributes, Facts], Typ
 
 
 def view_through(
-    type_: ArrayType, path: Sequence[tuple[str, Attributes]], facts: Facts = STRUCTURAL
+    type_: ArrayType, path: Sequence[tuple[str, Attributes]], facts: Facts | None = None
 ) -> ArrayType:
-    """The type of the view that a path of steps makes of a buffer.
+    """The type of the view that a path of steps makes of a buffer; without facts the graph is finished.
 
     Raises:
         CannotInfer: a step is out of range or would copy.
@@ -291,7 +292,11 @@ def view_through(
     for name, attributes in path:
         if name not in VIEW_RULES:
             raise CannotInfer(f"{name} is not a step of a path")
-        view = VIEW_RULES[name](ops.OPS[name], (type_,), attributes, facts)
+        if facts is None and name == "reshape" and is_c_like(type_):
+            # guards hold that the sizes fit, where `n` is not seen to be `2*(n // 2)`
+            type_ = ArrayType(type_.dtype, attributes["shape"], c_order(len(attributes["shape"])))
+            continue
+        view = VIEW_RULES[name](ops.OPS[name], (type_,), attributes, facts or STRUCTURAL)
         assert isinstance(view, ArrayType)
         type_ = view
     return type_

@@ -85,6 +85,19 @@ def normalised_axes(axis: object, ndim: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
+def the_axis(axis: object, ndim: int) -> int:
+    """The one axis meant by an `axis` argument, counted from 0.
+
+    Raises:
+        CannotInfer: it is out of range, or there are more or fewer than one.
+
+    """
+    axes = normalised_axes(axis, ndim)
+    if len(axes) != 1:
+        raise CannotInfer(f"axis {axis!r}, where there has to be one")
+    return axes[0]
+
+
 def reduced(shape: Shape, axis: object, keepdims: bool) -> Shape:
     """The shape after reducing over `axis`."""
     axes = normalised_axes(axis, len(shape))

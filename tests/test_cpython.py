@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cpython.compare import compared
+from tests.cpython.compare import SUITE
 
 SLICE = ("unpack", "keywordonlyarg", "richcmp")
 
@@ -18,7 +18,7 @@ def test_the_tests_of_cpython_pass_traced(module: str, tmp_path: Path) -> None:
     """A module of CPython's own tests ends as it does without ufuse, and nearly every frame is traced."""
     if sysconfig.get_config_var("WITH_PYMALLOC") is None and sys.flags.dev_mode:
         pytest.skip("made for the usual build of CPython")
-    found = compared(module, tmp_path, timeout=120)
+    found = SUITE.compared(module, tmp_path, timeout=120)
     if found.skipped:
         pytest.skip(found.skipped)
     assert found.differences == {}

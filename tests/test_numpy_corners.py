@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -128,3 +129,174 @@ def test_products_along_other_axes() -> None:
     check(lambda a: np.median(a, axis=0, keepdims=True)[:, 1:] + 1, lambda: (a,))
     check(lambda a: a.argmax(0, keepdims=True)[:, 1:] + 1, lambda: (a,))
     check(lambda a: np.array([1.0, 2.0], ndmin=2)[:, 1:] + a, lambda: (a,))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_copies_keep_the_order_of_the_array(order: str) -> None:
+    """`copy.copy` and `copy.deepcopy` of an array lay it out as it was, `ndarray.copy` in C order."""
+    make = lambda: (np.ones((2, 3), order=order),)  # noqa: E731
+    for copied in (copy.copy, copy.deepcopy, np.ndarray.copy, lambda a: a.copy("K")):
+        check(lambda a, copied=copied: copied(a), make)
+        check(lambda a, copied=copied: copied(a[:, ::2]), make)
+
+
+@pytest.mark.parametrize("size", [2**31, 2**45, 2**61, 2**62, 2**63 - 1, 2**63, 2**64, -1])
+def test_arrays_that_cannot_be_made_are_refused_though_nothing_reads_them(size: int) -> None:
+    """What NumPy says of impossible sizes is said whether or not the array is used."""
+
+    def unused(n: int) -> Any:
+        try:
+            np.empty((n, 2**16))
+        except (ValueError, MemoryError) as error:
+            return np.array(str(error))
+        return np.zeros(2)
+
+    for first in (3, size):
+        compiled = ufuse.compile(unused)
+        for n in (first, size, 5):
+            assert outcome(compiled, n) == outcome(unused, n)
+
+
+def test_copies_without_room_are_refused_though_nothing_reads_them() -> None:
+    """An array that repeats one element may be larger than memory; its copies may not."""
+
+    def copied() -> Any:
+        large = np.broadcast_to(np.uint8(0), 2**62)
+        try:
+            large + 1
+        except (ValueError, MemoryError) as error:
+            return np.array(type(error).__name__)
+        return large
+
+    check(copied, tuple)
+
+
+REFUSED: list[Callable[[Any], Any]] = [
+    lambda x: np.array(), lambda x: np.sum(), lambda x: np.full(3), lambda x: np.full_like(a=x), lambda x: x.astype(), lambda x: np.zeros(),
+    lambda x: np.array(None), lambda x: np.asarray(), lambda x: np.add.reduce(), lambda x: x.reshape(), lambda x: x.fill(),
+    lambda x: np.ascontiguousarray(), lambda x: np.transpose(), lambda x: np.ravel(), lambda x: np.reshape(a=x), lambda x: np.ndim(),
+    lambda x: np.transpose(x, foo=None), lambda x: np.transpose(x, foo=(1, 0)), lambda x: x.transpose(None, None), lambda x: x.transpose(()),
+    lambda x: x.transpose(True, False), lambda x: x.reshape(shape=6), lambda x: x.reshape(True, 6), lambda x: x.sum(axis=True),
+    lambda x: x.sum(keepdims=None), lambda x: x.sum(keepdims=2.5), lambda x: x.sum(keepdims="a"), lambda x: x.any(0, None, True),
+    lambda x: np.zeros(True), lambda x: x.swapaxes(0), lambda x: np.copy(), lambda x: np.shape(), lambda x: x.var(ddof=None),
+    lambda x: np.dstack(np.ones(2) for _ in range(2)), lambda x: np.column_stack({1, 2}), lambda x: np.stack(map(np.ones, (2, 2))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", REFUSED)
+def test_refused_arguments_are_refused(program: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
+    """Missing, superfluous and odd arguments end the graph: NumPy says what is wrong with them."""
+    check(program, lambda: (np.arange(6.0).reshape(2, 3),))
+    assert not caplog.records
+
+
+def test_numpy_has_one_true_and_one_false() -> None:
+    """`np.bool(…)` gives one of two objects, so `is` tells what it is."""
+    check(lambda: np.array([np.bool(True) is np.True_, np.bool(0) is np.False_, np.bool(1) is np.False_]), tuple)  # fmt: skip
+    check(lambda a: np.array([a.any() is np.True_, a.any() is True, (a[0] > 1) is np.bool(True)]), lambda: (np.arange(3.0),))  # fmt: skip
+    for x in (0.5, 2.5):
+        check(lambda x: np.array([(x > 1.0) is True, (x > 1.0) is False]), lambda: (x,))  # noqa: B023
+
+
+@pytest.mark.parametrize("text", ["[[1, 2], [3]]", "[1, [2]]", f"{'[' * 70}1{']' * 70}"])
+def test_lists_that_are_no_array_are_refused(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    """NumPy says itself what is wrong with lists of different lengths, or of too many levels."""
+    scope: dict[str, Any] = {"np": np}
+    exec(f"def program(): return np.array({text})", scope)
+    check(scope["program"], tuple)
+    assert not caplog.records
+
+
+DTYPES: list[Callable[[Any], Any]] = [
+    lambda d: d.names, lambda d: f"{d} {len(d)}", lambda d: d.fields["a"][1], lambda d: d == np.dtype([("a", "f8"), ("b", "i4")]),
+    lambda d: np.dtype(d).names, lambda d: np.zeros(2, d).dtype.names, lambda d: np.result_type(d, d).names,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", DTYPES)
+def test_a_dtype_with_fields_may_change(program: Callable[[Any], Any]) -> None:
+    """The names of fields can be set, so what was known of such a dtype may be another when it comes again."""
+    compiled = ufuse.compile(program)
+    dtype = np.dtype([("a", "f8"), ("b", "i4")])
+    for names in (("a", "b"), ("a", "b"), ("b", "a"), ("a", "c")):
+        dtype.names = names
+        assert compiled(dtype) == program(dtype)
+
+
+@pytest.mark.parametrize("text", ["O,i", "S3", "M8[s]", ">f8", "2f8", "f8", "int"])
+def test_dtypes_are_made_when_they_are_made(text: str) -> None:
+    """`np.dtype` gives one object for numbers, and else a new one at every call."""
+
+    def made(text: str) -> Any:
+        return np.dtype(text)
+
+    compiled = ufuse.compile(made)
+    assert compiled(text) == made(text)
+    assert (compiled(text) is compiled(text)) == (made(text) is made(text))
+
+
+HUGE = 10**5000
+WITH_HUGE: list[Callable[[Any], Any]] = [
+    lambda x: x + HUGE, lambda x: np.arange(2**63), lambda x: np.arange(-(2**62), 2**63), lambda x: np.arange(HUGE), lambda x: np.full(3, HUGE),
+    lambda x: np.where(x > 1, HUGE, 0), lambda x: x[:HUGE] + 1, lambda x: np.round(x, HUGE), lambda x: np.array([1.0, HUGE]), lambda x: x.take(HUGE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", WITH_HUGE)
+@pytest.mark.parametrize("dtype", ["f8", "i8"])
+def test_numbers_beyond_everything_are_left_to_numpy(dtype: str, program: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
+    """Whole numbers of thousands of digits, and ranges longer than 64 bits can count."""
+    check(program, lambda: (np.arange(3, dtype=dtype),))
+    assert not caplog.records
+
+
+def test_rare_methods_of_ufuncs_are_left_to_numpy(caplog: pytest.LogCaptureFixture) -> None:
+    """A method of a ufunc that has no rule ends the graph."""
+    check(lambda: np.ones(2, np.add.resolve_dtypes((np.dtype("f4"), np.dtype("i8"), None))[2]), tuple)  # fmt: skip
+    assert not caplog.records
+
+
+AXES: list[Callable[[Any], Any]] = [
+    lambda x: np.concatenate([x, x], ()), lambda x: np.stack([x, x], ()), lambda x: np.stack([x, x], (0, 1)), lambda x: np.stack([x, x], (0,)),
+    lambda x: np.take(x, [0], ()), lambda x: np.repeat(x, 2, ()), lambda x: np.repeat(x, 2, (0,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", AXES)
+def test_one_axis_is_one_axis(program: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:  # fmt: skip
+    """A tuple of axes, empty or not, is refused by NumPy where there has to be one."""
+    check(program, lambda: (np.arange(3.0),))
+    assert not caplog.records
+
+
+def test_stores_go_through_reshaped_arrays(caplog: pytest.LogCaptureFixture) -> None:
+    """The length that -1 stands for is a quotient, and the graph knows that it fits."""
+
+    def stored(x: Any) -> Any:
+        x.reshape(2, -1)[:, 0] = 7
+        x.reshape(-1, 3)[1] += 1
+        return x
+
+    compiled = ufuse.compile(stored)
+    for n in (6, 12, 18, 7, 24):
+        assert outcome(compiled, np.arange(n)) == outcome(stored, np.arange(n))
+    assert not caplog.records
+
+
+def test_none_may_come_in_a_variable() -> None:
+    """A `dtype`, `axis` or `out` that is None, whether it is written so or passed on, means what its default means."""
+
+    def passed(x: Any, none: Any) -> Any:
+        like = np.zeros_like(x, dtype=none) + np.full_like(x, 3, none) + np.asarray(x, none)
+        return like + x.sum(none, none, none) + np.ones(2, none) + x.astype(none)
+
+    check(passed, lambda: (np.arange(2, dtype="f4"), None))
+    check(lambda x, n: np.zeros_like(x, dtype=n), lambda: (np.arange(2, dtype="f4"), None))
+
+
+@pytest.mark.parametrize("copied", [True, False, 0, 1, 2, None])
+def test_astype_copies_where_it_is_told_to(copied: Any) -> None:
+    """`copy=0` is `copy=False`."""
+    x = np.ones(3)
+    same = lambda x, c: np.array([x.astype(float, copy=c) is x])  # noqa: E731  a program
+    check(same, lambda: (x, copied))

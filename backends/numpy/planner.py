@@ -126,7 +126,8 @@ class Planner:
 
     def _constant(self, value: Any) -> int:
         plain = isinstance(value, (int, float, str, slice, tuple, type(None)))
-        key = (type(value), repr(value)) if plain else id(value)
+        exact = value if type(value) is int else repr(value)  # -0.0 equals 0.0
+        key = (type(value), exact) if plain else id(value)
         if key not in self.constants:
             self.constants[key] = self._new()
             self.result.constants.append((self.constants[key], value))

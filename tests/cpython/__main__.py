@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-from tests.cpython.compare import MODULES, Comparison, compared, exceptions, summed
-
-AT_ONCE = 2
+from tests.cpython.compare import MODULES, SUITE
+from tests.support.suites import (
+    Comparison,
+    aligned,
+    arguments,
+    ended,
+    headline,
+    row_of_skipped,
+    summed,
+)
 
 
 def table(found: list[Comparison]) -> str:
@@ -24,23 +27,18 @@ def table(found: list[Comparison]) -> str:
     rows = [head]
     for one in [*found, summed(found)]:
         if one.skipped:
-            rows.append((one.module, one.skipped[:60], *[""] * (len(head) - 2)))
+            rows.append(row_of_skipped(one, len(head)))
             continue
         frames, codes = Counter(one.counts.get("frames", {})), Counter(one.counts.get("codes", {}))
         offered = frames["whole"] + frames["mixed"] + frames["eager"]
         share = 100 * frames["eager"] / offered if offered else 0.0
         rows.append((
-            one.module, str(one.tests), str(len(one.differences)), f"{one.plain:.2f}", f"{one.traced:.2f}",
+            one.module, str(one.tests), str(len(one.differences)), f"{one.plain:.2f}", f"{one.ours:.2f}",
             *(str(frames[kind]) for kind in ("whole", "mixed", "eager")), f"{share:.1f}",
             *(str(frames[kind]) for kind in ("generator", "body", "left")),
             *(str(codes[kind]) for kind in ("whole", "mixed", "eager")),
         ))  # fmt: skip
-    widths = [max(len(row[i]) for row in rows if row[2]) for i in range(len(head))]
-    lines = []
-    for row in rows:
-        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  ".join((row[0].ljust(widths[0]), *cells)).rstrip())
-    return "\n".join(lines)
+    return aligned(rows)
 
 
 def reasons(total: Comparison, most: int) -> str:
@@ -62,35 +60,18 @@ def reasons(total: Comparison, most: int) -> str:
 
 def main() -> None:
     """Run what the command line asks for; exit 1 where something differs that no exception names."""
-    parser = argparse.ArgumentParser(prog="python -m tests.cpython", description=__doc__)
-    parser.add_argument(
-        "--modules", default="", help="names after test_, with commas; all of them if empty"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=600.0, help="seconds for one module, traced"
-    )
+    parser = arguments("python -m tests.cpython", __doc__, "names after test_")
     parser.add_argument(
         "--reasons", type=int, default=40, help="how many reasons for breaks to print"
     )
     options = parser.parse_args()
-    modules = options.modules.split(",") if options.modules else MODULES
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        found = []
-        for one in pool.map(lambda m: compared(m, Path(folder), options.timeout), modules):
-            found.append(one)
-            for line in one.report():
-                print(line, flush=True)
-    total = summed(found)
+    modules = options.modules.split(",") if options.modules else MODULES
+    found = SUITE.compared_all(modules, options.timeout)
     version = ".".join(map(str, sys.version_info[:3]))
-    print(f"\nCPython {version}, {time.perf_counter() - started:.0f} s\n{table(found)}\n")
-    print(reasons(total, options.reasons))
-    failed = len(total.differences)
-    for one in found:
-        for test, line in one.excepted.items():
-            print(f"as expected, {test} differs: {exceptions()[line]}")
-    print(f"{total.tests} tests, {failed} differ")
-    sys.exit(failed > 0)
+    print(f"{headline(f'CPython {version}', started)}\n{table(found)}\n")
+    print(reasons(summed(found), options.reasons))
+    sys.exit(ended(found))
 
 
 if __name__ == "__main__":

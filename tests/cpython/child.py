@@ -107,9 +107,9 @@ def without(suite: unittest.TestSuite, names: frozenset[str]) -> unittest.TestSu
 
 def loaded(name: str) -> unittest.TestSuite:
     """The tests of a module, doctests included where it has some."""
-    module = importlib.import_module(f"test.{name}")
+    module = importlib.import_module(f"test.test_{name}")
     suite = unittest.defaultTestLoader.loadTestsFromModule(module)
-    return without(suite, frozenset(os.environ.get("CPYTHON_TESTS_SKIPPED", "").split(",")))
+    return without(suite, frozenset(os.environ.get("TESTS_SKIPPED", "").split(",")))
 
 
 def main() -> None:
