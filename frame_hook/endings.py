@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import CodeType
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, MethodDescriptorType
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook import _hook, instructions, resume
 from ufuse.frame_hook.build import Recipe
+from ufuse.frame_hook.calls import OF_SYMBOLS
+from ufuse.frame_hook.classes import static_lookup
+from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Frame, Interpreter, Returned, held_registers
 from ufuse.frame_hook.places import in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import Array, Constant, Integer, Number, Symbol, Unbound, Unread
+from ufuse.frame_hook.symbols import (
+    BESIDE_METHOD,
+    Array,
+    ArrayMethod,
+    Constant,
+    Integer,
+    Number,
+    Symbol,
+    Unbound,
+    Unread,
+)
 from ufuse.frame_hook.trace import Trace
+from ufuse.graph.types import ArrayType
 
 
 def goes_on(code: CodeType, start: int, position: int) -> bool:
@@ -136,11 +152,45 @@ def state_registers(frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
         for slot, symbol in enumerate(frame.locals)
         if slot not in idle
     }
-    stack = [recipe.register(symbol) for symbol in frame.stack]
+    stack = [recipe.register(symbol) for symbol in with_methods(frame.stack)]
     for slot in idle:
         symbol = frame.locals[slot]
         found[slot] = recipe.register(symbol) if recipe.has(symbol) else -1
     return (*(found[slot] for slot in range(len(frame.locals))), *stack)
+
+
+def with_methods(stack: Sequence[Symbol]) -> list[Symbol]:
+    """The stack as CPython has it in a call: a C method that was looked up for it is beside `self`, and not bound.
+
+    The errors of the two name the method in different words.
+    """
+    found = list(stack)
+    for place, symbol in enumerate(stack):
+        if symbol is BESIDE_METHOD:
+            method = place + 1 if VERSION < (3, 13) else place - 1
+            pair = _unbound(stack[method])
+            if pair is not None:
+                found[min(place, method)], found[max(place, method)] = pair
+    return found
+
+
+def _unbound(symbol: Symbol) -> tuple[Symbol, Symbol] | None:
+    """The function of a C method, and what it was looked up on; None for anything else."""
+    if not isinstance(symbol, ArrayMethod):
+        return None
+    match symbol.self:
+        case Array():
+            owner: type | None = np.ndarray
+        case Number(node=node) if isinstance(node.type, ArrayType):
+            owner = node.type.dtype.type
+        case Constant(value=value):
+            owner = type(value)
+        case receiver:
+            owner = OF_SYMBOLS.get(type(receiver))
+    function = static_lookup(owner, symbol.name) if owner is not None else None
+    if not isinstance(function, MethodDescriptorType):
+        return None
+    return Constant(function), symbol.self
 
 
 def _is_cheap(symbol: Any) -> bool:

@@ -234,7 +234,8 @@ def next_item(interpreter: Interpreter, iterator: Symbol) -> Symbol | None:
             return None
         case Iterator(kind=kind):
             result = NEXT[kind](interpreter, iterator)
-            iterator.is_exhausted = result is None and kind not in ASKED_AGAIN
+            if result is None and kind not in ASKED_AGAIN:
+                iterator.is_exhausted = True  # it may be so already, if what it calls has asked it
             return result
         case Generator():
             return generators.send(interpreter, iterator, Constant(None))

@@ -15,6 +15,7 @@ from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
+    BESIDE_METHOD,
     NULL,
     Cell,
     Constant,
@@ -381,9 +382,9 @@ def load_method(interpreter: Interpreter, frame: Frame, instruction: Instruction
 def _make_method_pair(frame: Frame) -> None:
     """What was looked up to be called, and a NULL: as CPython lays them out where the method is already bound."""
     if VERSION < (3, 13):
-        frame.stack.insert(-1, NULL)
+        frame.stack.insert(-1, BESIDE_METHOD)
     else:
-        frame.push(NULL)
+        frame.push(BESIDE_METHOD)
 
 
 # Operators -------------------------------------------------------------------------------------------------------

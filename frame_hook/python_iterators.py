@@ -75,6 +75,8 @@ def _next_call(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
         if iterate.is_a(raised.symbol, StopIteration):
             return None
         raise
+    if iterator.is_exhausted:  # by what it has called
+        return None
     sentinel = interpreter.trace.look(sentinel)
     return None if comparisons.equal_or_same(interpreter, sentinel, item) else item
 

@@ -314,6 +314,7 @@ Symbol = (
 )
 
 NULL = Null()
+BESIDE_METHOD = Null()  # where CPython has `self`, and the method beside it is not bound
 
 
 def class_of(symbol: Symbol) -> type | None:

@@ -42,6 +42,19 @@ def itertools_tools(x):
 
 
 @whole
+def an_iterator_that_is_exhausted_by_what_it_asks(x):
+    def asked():
+        if asked.again:
+            return 2
+        asked.again = True
+        list(asked.iterator)
+        return x
+
+    asked.again, asked.iterator = False, iter(asked, 2)
+    return next(asked.iterator, "none"), list(asked.iterator), x + 1
+
+
+@whole
 def groups_left_unread(x):
     found = []
     for key, group in itertools.groupby([1, 1, 2, 2, 3, 1]):

@@ -300,3 +300,23 @@ def test_astype_copies_where_it_is_told_to(copied: Any) -> None:
     x = np.ones(3)
     same = lambda x, c: np.array([x.astype(float, copy=c) is x])  # noqa: E731  a program
     check(same, lambda: (x, copied))
+
+
+def held(x: Any) -> Any:
+    """A method that was bound before it is called: its errors are worded otherwise."""
+    method = x.transpose
+    return method(axes=(1, 0))
+
+
+REFUSED: list[Callable[[Any], Any]] = [
+    lambda x: x.transpose(axes=(1, 0)), lambda x: x.item(foo=1), lambda x: x.swapaxes(axis1=0, axis2=1), held,
+    lambda x: x.tolist(1, 2), lambda x: [1].append(), lambda x: "a".join(), lambda x: {}.get(),  # type: ignore[call-arg,call-overload]
+    lambda x: x.sum().item(a=3), lambda x: (x + 1).tolist(k=1), lambda x: [1, 2].index(k=3), lambda x: {1}.add(),  # type: ignore[call-arg]
+    lambda x: (1,).index(), lambda x: x.fill(), lambda x: x.ravel(1, 2, 3), lambda x: x.dot(), lambda x: b"".join(3),  # type: ignore[call-arg,arg-type]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=range(len(REFUSED)))
+def test_methods_that_refuse_their_arguments(program: Callable[[Any], Any]) -> None:
+    """The error names the method as CPython does where it is called."""
+    check(program, lambda: (np.ones((2, 3)),))
