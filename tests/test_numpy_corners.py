@@ -308,7 +308,7 @@ def held(x: Any) -> Any:
     return method(axes=(1, 0))
 
 
-REFUSED: list[Callable[[Any], Any]] = [
+WORDED: list[Callable[[Any], Any]] = [
     lambda x: x.transpose(axes=(1, 0)), lambda x: x.item(foo=1), lambda x: x.swapaxes(axis1=0, axis2=1), held,
     lambda x: x.tolist(1, 2), lambda x: [1].append(), lambda x: "a".join(), lambda x: {}.get(),  # type: ignore[call-arg,call-overload]
     lambda x: x.sum().item(a=3), lambda x: (x + 1).tolist(k=1), lambda x: [1, 2].index(k=3), lambda x: {1}.add(),  # type: ignore[call-arg]
@@ -316,7 +316,7 @@ REFUSED: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("program", REFUSED, ids=range(len(REFUSED)))
+@pytest.mark.parametrize("program", WORDED, ids=range(len(WORDED)))
 def test_methods_that_refuse_their_arguments(program: Callable[[Any], Any]) -> None:
     """The error names the method as CPython does where it is called."""
     check(program, lambda: (np.ones((2, 3)),))
