@@ -73,6 +73,7 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
+HEAVIEST = 2500  # the product of the weights of two sizes: past it they are fixed, or expressions would grow without end
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
 # fmt: on
 
@@ -249,6 +250,8 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
+            if size.weight(a) * size.weight(b) > HEAVIEST:
+                a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)
             return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
             return _on_constants(

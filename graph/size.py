@@ -174,6 +174,17 @@ def _evaluate_atom(atom: Atom, bindings: Mapping[str, int]) -> int:
     return left // right if atom.operator == "//" else left % right
 
 
+def weight(value: Size) -> int:
+    """How much there is to compute: the terms and atoms of an expression, counted as often as they occur."""
+    if isinstance(value, int):
+        return 1
+    return sum(1 + sum(map(_weight_of_atom, monomial)) for monomial, _ in value.terms)
+
+
+def _weight_of_atom(atom: Atom) -> int:
+    return 1 if isinstance(atom, Symbol) else weight(atom.left) + weight(atom.right)
+
+
 def symbols(value: Size) -> Iterator[str]:
     """Every symbol's name in `value`, with repeats."""
     if isinstance(value, int):

@@ -189,3 +189,29 @@ def test_one_entry_of_a_large_dict_of_a_module() -> None:
             sys.modules["math"] = before
     finally:
         del sys.modules["tests.not_a_module"]
+
+
+def mixed(x: Any, n: int) -> Any:
+    """A number in which every step uses the one before it several times."""
+    c = n
+    for _ in range(40):
+        c = (c // 2 + c % 3) + c
+        c = c % 1000 + c // 7
+    return x * c
+
+
+def squared(x: Any, n: int) -> Any:
+    """As `mixed`, with products."""
+    c = n
+    for _ in range(12):
+        c = c * c % 1000003 + c
+    return x * c
+
+
+@pytest.mark.parametrize("program", [mixed, squared])
+def test_numbers_whose_expressions_would_grow_without_end(program: Callable[..., Any]) -> None:
+    """They are fixed for a trace when they become too long, and are right for every other number, too."""
+    compiled = ufuse.compile(program)
+    x = np.ones(2)
+    for n in (5, 6, 7, 12, 100, -3):
+        assert compiled(x, n).tolist() == program(x, n).tolist()
