@@ -73,7 +73,7 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
-HEAVIEST = 2500  # the product of the weights of two sizes: past it they are fixed, or expressions would grow without end
+HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
 # fmt: on
 
