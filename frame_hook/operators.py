@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,8 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     ">>":  ("rshift",       np.right_shift,  None),
 }
 HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
+BUILT_IN: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set, Deque: deque}
+OF_BUILT_IN = (int, float, complex, str, bytes, bytearray, *BUILT_IN.values(), frozenset)
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
 # fmt: on
 
@@ -124,6 +127,21 @@ def _on_contents(
     return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
 
 
+def _is_known_to(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> bool:
+    """Whether a value of a built-in type may do with an instance what its own type says."""
+    if in_place and isinstance(left, Dict | Set):
+        return True
+    if not isinstance(right, Instance) or not issubclass(right.kind, OF_BUILT_IN):
+        return False
+    kind = type(left.value) if isinstance(left, Constant) else BUILT_IN.get(type(left))
+    reflected = static_lookup(right.kind, f"__r{name}__")
+    return (
+        kind is None
+        or not issubclass(right.kind, kind)
+        or reflected is static_lookup(kind, f"__r{name}__")
+    )
+
+
 def is_of_numpy(symbol: Symbol) -> bool:
     """Whether it is an array or a NumPy scalar, which has a way of its own with other classes."""
     return (
@@ -145,6 +163,8 @@ def _on_instances(
 ) -> Symbol:
     """A binary operator by Python's rules: in place, then left, then reflected; a subclass on the right goes first."""
     name = BINARY[sign][0].strip("_")
+    if not isinstance(left, Instance) and _is_known_to(left, right, name, in_place=in_place):
+        raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     tries = [(left, f"__{name}__", right)]
     if kind_of(left) is not kind_of(right):
         goes_first = _right_goes_first(left, right, f"__r{name}__")
@@ -158,7 +178,10 @@ def _on_instances(
                     raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
             continue  # a built-in type does not know the user's class
         if holds(receiver) and is_built_in(receiver.kind, method_name):
-            if not isinstance(other, Instance) or holds(other):
+            overrides = not all(
+                is_built_in(receiver.kind, n) for n in (f"__{name}__", f"__r{name}__")
+            )
+            if not isinstance(other, Instance) or holds(other) or overrides:
                 raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
             stripped(interpreter.trace, receiver, method_name)
             continue
