@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import partial
 
@@ -36,7 +35,7 @@ def _run(graph: Graph, writes: bool, *inputs: object) -> object:
     try:
         context = context_with(all="raise")
         if writes:
-            context.run(reference.run, graph, *copy.deepcopy(inputs))
+            context.run(reference.run, graph, *reference.copies(inputs))
         outputs = context.run(reference.run, graph, *inputs)
     except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it at the user's own line
         signals.pass_on(error)

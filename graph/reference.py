@@ -252,3 +252,23 @@ BY_NAME: dict[str, Rule] = {
     "reshape":   _reshape,
 }
 # fmt: on
+
+
+def copies(inputs: Sequence[Any]) -> list[Any]:
+    """Copies with the same strides, which decide what NumPy does; the same object stays one object."""
+    made: dict[int, Any] = {}
+    for value in inputs:
+        if isinstance(value, np.ndarray) and id(value) not in made:
+            made[id(value)] = _in_its_strides(value)
+    return [made.get(id(value), value) for value in inputs]
+
+
+def _in_its_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.size == 0:
+        return array.copy()
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.empty(high - low, np.uint8)
+    offset = array.__array_interface__["data"][0] - low
+    copy = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+    copy[...] = array
+    return copy

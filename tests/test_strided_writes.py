@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -77,3 +78,21 @@ def test_bits_are_those_of_the_loop_that_numpy_takes(make: Any, function: Any) -
                 if len(set(results)) > 1:
                     found.append((shape, dtype, one, other))
     assert not found
+
+
+def test_a_flag_that_only_strided_memory_raises() -> None:
+    """The reference backend tries a graph on copies that lie in memory as the arrays do: nothing is written twice."""
+
+    def program(a: Any, b: Any) -> Any:
+        b[:-1] += b[1:]
+        return a @ b
+
+    compiled = ufuse.compile(program, backend="reference")
+    a = np.array([2.04, -2.56, -0.0, 1e-310])
+    for _ in range(3):
+        plainly, tried = (np.linspace(0.1, 0.9, 9)[1::2] for _ in range(2))
+        with np.errstate(all="warn"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program(a, plainly)
+            compiled(a, tried)
+        assert tried.tolist() == plainly.tolist()

@@ -30,7 +30,7 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
     """
 
     def compared(*inputs: Any) -> Any:
-        copies = _copies(inputs)
+        copies = reference.copies(inputs)
         result = artefact(*inputs)
         if result is NotImplemented:
             return result
@@ -55,26 +55,6 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
         return result
 
     return compared
-
-
-def _copies(inputs: tuple[Any, ...]) -> list[Any]:
-    """Copies with the same strides; the same object stays one object."""
-    made: dict[int, Any] = {}
-    for value in inputs:
-        if isinstance(value, np.ndarray) and id(value) not in made:
-            made[id(value)] = _copy(value)
-    return [made.get(id(value), value) for value in inputs]
-
-
-def _copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.size == 0:
-        return array.copy()
-    low, high = np.lib.array_utils.byte_bounds(array)
-    memory = np.empty(high - low, np.uint8)
-    offset = array.__array_interface__["data"][0] - low
-    copy = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-    copy[...] = array
-    return copy
 
 
 def _difference(found: Any, wanted: Any) -> str | None:
