@@ -1,0 +1,105 @@
+"""Operators between built-in values and instances of subclasses: C types know each other's subclasses."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+
+
+class Union(set):  # type: ignore[type-arg]
+    """A set with `|` of its own."""
+
+    def __or__(self, other: Any) -> Any:
+        return "own"
+
+    def __ror__(self, other: Any) -> Any:
+        return "own, reflected"
+
+
+class Plain(set):  # type: ignore[type-arg]
+    """A set with nothing of its own."""
+
+
+class Joined(list):  # type: ignore[type-arg]
+    """A list that is added from the right only."""
+
+    def __radd__(self, other: Any) -> Any:
+        return "list, reflected"
+
+
+class Queue(deque):  # type: ignore[type-arg]
+    """A deque that is added from the right only."""
+
+    def __radd__(self, other: Any) -> Any:
+        return "deque, reflected"
+
+
+class Count(int):
+    """An int that is added from the right only."""
+
+    def __radd__(self, other: Any) -> Any:
+        return "int, reflected"
+
+
+VALUES: dict[str, Callable[[], Any]] = {
+    "dict": lambda: {"a": 1}, "defaultdict": lambda: defaultdict(int, a=2), "OrderedDict": lambda: OrderedDict(a=3),
+    "set": lambda: {1, 2}, "frozenset": lambda: frozenset([1, 3]), "Union": lambda: Union([1, 2]), "Plain": lambda: Plain([1, 2]),
+    "list": lambda: [1], "Joined": lambda: Joined([1]), "Queue": lambda: Queue([1]), "deque": lambda: deque([2]),
+    "float": lambda: 1.5, "Count": lambda: Count(2),
+}  # fmt: skip
+
+
+def in_place_or(x: Any, a: Any, b: Any) -> Any:
+    """`|=`."""
+    y = x + 1
+    a |= b
+    return y, a
+
+
+def in_place_add(x: Any, a: Any, b: Any) -> Any:
+    """`+=`."""
+    y = x + 1
+    a += b
+    return y, a
+
+
+def either(x: Any, a: Any, b: Any) -> Any:
+    """`|`."""
+    return x + 1, a | b
+
+
+def both(x: Any, a: Any, b: Any) -> Any:
+    """`+`."""
+    return x + 1, a + b
+
+
+def outcome(function: Callable[..., Any], left: str, right: str) -> tuple[Any, ...]:
+    """What an operation gives, whether that is its left operand, and what it left of both."""
+    a, b = VALUES[left](), VALUES[right]()
+    result: Any
+    try:
+        array, result = function(np.zeros(2), a, b)
+        given = array.tolist(), type(result), repr(result), result is a
+    except TypeError as error:
+        given = type(error), str(error), None, None
+    return (*given, repr(a), repr(b))
+
+
+@pytest.mark.parametrize(
+    "function", [in_place_or, in_place_add, either, both], ids=operator.attrgetter("__name__")
+)
+def test_every_pair(function: Callable[..., Any]) -> None:
+    """Results, errors, and what is changed in place are plain Python's for all pairs of values."""
+    for left in VALUES:
+        for right in VALUES:
+            compiled = ufuse.compile(function)
+            expected = outcome(function, left, right)
+            for _ in range(2):
+                assert outcome(compiled, left, right) == expected, (left, right)
