@@ -338,7 +338,7 @@ getter_stays_in_c(PyTypeObject *owner, PyTypeObject *type, PyObject *name)
     static const char *const of_builtin[] = {"__self__", "__name__", NULL};
     static const char *const of_exception[] = {"args", NULL};
     if (owner == &PyBaseObject_Type || owner == &PyLong_Type || owner == &PyFloat_Type ||
-        owner == &PyComplex_Type) {
+        owner == &PyComplex_Type || owner == &PyCell_Type) {
         return true;
     }
     if (owner == &PyCFunction_Type) {
