@@ -118,8 +118,7 @@ def test_tracing_that_begins_inside(compiler: Any) -> None:
     assert len([event for event in plainly if event[:2] == ("work", "line")]) >= 6
 
 
-@both_ways
-def test_stepping_from_a_breakpoint(compiler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stepping_from_a_breakpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     """After `breakpoint()` in a compiled function a debugger steps to its end, shows its variables and changes them."""
     commands = "p ('shown', y.tolist())\nn\nn\np ('stepped', y.tolist())\n!y = y * 10\nn\nc\n"
     outputs = []
@@ -139,7 +138,7 @@ def test_stepping_from_a_breakpoint(compiler: Any, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(sys, "breakpointhook", stop)
     before = sys.gettrace()
-    compiled = compiler(asks)
+    compiled = ufuse.compile(asks)
     results = []
     for function in (asks, compiled, compiled):
         try:
