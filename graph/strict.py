@@ -22,7 +22,9 @@ def context_with(**modes: Any) -> contextvars.Context:
     return context
 
 
-def run_strictly(mode: str, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def run_strictly(
+    mode: str, function: Callable[..., Any], /, *arguments: Any, **keywords: Any
+) -> Any:
     """What a function returns where every mode of NumPy's error state is `mode`, and a warning is an error.
 
     `warnings.catch_warnings` would make Python forget which warnings the program has shown already.

@@ -320,3 +320,16 @@ WORDED: list[Callable[[Any], Any]] = [
 def test_methods_that_refuse_their_arguments(program: Callable[[Any], Any]) -> None:
     """The error names the method as CPython does where it is called."""
     check(program, lambda: (np.ones((2, 3)),))
+
+
+def test_keywords_that_are_names_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    """An argument of NumPy's called `mode` reaches NumPy where a call is tried out: it is one graph."""
+    for program in (
+        lambda a, i: np.take(a, i, mode="clip") + 1,
+        lambda a, i: a.take(i, mode="wrap") + 1,
+    ):
+        check(program, lambda: (np.arange(5.0), np.array([1, 7])))
+        compiled = ufuse.compile(program)
+        compiled(np.arange(5.0), np.array([1, 2]))
+        assert compiled.breaks == ()
+    assert not caplog.records
