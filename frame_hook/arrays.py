@@ -199,25 +199,26 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
 
 def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:
     found = _argument(trace, symbol, inputs)
-    if name == "dtype" and found != ("const", None):
-        return "const", dtype_of(found)
-    return found
-
-
-def dtype_of(found: Any) -> np.dtype:
-    """The dtype that an argument names.
-
-    Raises:
-        GraphBreak: it names none, or is known only when the program runs.
-
-    """
+    if name != "dtype" or found == ("const", None):
+        return found
     match found:
         case ("const", type() | str() | np.dtype() as value):
-            try:
-                return np.dtype(value)
-            except TypeError:
-                raise GraphBreak("eager-raises", f"TypeError: no dtype is {value!r}") from None
+            return "const", dtype_of(value)
     raise GraphBreak("numpy-call", "a dtype that is computed here")
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype that a value names.
+
+    Raises:
+        GraphBreak: it names none.
+
+    """
+    try:
+        named: np.dtype = np.dtype(value)
+    except TypeError as error:
+        raise GraphBreak("eager-raises", f"TypeError: {error}") from None
+    return named
 
 
 def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:

@@ -108,10 +108,7 @@ def dtype_argument(interpreter: Interpreter, symbol: Symbol | None) -> np.dtype 
     value = None if symbol is None else arrays.plain(interpreter.trace, symbol)
     if value is None:
         return None
-    try:
-        dtype: np.dtype = np.dtype(value)
-    except TypeError as error:
-        raise GraphBreak("eager-raises", f"TypeError: {error}") from None
+    dtype = arrays.dtype_of(value)
     if dtype.char not in "?bhilqpBHILQPefdFD" or not dtype.isnative:
         raise GraphBreak("dtype", f"dtype {dtype}")
     return dtype
