@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_nam
 from ufuse.frame_hook.known import PURE, described, known_value, pure
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
+    BUILT_IN,
     Array,
     ArrayMethod,
     Constant,
@@ -62,10 +62,6 @@ INSTANCES: dict[
 UNSEEN: dict[
     tuple[Any, str], Any
 ] = {}  # see `unseen`: what is done to a container without looking at what it holds
-OF_SYMBOLS: dict[type, type] = {
-    List: list, Deque: deque, Dict: dict, Tuple: tuple, Set: set, Generator: types.GeneratorType, Range: range,
-    Slice: slice,
-}  # fmt: skip
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -133,7 +129,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
 
 def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     """A method of a built-in container or iterator, bound."""
-    kind = OF_SYMBOLS.get(type(symbol))
+    kind = BUILT_IN.get(type(symbol))
     if isinstance(symbol, View):
         kind = type(getattr(symbol.of.items, symbol.kind)())
     if kind is not None and not hasattr(kind, name):
@@ -360,7 +356,7 @@ def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> Arr
     if not arguments:
         return None
     receiver = interpreter.trace.look(arguments[0])
-    kind = OF_SYMBOLS.get(type(receiver))
+    kind = BUILT_IN.get(type(receiver))
     if isinstance(receiver, Constant) and isinstance(receiver.value, (*PURE, frozenset, range)):
         kind = type(receiver.value)
     return ArrayMethod(receiver, value.__name__) if kind is value.__objclass__ else None

@@ -10,7 +10,6 @@ import numpy as np
 
 from ufuse.frame_hook import _hook, instructions, resume
 from ufuse.frame_hook.build import Recipe
-from ufuse.frame_hook.calls import OF_SYMBOLS
 from ufuse.frame_hook.classes import static_lookup
 from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Frame, Interpreter, Returned, held_registers
@@ -18,6 +17,7 @@ from ufuse.frame_hook.places import in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
 from ufuse.frame_hook.symbols import (
     BESIDE_METHOD,
+    BUILT_IN,
     Array,
     ArrayMethod,
     Constant,
@@ -186,7 +186,7 @@ def _unbound(symbol: Symbol) -> tuple[Symbol, Symbol] | None:
         case Constant(value=value):
             owner = type(value)
         case receiver:
-            owner = OF_SYMBOLS.get(type(receiver))
+            owner = BUILT_IN.get(type(receiver))
     function = static_lookup(owner, symbol.name) if owner is not None else None
     if not isinstance(function, MethodDescriptorType):
         return None

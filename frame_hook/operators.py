@@ -32,6 +32,7 @@ from ufuse.frame_hook.known import (
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.sizes import LARGEST_INT
 from ufuse.frame_hook.symbols import (
+    BUILT_IN,
     Array,
     ArrayMethod,
     Constant,
@@ -75,8 +76,7 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     ">>":  ("rshift",       np.right_shift,  None),
 }
 HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
-BUILT_IN: dict[type, type] = {List: list, Dict: dict, Tuple: tuple, Set: set, Deque: deque}
-OF_BUILT_IN = (int, float, complex, str, bytes, bytearray, *BUILT_IN.values(), frozenset)
+SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
 # fmt: on
 
@@ -131,7 +131,7 @@ def _is_known_to(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> b
     """Whether a value of a built-in type may do with an instance what its own type says."""
     if in_place and isinstance(left, Dict | Set):
         return True
-    if not isinstance(right, Instance) or not issubclass(right.kind, OF_BUILT_IN):
+    if not isinstance(right, Instance) or not issubclass(right.kind, SUBCLASSED):
         return False
     kind = type(left.value) if isinstance(left, Constant) else BUILT_IN.get(type(left))
     reflected = static_lookup(right.kind, f"__r{name}__")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.known import described, known_value
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
+    BUILT_IN,
     Array,
     ArrayMethod,
     Cell,
@@ -21,7 +21,6 @@ from ufuse.frame_hook.symbols import (
     Deque,
     Dict,
     Function,
-    Generator,
     Instance,
     Integer,
     Iterator,
@@ -29,9 +28,7 @@ from ufuse.frame_hook.symbols import (
     Method,
     Number,
     Opaque,
-    Range,
     Set,
-    Slice,
     Super,
     Symbol,
     Tuple,
@@ -59,14 +56,15 @@ def _issubclass(interpreter: Interpreter, arguments: Positional, keywords: Given
     return Constant(subclasses.is_subclass(interpreter, arguments[0], arguments[1]))
 
 
+TYPES: dict[type, type] = {
+    **BUILT_IN, Array: np.ndarray, Integer: int, Function: types.FunctionType, Method: types.MethodType, Super: super,
+    Cell: types.CellType,
+}  # fmt: skip
+
+
 def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
     """The class of the value that a symbol stands for."""
     symbol = interpreter.trace.look(symbol)
-    kinds: dict[type, type] = {
-        Array: np.ndarray, Integer: int, Tuple: tuple, List: list, Deque: deque, Dict: dict, Slice: slice, Range: range,
-        Function: types.FunctionType, Set: set, Generator: types.GeneratorType, Method: types.MethodType, Super: super,
-        Cell: types.CellType,
-    }  # fmt: skip
     match symbol:
         case Constant(value=value) | Opaque(value=value):
             return type(value)
@@ -84,8 +82,8 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
             return {"int": int, "float": float, "complex": complex, "bool": bool}[known.kind]
     if isinstance(symbol, Iterator) and (told := iterate.type_of(symbol)) is not None:
         return told
-    if type(symbol) in kinds:
-        return kinds[type(symbol)]
+    if type(symbol) in TYPES:
+        return TYPES[type(symbol)]
     raise GraphBreak("call", f"the type of {described(symbol)}")
 
 

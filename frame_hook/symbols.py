@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, GeneratorType
 from typing import Any
 
 from ufuse.graph.node import Node
@@ -313,6 +313,10 @@ Symbol = (
     | Unbound
 )
 
+# The built-in type of what each class of symbols stands for, where it is always the same.
+BUILT_IN: dict[type, type] = {
+    List: list, Deque: deque, Dict: dict, Tuple: tuple, Set: set, Generator: GeneratorType, Range: range, Slice: slice,
+}  # fmt: skip
 NULL = Null()
 BESIDE_METHOD = Null()  # where CPython has `self`, and the method beside it is not bound
 
