@@ -9,14 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import ufuse
+from tests.support.registering import Program, listed
 
-WHOLE: list[Callable[..., Any]] = []
-
-
-def whole(program: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a program that is one graph."""
-    WHOLE.append(program)
-    return program
+WHOLE: list[Program] = []
+whole = listed(WHOLE)
 
 
 class Manager:

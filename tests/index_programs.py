@@ -9,20 +9,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-WHOLE: list[Callable[..., Any]] = []  # one graph each, no break
-CUT: list[Callable[..., Any]] = []  # the same result, with a break somewhere
+from tests.support.registering import Program, listed
 
-
-def whole(program: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a program that is one graph."""
-    WHOLE.append(program)
-    return program
-
-
-def cut(program: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a program in which a graph ends."""
-    CUT.append(program)
-    return program
+WHOLE: list[Program] = []  # one graph each, no break
+CUT: list[Program] = []  # the same result, with a break somewhere
+whole, cut = listed(WHOLE), listed(CUT)
 
 
 class Place:

@@ -8,30 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ufuse
 from tests.index_programs import CUT, WHOLE
-from tests.support.compare import MODES, check_same
+from tests.support.graphs import check_cut, check_one_graph
+from tests.support.registering import picked
 
 
 def given(program: Callable[..., Any]) -> tuple[Any, ...]:
     """Arguments for a program."""
     made = {"x": np.arange(1.0, 4.0), "l": [1, 3, 3, 8]}
-    return tuple(
-        made[name] for name in program.__code__.co_varnames[: program.__code__.co_argcount]
-    )
+    return picked(program, made)
 
 
 @pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
 def test_one_graph(program: Callable[..., Any]) -> None:
     """The program is one graph, and nothing tells it from the plain one."""
-    compiled = ufuse.compile(program)
-    check_same(program, compiled, lambda: given(program), calls=3, modes=MODES[:2])
-    assert [str(found) for found in compiled.breaks] == []
+    check_one_graph(program, lambda: given(program))
 
 
 @pytest.mark.parametrize("program", CUT, ids=lambda program: program.__name__)
 def test_graph_that_ends(program: Callable[..., Any]) -> None:
     """The program is left to plain Python somewhere, and nothing tells it from the plain one."""
-    compiled = ufuse.compile(program)
-    check_same(program, compiled, lambda: given(program), calls=3, modes=MODES[:2])
-    assert compiled.breaks
+    check_cut(program, lambda: given(program))

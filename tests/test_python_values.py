@@ -16,6 +16,7 @@ import ufuse
 from tests import container_programs, iterator_programs, python_programs
 from tests.edge_programs import EDGES, arguments_for
 from tests.support.compare import MODES, check_same
+from tests.support.graphs import check_cut, check_one_graph
 from tests.support.registering import given
 
 # one graph each, no break
@@ -28,18 +29,15 @@ WHOLE_BEFORE_3_12 = {"sums_of_unknown_floats"}  # sum() rounds as `+` does there
 @pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
 def test_one_graph(program: Callable[..., Any]) -> None:
     """The program is one graph, and nothing tells it from the plain one."""
-    compiled = ufuse.compile(program)
-    check_same(program, compiled, lambda: given(program), calls=3, modes=MODES[:2])
-    assert [str(found) for found in compiled.breaks] == []
+    check_one_graph(program, lambda: given(program))
 
 
 @pytest.mark.parametrize("program", CUT, ids=lambda program: program.__name__)
 def test_graph_that_ends(program: Callable[..., Any]) -> None:
     """The program is left to plain Python somewhere, and nothing tells it from the plain one."""
-    compiled = ufuse.compile(program)
-    check_same(program, compiled, lambda: given(program), calls=3, modes=MODES[:2])
     is_whole = program.__name__ in WHOLE_BEFORE_3_12 and sys.version_info < (3, 12)
-    assert bool(compiled.breaks) != is_whole
+    check = check_one_graph if is_whole else check_cut
+    check(program, lambda: given(program))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,11 @@ def given(program: Program) -> tuple[Any, ...]:
         "n": 4,
         "f": 2.5,
     }
+    return picked(program, made)
+
+
+def picked(program: Program, made: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arguments that have the names of a program's parameters."""
     names = program.__code__.co_varnames[: program.__code__.co_argcount]
     return tuple(made[name] for name in names)
 
