@@ -358,6 +358,28 @@ def test_a_flag_after_a_visible_write_is_told_for_the_users_line() -> None:
         ]
 
 
+def test_warnings_stand_in_the_order_of_the_program() -> None:
+    """Operations that became one kernel on either side of a call of NumPy's own warn before and after it."""
+    graph = located(
+        "a: f8[n]; b: f8[n]; s = add a 1.0; a2 = store a s; c = divide b a2; d = call numpy.cumsum(a2);"
+        " e = reduce_add b; return a2, c, d, e"
+    )
+    b = np.array([1.0, 1.0, np.inf, -np.inf] * 25)
+    for options in TIERS:
+        program = BACKEND.compile(graph, options)
+        for _ in range(2):
+            a = np.array([-1.0, np.inf, -np.inf, 0.0] * 25)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                program(a, b)
+            assert [str(w.message) for w in told] == [
+                "divide by zero encountered in divide",
+                "invalid value encountered in divide",
+                "invalid value encountered in accumulate",
+                "invalid value encountered in reduce",
+            ]
+
+
 def test_what_would_raise_does_not_start() -> None:
     """Where a flag is an error, a program that writes in place leaves it to plain Python."""
     graph = located("a: f8[n]; c = divide 1.0 a; a2 = store a c; return a2")

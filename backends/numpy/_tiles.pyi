@@ -69,7 +69,7 @@ class Program:
         constants: tuple[tuple[int, object], ...],
         steps: tuple[tuple[Any, ...], ...],
         outputs: tuple[int, ...],
-        report: Callable[[int, _Flags], bool] | None = None,
+        report: Callable[[int, _Flags], object] | None = None,
     ) -> Program: ...
     @property
     def steps(self) -> int: ...

@@ -11,7 +11,7 @@ from typing import Any
 from ufuse.backends.numpy import _tiles, machine
 from ufuse.backends.numpy.kernels import KernelPlan, Segment
 from ufuse.backends.numpy.loops import Loop, sees_strides
-from ufuse.backends.numpy.report import Report, Told
+from ufuse.backends.numpy.report import Report, Teller, Told, out_of_order
 from ufuse.backends.numpy.steps import Plan, Step
 from ufuse.backends.numpy.tiers import NativeSegment, native_segments
 from ufuse.backends.protocol import Options
@@ -100,7 +100,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
     )
 
 
-def step_tuple(step: Step, options: Options) -> tuple[Any, ...]:
+def step_tuple(step: Step, teller: Teller, options: Options) -> tuple[Any, ...]:
     """A step as `_tiles.Program` takes it."""
     tail = (step.clear, step.committed)
     if step.kind == "kernel":
@@ -113,7 +113,7 @@ def step_tuple(step: Step, options: Options) -> tuple[Any, ...]:
     if step.kind == "call":
         function = step.function
         if step.committed and step.location is not None and function is not None:
-            function = Told(function, step.location)
+            function = Told(step, teller)
         return ("call", function, step.reads, step.keywords, step.outs[0], *tail)
     if step.kind == "getitem":
         return ("getitem", *step.reads, step.outs[0], *tail)
@@ -124,12 +124,13 @@ def step_tuple(step: Step, options: Options) -> tuple[Any, ...]:
 
 def program(plan: Plan, options: Options) -> Callable[..., object]:
     """The callable of a plan."""
+    teller = Teller()
     made: Callable[..., object] = _tiles.Program(
         plan.inputs,
         plan.slots,
         tuple(plan.constants),
-        tuple(step_tuple(step, options) for step in plan.steps),
+        tuple(step_tuple(step, teller, options) for step in plan.steps),
         plan.outputs,
-        Report(plan.steps),
+        Report(plan.steps, teller),
     )
-    return made
+    return teller.in_order(made) if out_of_order(plan.steps) else made

@@ -56,6 +56,19 @@ class Result:
     node: Node
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a warning of a segment tells: `name` of the operation, and where; `position` is that of the graph's node.
+
+    The operations of one `chain` warn as one.
+    """
+
+    name: str
+    location: Location | None
+    chain: int | None
+    position: int
+
+
 @dataclass(slots=True)
 class KernelPlan:
     """Everything about a kernel but its code."""
@@ -64,8 +77,7 @@ class KernelPlan:
     temporaries: list[Temporary] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
-    # What a warning names, where, and the number of the chain whose operations warn as one.
-    nodes: list[tuple[str, Location | None, int | None]] = field(default_factory=list)
+    nodes: list[Origin] = field(default_factory=list)
     rows: bool = False
 
     def dtype(self, value: int) -> np.dtype:
@@ -248,7 +260,8 @@ class KernelBuilder:
         )
         name = name or ("reduce" if node.op.kind is Kind.REDUCE else loop.name)
         told, chain = node.attributes.get("warns_as", (name, None))
-        self.plan.nodes.append((told, node.location, chain))
+        position = self.grouping.position[node]
+        self.plan.nodes.append(Origin(told, node.location, chain, position))
         return output
 
     # Results

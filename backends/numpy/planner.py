@@ -271,9 +271,10 @@ class Planner:
         committed = node is not None and any(
             self.memory.is_visible(access) for access in self.memory.writes(node)
         )
-        location = None if node is None else node.location
         return self._step(
-            "call", (*slots, *keywords.values()), function=function, keywords=tuple(keywords), location=location,
+            "call", (*slots, *keywords.values()), function=function, keywords=tuple(keywords),
+            location=None if node is None else node.location,
+            position=-1 if node is None else self.grouping.position[node],
             committed=committed,
         )[0]  # fmt: skip
 

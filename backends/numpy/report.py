@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from types import FrameType
 from typing import Any
 
@@ -15,66 +17,80 @@ from ufuse.graph.node import Location
 from ufuse.graph.strict import context_with
 
 # fmt: off
-#        bit  setting     in warnings
+#        bit  in warnings
 KINDS = (
-        (1,   "divide",  "divide by zero"),
-        (2,   "over",    "overflow"),
-        (4,   "under",   "underflow"),
-        (8,   "invalid", "invalid value"),
+        (1,   "divide by zero"),
+        (2,   "overflow"),
+        (4,   "underflow"),
+        (8,   "invalid value"),
 )
 # fmt: on
 
 
+class Teller:
+    """Warns for the steps of a program: at once, or at the end of `in_order` as the program's statements stand."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def warn(self, position: int, message: str, location: Location | None) -> None:
+        """Issue a RuntimeWarning; `position` is that of the graph's node which it is about."""
+        kept = getattr(self._local, "kept", None)
+        if kept is not None:
+            kept.append((position, message, location))
+        elif location is not None:
+            warn(message, location)
+        else:
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+    def in_order(self, program: Callable[..., object]) -> Callable[..., object]:
+        """Make a program, whose steps run in another order than its statements, warn in that of the statements."""
+
+        def run(*inputs: object) -> object:
+            outer, kept = getattr(self._local, "kept", None), []
+            self._local.kept = kept
+            try:
+                return program(*inputs)
+            finally:
+                self._local.kept = outer
+                for warning in sorted(kept, key=itemgetter(0)):
+                    self.warn(*warning)
+
+        return run
+
+
+def out_of_order(steps: Sequence[Step]) -> bool:
+    """Whether steps that may warn run otherwise than their nodes stand in the graph."""
+    positions: list[int] = []
+    for step in steps:
+        if step.committed and step.kernel is not None:
+            positions += [node.position for node in step.kernel.nodes]
+        elif step.committed and step.location is not None:
+            positions.append(step.position)
+    return positions != sorted(positions)
+
+
 class Report:
-    """What `_tiles.Program` calls with a step's number and its flags: pairs of an operation's number and bits."""
+    """What `_tiles.Program` calls with a committed step's number and its flags: an operation's number and bits."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[Step], teller: Teller) -> None:
         self.steps = steps
+        self.teller = teller
 
-    def __call__(self, number: int, flags: Iterable[tuple[int, int]]) -> bool:
-        """Whether the program goes on: the flags are ignored, or the step is committed and they have been told."""
-        step = self.steps[number]
-        state = np.geterr()
-        told = [
-            (node, name, text, bit)
-            for node, bits in flags
-            for bit, name, text in KINDS
-            if bits & bit
-        ]
-        if all(state[name] == "ignore" for _, name, _, _ in told):  # type: ignore[literal-required]
-            return True
-        if not step.committed:
-            return False
-        assert step.kernel is not None
+    def __call__(self, number: int, flags: Iterable[tuple[int, int]]) -> None:
+        """Warn as NumPy would. Committed steps run only where the error state does no more than warn."""
+        kernel = self.steps[number].kernel
+        assert kernel is not None
         said: set[tuple[int, int]] = set()
-        for node, name, text, bit in told:
-            operation, location, chain = step.kernel.nodes[node]
-            if chain is not None and (chain, bit) in said:
-                continue
-            said.add((chain if chain is not None else -1, bit))
-            tell(state[name], f"{text} encountered in {operation}", location, text, bit)  # type: ignore[literal-required]
-        return True
-
-
-def tell(mode: str, message: str, location: Location | None, kind: str, bit: int) -> None:
-    """Act on one flag as NumPy does under this mode of the error state.
-
-    Raises:
-        FloatingPointError: the mode is "raise".
-
-    """
-    if mode == "raise":
-        raise FloatingPointError(message)
-    if mode == "print":
-        sys.stderr.write(f"Warning: {message}\n")
-    elif mode == "call":
-        np.geterrcall()(kind, bit)  # type: ignore[operator,misc]
-    elif mode == "log":
-        np.geterrcall().write(f"Warning: {message}\n")  # type: ignore[union-attr]
-    elif mode == "warn" and location is not None:
-        warn(message, location)
-    elif mode == "warn":
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        for node, bits in flags:
+            origin = kernel.nodes[node]
+            for bit, text in KINDS:
+                if not bits & bit or (origin.chain is not None and (origin.chain, bit) in said):
+                    continue
+                if origin.chain is not None:
+                    said.add((origin.chain, bit))
+                message = f"{text} encountered in {origin.name}"
+                self.teller.warn(origin.position, message, origin.location)
 
 
 def warn(message: str, location: Location) -> None:
@@ -96,9 +112,12 @@ def warn(message: str, location: Location) -> None:
 class Told:
     """A call of NumPy's own after the user may have seen a write: its warnings name the user's line."""
 
-    def __init__(self, function: Callable[..., Any], location: Location) -> None:
-        self.function = function
-        self.location = location
+    def __init__(self, step: Step, teller: Teller) -> None:
+        assert step.function is not None and step.location is not None
+        self.function = step.function
+        self.location = step.location
+        self.position = step.position
+        self.teller = teller
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """The result; each message is told in the place where eager's frame would be."""
@@ -109,7 +128,7 @@ class Told:
         result = context.run(self.function, *arguments, **keywords)
         for message, frame in heard.messages:
             place = self.location if frame.f_code is Told.__call__.__code__ else _place_of(frame)
-            warn(message, place)
+            self.teller.warn(self.position, message, place)
         return result
 
 

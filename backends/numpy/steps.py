@@ -22,6 +22,7 @@ class Step:
     keywords: tuple[str, ...] = ()
     key: Any = None
     location: Location | None = None
+    position: int = -1  # of the graph's node that a call computes
     committed: bool = False
     clear: tuple[int, ...] = ()
 

@@ -30,21 +30,22 @@ store(PyObject **slots, int slot, PyObject *value)
     Py_XDECREF(before);
 }
 
-/* Flags that the error state does not ignore: report them, or leave them to plain Python. */
+/* Flags that the error state does not ignore: warn of them, or leave that to plain Python. */
 static Outcome
 report_flags(const Program *self, int number, PyObject *flags)
 {
     const Step *step = &self->step[number];
-    if (self->report == NULL) {
-        return step->committed ? STEP_DONE : STEP_GIVES_UP;
+    if (!step->committed) {
+        return STEP_GIVES_UP;
     }
-    PyObject *answer = PyObject_CallFunction(self->report, "iO", number, flags);
+    PyObject *answer =
+        self->report == NULL ? Py_NewRef(Py_None)
+                             : PyObject_CallFunction(self->report, "iO", number, flags);
     if (answer == NULL) {
-        return outcome_of_exception(step);
+        return STEP_FAILED;
     }
-    bool ignored = answer == Py_True;
     Py_DECREF(answer);
-    return step->committed || ignored ? STEP_DONE : STEP_GIVES_UP;
+    return STEP_DONE;
 }
 
 static Outcome
@@ -182,7 +183,7 @@ read_state(const Program *self, unsigned *mask)
 
 /*
  * NumPy's own calls raise where they would warn, so that plain Python runs and warns instead: not
- * once the user may have seen a write, and not where `report` asks for the error state.
+ * once the user may have seen a write, and not in kernels, which are given the mask.
  */
 static int
 watch(const Step *step, unsigned mask, PyObject **token)
