@@ -71,7 +71,7 @@ GENERATORS = (
     | inspect.CO_ASYNC_GENERATOR
 )
 # A frame that goes on is another frame object: who asks for it twice could tell.
-READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe"})
+READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe", "walk_stack"})
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.

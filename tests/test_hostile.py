@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -223,6 +224,22 @@ def test_breakpoint_inside(compiler: Any, monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(3):
         assert compiled(X).tolist() == asks(X).tolist()
     assert seen == [("asks", ["x", "y"])] * 6
+
+
+@both_ways
+def test_the_stack_is_walked_from_inside(compiler: Any) -> None:
+    """A function that keeps its own frame while it goes on stays in it: lines and locals are those of plain Python."""
+
+    def walks(x: Any) -> Any:
+        y = x + 1
+        stack = traceback.StackSummary.extract(
+            traceback.walk_stack(None), limit=1, capture_locals=True
+        )
+        return y, [(summary.name, summary.lineno, summary.locals) for summary in stack]
+
+    compiled = compiler(walks)
+    for _ in range(3):
+        assert repr(compiled(X)) == repr(walks(X))
 
 
 # ---- signals, threads, forks -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ class Kind:
     shown: Callable[[Any], str]
     smaller: Callable[[Any], Iterator[Any]]
     is_usable: Callable[[Any], bool]
-    world: Callable[[str], World]
+    world: type[World]
     seconds: float  # for making a program small
 
     def difference(self, program: Any, backend: str) -> str:

@@ -58,9 +58,9 @@ class Suite:
         found = {}
         for line in (self.folder / "exceptions.txt").read_text(encoding="utf-8").splitlines():
             if line.strip() and not line.startswith("#"):
-                versions, test, reason = line.split(maxsplit=2)
+                versions, tests, reason = line.split(maxsplit=2)
                 if versions == "*" or VERSION in versions.split(","):
-                    found[test] = reason
+                    found.update(dict.fromkeys(tests.split(","), reason))
         return found
 
     def why_excepted(self, test: str) -> str | None:

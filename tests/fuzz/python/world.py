@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from typing import Any
 
@@ -54,6 +55,12 @@ class PythonWorld(World):
         for argument in given:
             known[argument.name] = eval(argument.text, known)  # noqa: S307  our own text
         return tuple(known[argument.name] for argument in given)
+
+    @staticmethod
+    def without_finalizers(source: str) -> str | None:
+        """See `World`. A kept exception is in a cycle with its frame, which plain Python does not leave."""
+        silent = source.replace("self.log.append('died')", "pass")
+        return silent if silent != source and re.search(r"except .* as ", source) else None
 
     def sequence(self, program: Tried, compiled: Any) -> str:
         """What differs in a row of calls between which nothing is put back."""
