@@ -47,7 +47,8 @@ class Teller:
         """Make a program, whose steps run in another order than its statements, warn in that of the statements."""
 
         def run(*inputs: object) -> object:
-            outer, kept = getattr(self._local, "kept", None), []
+            outer = getattr(self._local, "kept", None)
+            kept: list[tuple[int, str, Location | None]] = []
             self._local.kept = kept
             try:
                 return program(*inputs)
@@ -113,7 +114,8 @@ class Told:
     """A call of NumPy's own after the user may have seen a write: its warnings name the user's line."""
 
     def __init__(self, step: Step, teller: Teller) -> None:
-        assert step.function is not None and step.location is not None
+        assert step.function is not None
+        assert step.location is not None
         self.function = step.function
         self.location = step.location
         self.position = step.position

@@ -123,9 +123,7 @@ class World:
         sys.modules.pop(self.module.__name__, None)
 
 
-def difference(
-    program: Tried, backend: str = "numpy", world: type[World] = World
-) -> str:
+def difference(program: Tried, backend: str = "numpy", world: type[World] = World) -> str:
     """What the compiled program does otherwise; empty where nothing."""
     heard = Heard()
     log = logging.getLogger("ufuse")
