@@ -38,9 +38,9 @@ report_flags(const Program *self, int number, PyObject *flags)
     if (!step->committed) {
         return STEP_GIVES_UP;
     }
-    PyObject *answer =
-        self->report == NULL ? Py_NewRef(Py_None)
-                             : PyObject_CallFunction(self->report, "iO", number, flags);
+    PyObject *answer = self->report == NULL
+                           ? Py_NewRef(Py_None)
+                           : PyObject_CallFunction(self->report, "iO", number, flags);
     if (answer == NULL) {
         return STEP_FAILED;
     }
