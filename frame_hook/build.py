@@ -256,8 +256,8 @@ class Recipe:
                 return self.constant(value)
             case Integer(size=value):
                 return self._integer(value)
-            case Tuple() if id(symbol) in self.trace.code_tuples:
-                return self.constant(self.trace.code_tuples[id(symbol)])
+            case Tuple() | Slice() if id(symbol) in self.trace.code_constants:
+                return self.constant(self.trace.code_constants[id(symbol)])
             case Tuple(items=items):
                 return self.row("tuple", self.registers(items))
             case List() | Dict() | Deque() if holds_itself(symbol):

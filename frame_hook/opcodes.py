@@ -86,13 +86,7 @@ def load_const(interpreter: Interpreter, frame: Frame, instruction: Instruction)
     if instruction.opname == "LOAD_SMALL_INT":
         frame.push(Constant(number))
         return None
-    value = frame.code.co_consts[number]
-    if type(value) is slice:
-        frame.push(Slice(*(Constant(part) for part in (value.start, value.stop, value.step))))
-    elif type(value) is tuple:
-        frame.push(interpreter.trace.tuple_of_code(value))
-    else:
-        frame.push(Constant(value))
+    frame.push(interpreter.trace.of_code(frame.code.co_consts[number]))
     return None
 
 

@@ -98,9 +98,7 @@ def return_value(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
 
 @handles("RETURN_CONST")
 def return_const(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    value = frame.code.co_consts[argument(instruction)]
-    is_tuple = type(value) is tuple
-    return Returned(interpreter.trace.tuple_of_code(value) if is_tuple else Constant(value))
+    return Returned(interpreter.trace.of_code(frame.code.co_consts[argument(instruction)]))
 
 
 # Exceptions ------------------------------------------------------------------------------------------------------

@@ -95,23 +95,26 @@ class Trace:
         self._looked: dict[int, Symbol] = {}  # register -> what it was found to be
         self._arrays: dict[int, Array] = {}  # id of example -> the one symbol for it
         self._kept: list[Any] = []  # example values whose id is a key
-        self._tuples: dict[int, Tuple] = {}  # by id of a tuple in code
-        self.code_tuples: dict[int, tuple[Any, ...]] = {}  # by id of such a symbol
+        self._of_code: dict[int, Tuple | Slice] = {}  # by id of a constant in code
+        self.code_constants: dict[int, tuple[Any, ...] | slice] = {}  # by id of such a symbol
         self.frozensets: dict[int, tuple[Constant, Step]] = {}  # by id of one made here
         self.state: list[Symbol] = [
             Unbound(Source(i, name)) if value is null else Unread(Source(i, name), value)
             for i, (name, value) in enumerate(zip(slot_names, state, strict=True))
         ]
 
-    def tuple_of_code(self, value: tuple[Any, ...]) -> Tuple:
-        """A tuple that stands in code: taken apart so that items can be looked at, and one object whoever loads it."""
-        known = self._tuples.get(id(value))
+    def of_code(self, value: Any) -> Symbol:
+        """A constant of code: a tuple or slice is taken apart so that parts can be looked at, and stays one object."""
+        if type(value) not in (tuple, slice):
+            return Constant(value)
+        known = self._of_code.get(id(value))
         if known is None:
-            items = (
-                self.tuple_of_code(one) if type(one) is tuple else Constant(one) for one in value
-            )
-            known = self._tuples[id(value)] = Tuple(tuple(items))
-            self.code_tuples[id(known)] = value
+            if type(value) is tuple:
+                known = Tuple(tuple(map(self.of_code, value)))
+            else:
+                known = Slice(*(Constant(part) for part in (value.start, value.stop, value.step)))
+            self._of_code[id(value)] = known
+            self.code_constants[id(known)] = value
         return known
 
     def made_frozenset(self, symbol: Constant, step: Step) -> Constant:

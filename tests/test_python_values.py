@@ -165,6 +165,32 @@ def test_text_that_changes_from_call_to_call(make: Callable[[int], Any]) -> None
     assert [b.reason for b in compiled.breaks if "changes from call to call" in b.reason]
 
 
+def test_constants_of_code_are_one_object_at_every_call() -> None:
+    """Also where they were taken apart: tuples, and from Python 3.14 on slices."""
+
+    class Keys:
+        def __init__(self) -> None:
+            self.seen: list[Any] = []
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            self.seen.append(key)
+
+    def store(keys: Any, x: Any) -> Any:
+        keys[:] = keys[1, :] = keys[(2, 3), 4] = x
+        return x + 1
+
+    def identities(seen: list[Any]) -> list[tuple[Any, ...]]:
+        parts = [one for key in seen for one in ([key, *key] if type(key) is tuple else [key])]
+        return [(one, [one is other for other in parts]) for one in parts]
+
+    x, compiled = np.ones(3), ufuse.compile(store)
+    plainly, found = Keys(), Keys()
+    for _ in range(4):
+        store(plainly, x)
+        compiled(found, x)
+    assert identities(found.seen) == identities(plainly.seen)
+
+
 def test_one_entry_of_a_large_dict_of_a_module() -> None:
     """`sys.modules[name]` is guarded for that name, not for all the modules of the program."""
 
