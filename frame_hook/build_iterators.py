@@ -117,13 +117,20 @@ def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
         if empty is None or (isinstance(over, Constant) and type(over.value) is str):
             return None
         return recipe.call(_ended, recipe.constant(type(empty)))
+    place = iterator.position
+    if _is_behind(over, place):
+        return None
     recipe.fill_first(over)
     made = recipe.call(WHOLE.get(type(over), iter), recipe.register(over))
-    place = iterator.position
     if not place:
         return made
     can_resume = isinstance(over, List | Tuple | Array) or iterator.state is None
     return recipe.call(resumed if can_resume else advanced, made, recipe.constant(place))
+
+
+def _is_behind(over: Symbol, place: int) -> bool:
+    """Whether a list has become so short that no iterator over it can be put at a place."""
+    return isinstance(over, List) and place > len(over.items)
 
 
 def _ended(kind: type) -> Any:
@@ -155,7 +162,7 @@ def _over_members(recipe: Builder, iterator: Iterator) -> Any:
 
 
 def _backwards(recipe: Builder, iterator: Iterator) -> Any:
-    if iterator.is_exhausted:
+    if iterator.is_exhausted or _is_behind(iterator.parts[0], iterator.length):
         return None
     recipe.fill_first(iterator.parts[0])
     made = recipe.call(reversed, recipe.register(iterator.parts[0]))

@@ -1,18 +1,18 @@
-"""Attributes and calls on symbols: Python functions are inlined, NumPy's and Python's C functions have rules."""
+"""Calls of symbols: Python functions are inlined, NumPy's and Python's C functions have rules."""
 
 from __future__ import annotations
 
 import builtins
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import (
-    _hook,
     arrays,
+    attributes,
     classes,
     instances,
     markers,
@@ -21,9 +21,10 @@ from ufuse.frame_hook import (
 )
 from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.instructions import instructions
-from ufuse.frame_hook.interpret import Frame, Interpreter, raise_error, slot_names
+from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
 from ufuse.frame_hook.known import PURE, described, known_value, pure
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import BUILTINS, INSTANCES, METHODS, SPECIAL, UNSEEN, Positional
 from ufuse.frame_hook.symbols import (
     BUILT_IN,
     Array,
@@ -37,13 +38,11 @@ from ufuse.frame_hook.symbols import (
     Iterator,
     List,
     Method,
-    Number,
     Opaque,
     Range,
     Set,
     Slice,
     Source,
-    Super,
     Symbol,
     Tuple,
     Unread,
@@ -51,151 +50,7 @@ from ufuse.frame_hook.symbols import (
 )
 from ufuse.graph import infer
 
-Given = Mapping[str, Symbol]
-Positional = Sequence[Symbol]
-Rule = Callable[[Interpreter, Positional, Given], Symbol]
-BUILTINS: dict[Any, Rule] = {}  # C functions and types, by identity
-METHODS: dict[str, Rule] = {}  # ndarray methods, by name; the array is the first argument
-INSTANCES: dict[
-    type, Rule
-] = {}  # calls of objects of C classes, such as partial; the object is the first argument
-UNSEEN: dict[
-    tuple[Any, str], Any
-] = {}  # see `unseen`: what is done to a container without looking at what it holds
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-
-
-def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
-    """Register the rule of one or more C functions or types."""
-
-    def register(rule: Rule) -> Rule:
-        for function in functions:
-            BUILTINS[function] = rule
-        return rule
-
-    return register
-
-
-# Attributes ------------------------------------------------------------------------------------------------------
-
-
-def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
-    """What `symbol.name` is."""
-    trace = interpreter.trace
-    if isinstance(symbol, Unread) and (
-        (type(symbol.value), name) in UNSEEN or (type(symbol.value) is dict and name == "get")
-    ):
-        return ArrayMethod(symbol, name)
-    symbol = trace.look(symbol)
-    match symbol:
-        case Array():
-            return arrays.attribute(trace, symbol, name)
-        case Number():
-            return arrays.number_attribute(trace, symbol, name)
-        case Constant(value=types.ModuleType() as module):
-            text = symbol.source.text if symbol.source is not None else module.__name__
-            return trace.module_attribute(module, name, text)
-        case Constant(value=value):
-            return _constant_attribute(interpreter, symbol, value, name)
-        case Deque(items=items) if name == "maxlen":
-            return Constant(items.maxlen)
-        case Range() | Slice() if name in ("start", "stop", "step"):
-            return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
-        case (
-            List()
-            | Deque()
-            | Dict()
-            | Tuple()
-            | Set()
-            | Generator()
-            | Iterator()
-            | View()
-            | Range()
-            | Slice()
-        ):
-            return _container_attribute(symbol, name)
-        case Instance():
-            return classes.attribute(interpreter, symbol, name)
-        case Function() if name in symbol.attributes:
-            return symbol.attributes[name]
-        case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:
-            raise classes.missing(types.FunctionType, name)
-        case Super():
-            return classes.super_attribute(interpreter, symbol, name)
-        case Method() if name in ("__self__", "__func__"):
-            return symbol.self if name == "__self__" else symbol.function
-    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
-
-
-def _container_attribute(symbol: Symbol, name: str) -> Symbol:
-    """A method of a built-in container or iterator, bound."""
-    kind = BUILT_IN.get(type(symbol))
-    if isinstance(symbol, View):
-        kind = type(getattr(symbol.of.items, symbol.kind)())
-    if kind is not None and not hasattr(kind, name):
-        raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
-    if name == "__class__" and kind is not None:
-        return Constant(kind)
-    if kind is not None and not callable(getattr(kind, name)):
-        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
-    return ArrayMethod(symbol, name)
-
-
-def _constant_attribute(
-    interpreter: Interpreter, symbol: Constant, value: Any, name: str
-) -> Symbol:
-    if isinstance(value, type) and not issubclass(value, np.generic):
-        return classes.class_attribute(interpreter, value, name)
-    if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
-        return ArrayMethod(symbol, name)
-    if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
-        found = getattr(value, name, symbol)  # itself: there is none, and plain Python says so
-        if isinstance(found, (*PURE, type, np.dtype, tuple)):
-            return Constant(found)
-        if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
-            return ArrayMethod(symbol, name)
-    if isinstance(value, range | frozenset | tuple):
-        return _attribute_of_known(symbol, value, name)
-    if (
-        isinstance(value, type)
-        and value.__module__ == "numpy"
-        and name in ("type", "kind", "itemsize")
-    ):
-        return Constant(getattr(value, name))
-    if isinstance(value, type):
-        return classes.class_attribute(interpreter, value, name)
-    if isinstance(value, types.FunctionType):
-        return _function_attribute(interpreter, symbol, value, name)
-    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
-
-
-FUNCTION_TEXTS = ("__doc__", "__name__", "__qualname__", "__module__")
-
-
-def _function_attribute(
-    interpreter: Interpreter, symbol: Constant, function: types.FunctionType, name: str
-) -> Symbol:
-    """One of a function's names, or an attribute that the program has given it."""
-    guards = interpreter.trace.guards
-    on_class = classes.static_lookup(types.FunctionType, name)
-    if name not in FUNCTION_TEXTS and (
-        on_class is not classes.ABSENT or _hook.own_value(function, name) is _hook.NULL
-    ):
-        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
-    source = symbol.source or guards.load("LOAD_CONST", function, text=function.__name__)
-    loaded = guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
-    return Unread(loaded, getattr(function, name))
-
-
-def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:
-    found = getattr(value, name, symbol)
-    if found is symbol:
-        kind = type(value).__name__
-        raise raise_error(AttributeError, f"{kind!r} object has no attribute {name!r}")
-    return Constant(found) if isinstance(found, int) else ArrayMethod(symbol, name)
-
-
-# Calls -----------------------------------------------------------------------------------------------------------
 
 
 def call(
@@ -318,7 +173,7 @@ def _call_method(
             return _pure_method(interpreter, method.self, method.name, arguments, keywords)
         if rule is None and isinstance(method.self, Range | Slice):
             return _pure_method(interpreter, method.self, method.name, arguments, keywords)
-        if rule is None and not keywords and _is_operator(method.name):
+        if rule is None and not keywords and method.name in SPECIAL:
             return _called_operator(interpreter, method.self, method.name, arguments)
         if rule is None:
             raise GraphBreak("effect", f"{method.name} of {described(method.self)}")
@@ -337,11 +192,6 @@ def _call_method(
 
 
 KEPT = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
-SPECIAL: dict[str, Rule] = {}  # special methods that are called by name
-
-
-def _is_operator(name: str) -> bool:
-    return name in SPECIAL
 
 
 def _called_operator(
@@ -402,7 +252,7 @@ def _change_unseen(
             default = arguments[1] if len(arguments) > 1 else Constant(None)
             return default if found is subscripts.MISSING else found
     if blind is None or trace.changes.is_known(target.value):
-        method = attribute(interpreter, trace.look(target), name)
+        method = attributes.attribute(interpreter, trace.look(target), name)
         return call(interpreter, method, arguments, keywords)
     text = f"{target.source.text} is no longer a {kind.__name__}"
     trace.check("TYPE", target.source, kind, text)
@@ -607,6 +457,3 @@ def _fill_defaults(function: Function, slots: list[Symbol | None], wrong: GraphB
             slots[slot] = function.keyword_defaults[code.co_varnames[slot]]
         else:
             raise wrong
-
-
-__all__ = ["BUILTINS", "METHODS", "attribute", "call", "call_ufunc", "rule_for"]

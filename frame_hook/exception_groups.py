@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ufuse.frame_hook.calls import Given, Positional, rule_for
 from ufuse.frame_hook.classes import guard_bases, mro
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles
@@ -12,6 +11,7 @@ from ufuse.frame_hook.known import described
 from ufuse.frame_hook.opcodes import argument
 from ufuse.frame_hook.opcodes_control import exception_classes
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import Given, Positional, rule_for
 from ufuse.frame_hook.symbols import Constant, Instance, List, Symbol, Tuple, class_of
 
 NONE = Constant(None)

@@ -6,9 +6,9 @@ import sys
 import types
 
 from ufuse.frame_hook import _hook, resume
-from ufuse.frame_hook.calls import Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import Given, Positional, rule_for
 from ufuse.frame_hook.symbols import (
     Constant,
     Function,

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, iterate
-from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, is_none, pure
 from ufuse.frame_hook.layouts import MOST_BYTES
 from ufuse.frame_hook.numpy_calls import (
-    Given,
-    Positional,
     array_argument,
     axes_argument,
     bound,
@@ -23,6 +20,7 @@ from ufuse.frame_hook.numpy_calls import (
     only,
 )
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import BUILTINS, METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ufuse.frame_hook import arrays, operators
-from ufuse.frame_hook.calls import BUILTINS, METHODS, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, pure
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import BUILTINS, METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,
@@ -24,8 +24,6 @@ from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
 
-Given = Mapping[str, Symbol]
-Positional = Sequence[Symbol]
 NO_VALUE = getattr(np, "_NoValue", None)
 # Arguments for which None is as good as nothing; of others NumPy makes a number or a truth value.
 MAY_BE_NONE = frozenset("axis axes dtype out order device a_min a_max min max initial".split())

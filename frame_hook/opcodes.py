@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import attribute_stores, calls, classes, comparisons, operators, subscripts
+from ufuse.frame_hook import (
+    attribute_stores,
+    attributes,
+    classes,
+    comparisons,
+    operators,
+    subscripts,
+)
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles, raise_error
 from ufuse.frame_hook.reasons import GraphBreak
@@ -320,7 +327,7 @@ def import_from(interpreter: Interpreter, frame: Frame, instruction: Instruction
     )
     if isinstance(module, Constant) and name not in getattr(module.value, "__dict__", ()):
         raise GraphBreak("opcode", "IMPORT_FROM")  # it may be a module inside that package
-    frame.push(calls.attribute(interpreter, module, name))
+    frame.push(attributes.attribute(interpreter, module, name))
     return None
 
 
@@ -332,7 +339,7 @@ def load_super_attr(interpreter: Interpreter, frame: Frame, instruction: Instruc
     is_super = isinstance(function, Constant) and function.value is super
     # a `super` of the user's own is called as it stands in the program
     given = interpreter.call(function, (start, receiver) if is_super or number & 2 else ())
-    frame.push(calls.attribute(interpreter, given, frame.code.co_names[number >> 2]))
+    frame.push(attributes.attribute(interpreter, given, frame.code.co_names[number >> 2]))
     if number & 1:
         _make_method_pair(frame)
     return None
@@ -355,9 +362,9 @@ def load_assertion_error(_: Interpreter, frame: Frame, __: Instruction) -> Outco
 def load_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     number = argument(instruction)
     if VERSION < (3, 12):
-        frame.push(calls.attribute(interpreter, frame.pop(), frame.code.co_names[number]))
+        frame.push(attributes.attribute(interpreter, frame.pop(), frame.code.co_names[number]))
         return None
-    symbol = calls.attribute(interpreter, frame.pop(), frame.code.co_names[number >> 1])
+    symbol = attributes.attribute(interpreter, frame.pop(), frame.code.co_names[number >> 1])
     frame.push(symbol)
     if number & 1:
         _make_method_pair(frame)
@@ -367,7 +374,7 @@ def load_attr(interpreter: Interpreter, frame: Frame, instruction: Instruction) 
 @handles("LOAD_METHOD")
 def load_method(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     frame.push(
-        calls.attribute(interpreter, frame.pop(), frame.code.co_names[argument(instruction)])
+        attributes.attribute(interpreter, frame.pop(), frame.code.co_names[argument(instruction)])
     )
     _make_method_pair(frame)
     return None

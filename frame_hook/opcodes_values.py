@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufuse.frame_hook import calls, classes, containers, iterate, operators
+from ufuse.frame_hook import classes, containers, iterate, operators
+from ufuse.frame_hook.attributes import attribute
 from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import (
@@ -351,13 +352,13 @@ def _matched(
     """The attributes that a class pattern asks for: the first ones by `__match_args__`, then those by name."""
     attributes = [hashable(interpreter.trace.look(name)) for name in names.items]
     if not count:
-        return [calls.attribute(interpreter, subject, name) for name in attributes]
+        return [attribute(interpreter, subject, name) for name in attributes]
     if (
         kind in MATCHES_ITSELF
         and count == 1
         and classes.static_lookup(kind, "__match_args__") is classes.ABSENT
     ):
-        return [subject, *(calls.attribute(interpreter, subject, name) for name in attributes)]
+        return [subject, *(attribute(interpreter, subject, name) for name in attributes)]
     try:
         given = classes.class_attribute(interpreter, kind, "__match_args__")
     except Raised:
@@ -370,4 +371,4 @@ def _matched(
         raise GraphBreak("eager-raises", "TypeError: __match_args__ elements must be strings")
     if len({*first, *attributes}) != len(first) + len(attributes):
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() got a sub-pattern twice")
-    return [calls.attribute(interpreter, subject, name) for name in (*first, *attributes)]
+    return [attribute(interpreter, subject, name) for name in (*first, *attributes)]

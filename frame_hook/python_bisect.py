@@ -6,12 +6,12 @@ import bisect
 from typing import Any
 
 from ufuse.frame_hook import iterate
-from ufuse.frame_hook.calls import Given, Positional, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, known_value
 from ufuse.frame_hook.python_containers import NONE, Compared
 from ufuse.frame_hook.python_iterators import bound, is_none
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import Constant, List, Symbol, Tuple
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import attribute_stores, classes, instances, iterate, markers, subclasses
-from ufuse.frame_hook.calls import BUILTINS, Given, Positional, attribute, rule_for
+from ufuse.frame_hook.attributes import attribute
 from ufuse.frame_hook.interpret import Interpreter, Raised, slot_names
 from ufuse.frame_hook.known import described, known_value
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import BUILTINS, Given, Positional, rule_for
 from ufuse.frame_hook.symbols import (
     BUILT_IN,
     Array,

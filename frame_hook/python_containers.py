@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ufuse.frame_hook import comparisons, containers, iterate, operators
-from ufuse.frame_hook.calls import METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.classes import refuse_finalizer, special_method
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import (
@@ -22,6 +21,7 @@ from ufuse.frame_hook.known import (
     pure,
 )
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,

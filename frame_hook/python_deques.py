@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ufuse.frame_hook import comparisons, deques
-from ufuse.frame_hook.calls import UNSEEN, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.known import known_value, pure
 from ufuse.frame_hook.python_containers import NONE, method, whole
 from ufuse.frame_hook.python_iterators import bound
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import UNSEEN, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import Constant, Deque, List, Symbol, Tuple, Unread
 
 Blind = tuple[Callable[..., Any], tuple[Symbol, ...]]

@@ -7,7 +7,7 @@ import functools
 import operator
 
 from ufuse.frame_hook import comparisons, containers, iterate, operators, subscripts
-from ufuse.frame_hook.calls import INSTANCES, SPECIAL, Given, Positional, Rule, attribute, rule_for
+from ufuse.frame_hook.attributes import attribute
 from ufuse.frame_hook.classes import KEY_MAKER
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.known import (
@@ -22,6 +22,7 @@ from ufuse.frame_hook.known import (
 from ufuse.frame_hook.python_iterators import bound
 from ufuse.frame_hook.python_numbers import one_of
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import INSTANCES, SPECIAL, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import (
     Array,
     Constant,

@@ -8,12 +8,12 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from ufuse.frame_hook import containers
-from ufuse.frame_hook.calls import Given, Positional, Rule, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.known import described
 from ufuse.frame_hook.python_containers import NONE, Compared
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import List, Symbol
 
 Run = Callable[[list[Compared], list[Compared]], Compared | None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ufuse.frame_hook import classes, comparisons, generators, iterate, operators
-from ufuse.frame_hook.calls import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.iterate import iterator_over, new_iterator, next_item, next_of
 from ufuse.frame_hook.known import known_value
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.symbols import (
     Constant,
     Generator,

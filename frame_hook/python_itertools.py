@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ufuse.frame_hook import comparisons, iterate, operators
-from ufuse.frame_hook.calls import Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import iterator_over, new_iterator, next_item, next_of
 from ufuse.frame_hook.known import known_value, number_type
@@ -21,6 +20,7 @@ from ufuse.frame_hook.python_iterators import (
     only_positional,
 )
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import Given, Positional, rule_for
 from ufuse.frame_hook.symbols import Constant, Iterator, Symbol, Tuple
 
 # Choosing items --------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ufuse.frame_hook import containers, iterate, operators, subscripts
-from ufuse.frame_hook.calls import Given, Positional, rule_for
 from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, raise_error
@@ -16,6 +15,7 @@ from ufuse.frame_hook.known import described, key_of
 from ufuse.frame_hook.python_containers import NONE
 from ufuse.frame_hook.python_iterators import bound
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import Given, Positional, rule_for
 from ufuse.frame_hook.special import OF_OTHERS
 from ufuse.frame_hook.symbols import Constant, Dict, Instance, Symbol, Tuple, class_of
 

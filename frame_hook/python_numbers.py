@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, classes, comparisons, iterate, operators
-from ufuse.frame_hook.calls import BUILTINS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.known import (
@@ -23,6 +22,7 @@ from ufuse.frame_hook.known import (
 )
 from ufuse.frame_hook.python_iterators import bound, is_none
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import BUILTINS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.symbols import (
     Constant,
     Instance,

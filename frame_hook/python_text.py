@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ufuse.frame_hook import classes, iterate
-from ufuse.frame_hook.calls import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.known import known_value, pure, text_value
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.symbols import Constant, Instance, Symbol, Tuple
 
 

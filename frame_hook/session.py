@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from ufuse.frame_hook import (
     _hook,
+    attributes,
     calls,
     exception_groups,
     exceptions,
@@ -51,7 +52,6 @@ from ufuse.frame_hook.endings import (
     watched,
 )
 from ufuse.frame_hook.interpret import (
-    HANDLERS,
     Frame,
     Interpreter,
     LoopTooLong,
@@ -88,20 +88,12 @@ LOG_BYTECODE = logging.getLogger("ufuse.bytecode")
 LOG_TIMES = logging.getLogger("ufuse.times")
 LOG_ERRORS = logging.getLogger("ufuse")
 
-# Importing these fills the tables.
-assert {opcodes.load_const, opcodes_calls.call, opcodes_control.jump, opcodes_values.build_map} <= {
-    *HANDLERS.values()
-}
-assert "sum" in numpy_calls.METHODS
-assert "reshape" in numpy_arrays.METHODS
-assert {
-    isinstance, python_containers.Compared, python_functions.PARTS, python_itertools.Grouping, python_numbers.one_of,
-    python_text.joined, python_calls.python_type, unseen.replay, exceptions.add_note,
-    python_deques.pure_deque, python_heaps.arranged, python_mappings.counted, exception_groups.make_group,
-    python_bisect.found_place,
-} > {isinstance}  # fmt: skip
-assert {"list.append", "generator.send", "str.join"} <= calls.METHODS.keys()
-assert {isinstance, len, zip, str, list} <= calls.BUILTINS.keys()
+# Importing these fills the tables of handlers and rules.
+TABLES_ARE_FILLED_BY = (
+    exception_groups, exceptions, numpy_arrays, numpy_calls, opcodes, opcodes_calls, opcodes_control, opcodes_values,
+    python_bisect, python_calls, python_containers, python_deques, python_functions, python_heaps, python_itertools,
+    python_mappings, python_numbers, python_text, unseen,
+)  # fmt: skip
 
 
 class Compile(Protocol):
@@ -348,7 +340,7 @@ class Session:
         interpreter = Interpreter(
             trace,
             call=calls.call,
-            attribute=calls.attribute,
+            attribute=attributes.attribute,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
             watched=watched(trace, state),

@@ -11,11 +11,11 @@ from typing import Any
 from weakref import ReferenceType
 
 from ufuse.frame_hook import containers
-from ufuse.frame_hook.calls import UNSEEN, Given, Positional
 from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, key_of
 from ufuse.frame_hook.reasons import GraphBreak
+from ufuse.frame_hook.rules import UNSEEN, Given, Positional
 from ufuse.frame_hook.symbols import (
     ArrayMethod,
     Constant,

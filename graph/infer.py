@@ -11,7 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from ufuse.graph import ops, signals
-from ufuse.graph.calls import CALLS, call_type, reshaped_sample, shape_of
+from ufuse.graph.call_types import call_type, reshaped_sample
+from ufuse.graph.calls import CALLS, shape_of
 from ufuse.graph.ops import Kind, Op
 from ufuse.graph.sample import (
     NUMBERS,

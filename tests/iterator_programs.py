@@ -127,6 +127,31 @@ def handed_on_where_it_cannot_be_made_again(x):
     return made, x + 1, [next(turning), next(turning)]
 
 
+@cut
+def list_shrinks_under_its_iterators(x):
+    items, others = [x, 1, 2, 3], [4, 5, 6, 7]
+    back = reversed(others)
+    next(back), next(back)
+    seen = []
+    for number, item in enumerate(zip(items, "abcd")):
+        items.clear()
+        others[1:] = []
+        items += [number]
+        seen.append((item, print(end="")))
+    others += [8, 9, 10]
+    return seen, list(back), x + 1
+
+
+@cut
+def list_that_was_short_grows_again(x):
+    items, seen = [x, 1, 2], []
+    for item in zip(items):
+        items.clear()
+        items.extend([3, 4, 5, 6][: 5 - len(seen)])
+        seen.append((item, print(end="")))
+    return seen, x + 1
+
+
 @whole
 def list_grows_meanwhile(x):
     made = [1, 2]
