@@ -121,6 +121,7 @@ CASES = {
     "a class": ("return int", "return float", floats, "result: plain <class 'int'>"),
     "a dtype": ("return np.dtype('<i4')", "return np.dtype('>i4')", floats, "result: plain dtype"),
     "what an iterator still gives": ("return iter([1, 2])", "return iter([1, 3])", floats, "result[1]"),
+    "how an iterator fails": ("return map(int, '1a')", "return map(int, '1b')", floats, "result[2]"),
     "what a generator still gives": ("return (i for i in [1, 2])", "return (i for i in [1])", floats, "parts of result"),
     "a generator's state": ("return np.random.default_rng(1)", "r = np.random.default_rng(1)\nr.random()\nreturn r", floats, "bit_generator.state"),
     # arrays

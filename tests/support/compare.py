@@ -270,6 +270,16 @@ def sequence_differences(path: str, plain: Sequence[Any], compiled: Sequence[Any
     return [f"{path}[{i}]: plain {p}, compiled {c}" for i, (p, c) in enumerate(rows) if p != c]
 
 
+def rest_of(iterator: Iterator[Any]) -> list[Any]:
+    """What an iterator has left, and the error that ends it, if one does."""
+    items: list[Any] = []
+    try:
+        items.extend(itertools.islice(iterator, MOST_ITEMS))
+    except Exception as error:  # noqa: BLE001  the user's
+        items += [type(error), str(error)]
+    return items
+
+
 @dataclass(slots=True)
 class Comparison:
     """Walks two values side by side; remembers where each object was met, to compare `is`."""
@@ -305,7 +315,7 @@ class Comparison:
         elif plain is compiled:
             return
         elif isinstance(plain, Iterator):
-            plain, compiled = (list(itertools.islice(v, MOST_ITEMS)) for v in (plain, compiled))
+            plain, compiled = rest_of(plain), rest_of(compiled)
             self.alive += [plain, compiled]
         elif reason := leaf_difference(plain, compiled):
             self.found.append(f"{path}: {reason}")
