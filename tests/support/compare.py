@@ -97,6 +97,8 @@ def check_same(
                 lines = "\n  ".join(found)
                 message = f"call {number}, mode {mode.name}: {len(found)} differences\n  {lines}"
                 raise Difference(message)
+            for outcome, _ in pair:
+                outcome.let_go()
         if misfits := misfits_of(compiled):
             raise Difference(f"mode {mode.name}: made for nothing: {misfits}")
 
@@ -454,7 +456,7 @@ def bit_difference(plain: AnyArray, compiled: AnyArray) -> str:
 
 def bit_rows(array: AnyArray) -> AnyArray:
     """Give the bytes of each element as a row, without the padding of a long double."""
-    flat = np.frombuffer(array.tobytes(), "u1").reshape(array.size, array.dtype.itemsize)
+    flat = np.frombuffer(np.ndarray.tobytes(array), "u1").reshape(array.size, array.dtype.itemsize)
     if array.dtype in PADDED:
         whole = np.dtype(np.longdouble).itemsize
         return flat.reshape(-1, whole)[:, :LONG_DOUBLE_BYTES].reshape(array.size, -1)

@@ -77,6 +77,10 @@ class Outcome:
     rounding: int = 0
     state: Any = None
 
+    def let_go(self) -> None:
+        """Let what it holds die now: an error and the frames that it came through are a cycle with this."""
+        self.call, self.result, self.error, self.state = Call(), None, None, None
+
 
 def arguments(*args: Any, **kwargs: Any) -> Call:
     """Give the arguments of a call where some are named."""
