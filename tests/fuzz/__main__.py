@@ -24,9 +24,7 @@ CHUNK = 100
 LONGEST = 30  # seconds that a program may take
 LONGEST_SMALLER = 2  # seconds that a program may take that was made of one that differs
 DIED = 120  # the exit status of a process that cannot go on
-ENDED = (
-    1  # and of one that was ended as a program took too long; so as many that differ are one more
-)
+ENDED = 1  # and of one that was ended as a program took too long; as many that differ are one more
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +147,20 @@ def dies(asked: Asked) -> Callable[[Any], bool]:
     return fails
 
 
+def ends_plainly(asked: Asked, program: Any) -> bool:
+    """Whether the program comes to an end where nothing compiles it."""
+
+    def plainly() -> int:
+        sys.unraisablehook = lambda _: None
+        with Path(os.devnull).open("w") as nowhere:
+            faulthandler.dump_traceback_later(LONGEST, exit=True, file=nowhere)
+            asked.kind.difference(program, "eager")
+            faulthandler.cancel_dump_traceback_later()
+        return 0
+
+    return os.waitstatus_to_exitcode(os.waitpid(child_process(plainly), 0)[1]) != ENDED
+
+
 @dataclass(slots=True)
 class Search:
     """Processes that each run some of the programs."""
@@ -159,6 +171,7 @@ class Search:
     failures: Counter[str] = field(default_factory=Counter)
     running: dict[int, range] = field(default_factory=dict)
     done: int = 0
+    endless: int = 0  # programs that do not end in plain Python either
 
     def progress(self, seeds: range) -> Path:
         """Where a process writes which program it is at."""
@@ -184,6 +197,9 @@ class Search:
         self.done -= len(rest)
         if rest:
             self.waiting.insert(0, rest)
+        if code == ENDED and not ends_plainly(self.asked, self.asked.kind.generated(died_at)):
+            self.endless += 1
+            return
         self.failures["crashed"] += 1
         self.report_death(died_at, code)
 
@@ -241,7 +257,8 @@ def main() -> int:
             search.finish_one()
     seconds = time.monotonic() - started
     found = dict(+search.failures) or "no differences"
-    print(f"{search.done} programs, {found}, {seconds:.0f} s")
+    endless = f", {search.endless} of them without an end" if search.endless else ""
+    print(f"{search.done} programs{endless}, {found}, {seconds:.0f} s")
     return 1 if search.failures.total() else 0
 
 
