@@ -401,13 +401,13 @@ def store_into(trace: Trace, target: Array, value: Symbol) -> None:
             trace.check_writable(target.buffer)
         return  # the end of `a[i] += x`: the view is written back onto itself
     node = node_of(trace, value)
-    _refuse_failing_cast(trace, node, target.type.dtype)
+    _refuse_failing_cast(trace, value, node, target)
     trace.store(target, node, "unsafe")
 
 
-def _refuse_failing_cast(trace: Trace, node: Node, dtype: np.dtype) -> None:
+def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array) -> None:
     """A Python number known only at run time may not fit into whole numbers: then storing it raises."""
-    kind = node.type
+    kind, dtype = node.type, target.type.dtype
     if isinstance(kind, ArrayType) and kind.scalar and dtype.kind in "iu":
         if not np.can_cast(kind.dtype, dtype, "safe"):
             raise GraphBreak("raise-after-write", f"storing a NumPy {kind.dtype} into {dtype}")
@@ -415,9 +415,19 @@ def _refuse_failing_cast(trace: Trace, node: Node, dtype: np.dtype) -> None:
         return
     if dtype.kind in "iub" and kind.kind in ("float", "complex"):
         raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
-    if (dtype.kind in "iu" or dtype.char in "efF") and kind.kind != "bool":
-        if trace.graph.first_write is not None:
-            raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
+    seen = trace.graph.first_write is not None
+    if dtype.kind in "iu" and kind.kind == "int" and (seen or target.buffer.visible):
+        if not isinstance(value, Integer) or not _fits(trace, value.size, dtype):
+            raise GraphBreak("raise-after-write", f"storing a Python int into {dtype}")
+    elif seen and dtype.char in "efF" and kind.kind != "bool":
+        raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
+
+
+def _fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
+    """Whether a whole number is one of the dtype's, guarded where it is."""
+    limits = np.iinfo(dtype)
+    least, most = max(limits.min, -LARGEST_INT), min(limits.max, LARGEST_INT)
+    return trace.sizes.decide("ge", value, least) and trace.sizes.decide("le", value, most)
 
 
 def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) -> None:

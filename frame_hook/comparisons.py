@@ -166,7 +166,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
     is_equality = name in ("eq", "ne")
     match left, right:
         case (Tuple(items=some), Tuple(items=others)):
-            return _compare_sequences(interpreter, name, some, others)
+            return _compare_sequences(interpreter, name, some, others, by_length=False)
         case (List(items=some), List(items=others)):
             return _compare_sequences(interpreter, name, some, others)
         case (Deque(items=first), Deque(items=second)):
@@ -220,9 +220,11 @@ COMPARED = {
 }  # fmt: skip
 
 
-def _compare_sequences(interpreter: Interpreter, name: str, left: Any, right: Any) -> Symbol:
-    """As tuples and lists do: by the first items that differ, else by length."""
-    if name in ("eq", "ne") and len(left) != len(right):
+def _compare_sequences(
+    interpreter: Interpreter, name: str, left: Any, right: Any, *, by_length: bool = True
+) -> Symbol:
+    """By the first items that differ, else by length; lists and deques of different lengths are never equal."""
+    if by_length and name in ("eq", "ne") and len(left) != len(right):
         return Constant(name == "ne")
     place = 0
     while place < min(len(left), len(right)):  # a list may be changed by what compares its items

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from collections import deque
 from collections.abc import Callable
@@ -56,7 +57,7 @@ from ufuse.frame_hook.symbols import (
 from ufuse.frame_hook.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
-from ufuse.graph.types import ArrayType
+from ufuse.graph.types import ArrayType, NumberType
 
 # fmt: off
 #           operator        ufunc            on sizes
@@ -76,6 +77,7 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     ">>":  ("rshift",       np.right_shift,  None),
 }
 HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
+ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int that CPython keeps in several parts
 SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
 # fmt: on
@@ -207,7 +209,7 @@ def _on_arrays(
     trace: Trace, sign: str, ufunc: np.ufunc, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
     if sign == "**" and isinstance(left, Array):
-        faster = _fast_power(left, right)
+        faster = _fast_power(trace, left, right)
         if faster is not None:
             if in_place and isinstance(left, Array):
                 return arrays.store_result(trace, faster, (left,), left)
@@ -217,18 +219,40 @@ def _on_arrays(
     return arrays.elementwise(trace, ufunc, (left, right))
 
 
-def _fast_power(left: Array, right: Symbol) -> np.ufunc | None:
-    """The ufunc that ndarray's `**` takes in place of power for some Python exponents."""
+OWN_FAST_POWERS = frozenset("fd")  # dtypes whose loop of `power` gives these bits by itself
+
+
+def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
+    """The ufunc that ndarray's `**` takes in place of power for some Python exponents; warnings name it too."""
+    dtype = left.type.dtype
+    inexact = dtype.kind in "fc"
+    if isinstance(right, Integer) and inexact:
+        if trace.sizes.decide("eq", right.size, 2):
+            return np.square
+        return np.reciprocal if trace.sizes.decide("eq", right.size, -1) else None
+    if isinstance(right, Number) and inexact and right.node.type == NumberType("float"):
+        return np.sqrt if _is_one_half(trace, right, dtype) else None
     if not isinstance(right, Constant):
         return None
-    if type(right.value) is int and right.value == 2:
+    exponent = right.value
+    if type(exponent) is int and exponent == 2:
         return np.square
-    inexact = left.type.dtype.kind in "fc"
-    if inexact and type(right.value) is int and right.value == -1:
+    if inexact and type(exponent) is int and exponent == -1:
         return np.reciprocal
-    if inexact and type(right.value) is float and right.value == 0.5:
-        return np.sqrt
-    return None
+    return np.sqrt if inexact and type(exponent) is float and exponent == 0.5 else None
+
+
+def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
+    """Whether a float of the frame is 0.5, guarded to go on being so or not."""
+    source = number.source
+    if source is not None and number.node in trace.number_examples:
+        holds: bool = trace.number_examples[number.node] == 0.5
+        kind, text = ("FLOAT", "no longer") if holds else ("NOT_FLOAT", "now")
+        trace.check(kind, source, 0.5, f"{source.text} is {text} 0.5")
+        return holds
+    if dtype.char not in OWN_FAST_POWERS:
+        raise GraphBreak("operator", f"a power of a {dtype} array with a computed exponent")
+    return False
 
 
 def _is_in_union(value: Any) -> bool:
@@ -273,6 +297,8 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
+            if name == "mod" and _is_remainder_of_itself(trace, a, b):
+                return left
             if size.weight(a) * size.weight(b) > HEAVIEST:
                 a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)
             return _small_enough(trace, on_sizes(a, b))
@@ -281,6 +307,16 @@ def _on_numbers(
                 name, Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
             )
     return scalar(trace, name, left, right)
+
+
+def _is_remainder_of_itself(trace: Trace, value: size.Size, divisor: size.Size) -> bool:
+    """Whether `%` gives the very object on its left: CPython does where only the divisor has several digits."""
+    decide = trace.sizes.decide
+    if decide("lt", divisor, ONE_DIGIT) and decide("gt", divisor, -ONE_DIGIT):
+        return False
+    if decide("gt", divisor, 0):
+        return decide("ge", value, 0) and decide("lt", value, divisor)
+    return decide("le", value, 0) and decide("gt", value, divisor)
 
 
 def _small_enough(trace: Trace, value: size.Size) -> Symbol:
@@ -410,7 +446,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
     if isinstance(symbol, Integer):
         if name == "neg":
             return _small_enough(trace, size.multiply(symbol.size, -1))
-        if name == "pos":
+        if name == "pos" or (name == "abs" and trace.sizes.decide("ge", symbol.size, 0)):
             return symbol
         return Constant(getattr(operator, name)(trace.sizes.fixed(symbol.size)))
     if isinstance(symbol, Number):

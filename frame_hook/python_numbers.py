@@ -319,6 +319,20 @@ def _prod(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     return total
 
 
+def _rounded(function: Callable[..., Any]) -> Rule:
+    others = _of_known_values(function)
+
+    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+        if len(arguments) == 1 and not keywords:
+            given = interpreter.trace.look(arguments[0])
+            if isinstance(given, Integer):
+                return given  # CPython gives this very object
+        return others(interpreter, arguments, keywords)
+
+    return rule
+
+
+BUILTINS.update({function: _rounded(function) for function in (math.floor, math.ceil, math.trunc)})
 for _function in (*vars(math).values(), bin, oct, hex):
     if callable(_function):
         BUILTINS.setdefault(_function, _of_known_values(_function))

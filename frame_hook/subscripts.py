@@ -108,6 +108,10 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     match container:
         case Array():
             return arrays.item(trace, container, key)
+        case Tuple(items=items) if isinstance(key, Slice):
+            chosen = containers.known_slice(interpreter, key)
+            is_whole = chosen.indices(len(items)) == (0, len(items), 1)
+            return container if is_whole and container is given else Tuple(items[chosen])
         case Tuple(items=items) | List(items=items):
             return _sequence_item(interpreter, container, items, key)
         case Deque(items=members):
@@ -136,8 +140,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
 def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key: Symbol) -> Symbol:
     trace = interpreter.trace
     if isinstance(key, Slice):
-        chosen = items[containers.known_slice(interpreter, key)]
-        return Tuple(tuple(chosen)) if isinstance(container, Tuple) else List(list(chosen))
+        return List(items[containers.known_slice(interpreter, key)])
     expression = as_size(key)
     if expression is None:
         raise GraphBreak("operator", f"the index {described(key)}")

@@ -157,8 +157,8 @@ def _create(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     assert isinstance(node.type, ArrayType)
     shape = _real_shape(node, bindings)
     array = new_array(shape, node.type.dtype, node.type.order or c_order(len(shape)))
-    if node.op.name != "empty":
-        array[...] = inputs[0] if inputs else int(node.op.name == "ones")
+    if node.op.name != "empty":  # as NumPy does: assignment refuses other numbers than `copyto`
+        np.copyto(array, inputs[0] if inputs else int(node.op.name == "ones"), casting="unsafe")
     return array
 
 

@@ -282,6 +282,7 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("INT",            [(K.INT, 0, 1)],                                          [(1,)],                          [(True,), (np.int64(1),)]),
     ("BIG_INT",        [(K.BIG_INT, 0, BIG)],                                    [(BIG,), (BIG + 1 - 1,)],        [(BIG + 1,), (float(BIG),)]),
     ("FLOAT",          [(K.FLOAT, 0, 0.0)],                                      [(0.0,)],                        [(-0.0,), (0,), (np.float64(0),)]),
+    ("NOT_FLOAT",      [(K.NOT_FLOAT, 0, 0.5)],                                  [(0.25,), (-0.5,), (NAN,), (1,)],  [(0.5,)]),
     ("FLOAT",          [(K.FLOAT, 0, NAN)],                                      [(NAN,)],                        [(OTHER_NAN,), (1.0,)]),
     ("STR",            [(K.STR, 0, "ab")],                                       [("ab",), ("".join("ab"),)],     [("ba",), (b"ab",), (np.str_("ab"),)]),
     ("EQUAL",          [(K.EQUAL, 0, (1, "a", (2.0, None)))],                    [((1, "a", (2.0, None)),)],      [((True, "a", (2.0, None)),), ((1, "a", (2, None)),), ([1],), ((1,),)]),

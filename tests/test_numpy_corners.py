@@ -333,3 +333,76 @@ def test_keywords_that_are_names_of_ours(caplog: pytest.LogCaptureFixture) -> No
         compiled(np.arange(5.0), np.array([1, 2]))
         assert compiled.breaks == ()
     assert not caplog.records
+
+
+def caught_store(a: Any, n: Any) -> Any:
+    try:
+        a[0] = n
+    except (OverflowError, TypeError):
+        return "caught"
+    return a
+
+
+def caught_store_through_a_view(a: Any, n: Any) -> Any:
+    try:
+        a[1:][0] = n * 2
+    except (OverflowError, TypeError):
+        return "caught"
+    return a
+
+
+def flat_store(a: Any, n: Any) -> Any:
+    a.flat[0] = n
+    return a
+
+
+@pytest.mark.parametrize("backend", ["numpy", "reference"])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i8", "f4"])
+@pytest.mark.parametrize("program", [caught_store, caught_store_through_a_view, flat_store])
+def test_a_store_that_fails_can_be_caught(program: Any, dtype: str, backend: str) -> None:
+    """A number that does not fit raises in the statement that stores it, whatever was stored at calls before."""
+    compiled = ufuse.compile(program, backend=backend)
+    for n in (1, 2, 3, -1, 300, 2**62, 1, 2**70, -(2**63), 1.5, True, 4):
+        expected, found = np.zeros(3, dtype), np.zeros(3, dtype)
+        assert outcome(compiled, found, n) == outcome(program, expected, n)
+        assert found.tolist() == expected.tolist()
+
+
+def powered(z: Any, n: Any) -> Any:
+    return z**n
+
+
+def powered_in_place(z: Any, n: Any) -> Any:
+    z **= n
+    return z
+
+
+@pytest.mark.parametrize("backend", ["numpy", "reference"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "g", "c16", "c8", "i8"])
+@pytest.mark.parametrize("program", [powered, powered_in_place])
+def test_exponents_that_change_from_call_to_call(program: Any, dtype: str, backend: str) -> None:
+    """NumPy squares, inverts and takes roots where the exponent of `**` says so, with other bits than `np.power`."""
+    compiled = ufuse.compile(program, backend=backend)
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=40) * 100
+    x = (values + 1j * rng.normal(size=40)).astype(dtype) if dtype[0] == "c" else values.astype(dtype)  # fmt: skip
+    x[:2] = 0
+    for n in (3, 2, -1, 0, 1, 2, 0.7, 0.3, 0.5, -1.0, 0.5, 2, 4, 5, 2, -1):
+        assert outcome(compiled, x.copy(), n) == outcome(program, x.copy(), n)
+
+
+@pytest.mark.parametrize("name", [{}, {"__name__": 5}], ids=["none", "no text"])
+def test_warnings_of_functions_whose_globals_have_no_name(name: dict[str, Any]) -> None:
+    """They are told as plain Python tells them."""
+    space = {"np": np, **name}
+    exec("def warns():\n    a = np.zeros(1, 'f4')\n    a[0] = 1e39\n    return a", space)
+    check(space["warns"], tuple)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "reference"])
+def test_filling_with_a_number_that_is_too_large(backend: str) -> None:
+    """`np.full` refuses numbers that an assignment takes."""
+    compiled = ufuse.compile(lambda: np.full(2, 2**63, bool), backend=backend)
+    for _ in range(3):
+        with pytest.raises(OverflowError, match="too large"):
+            compiled()

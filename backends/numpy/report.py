@@ -105,7 +105,7 @@ def warn(message: str, location: Location) -> None:
         RuntimeWarning,
         location.file,
         location.line,
-        location.module or None,
+        location.module or "<string>",  # as Python calls globals without a name
         registry,
     )
 

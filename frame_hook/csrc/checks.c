@@ -183,6 +183,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return exact_int64(source, &value) && value == guard->number[0];
     case GUARD_FLOAT:
         return float_is(source, guard->number[0]);
+    case GUARD_NOT_FLOAT:
+        return !float_is(source, guard->number[0]);
     case GUARD_BIG_INT:
     case GUARD_STR:
     case GUARD_EQUAL:

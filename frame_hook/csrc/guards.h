@@ -49,6 +49,7 @@
     X(INT, "rn", "{0} is no longer {1}")                                                           \
     X(BIG_INT, "rI", "{0} is no longer {1}")                                                       \
     X(FLOAT, "rf", "{0} is no longer {1!r}")                                                       \
+    X(NOT_FLOAT, "rf", "{0} is {1!r} now")                                                         \
     X(STR, "rS", "{0} is no longer {1!r}")                                                         \
     X(EQUAL, "rv", "{0} is no longer {1!r}")                                                       \
     X(LENGTH, "rn", "the length of {0} is no longer {1}")                                          \
