@@ -6,8 +6,9 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable
 
-from ufuse.frame_hook import comparisons, containers, iterate, operators
+from ufuse.frame_hook import comparisons, containers, iterate, operators, subscripts
 from ufuse.frame_hook.classes import refuse_finalizer, special_method
+from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import (
     KNOWN,
@@ -414,8 +415,19 @@ def _isdisjoint(interpreter: Interpreter, arguments: Positional, _: Given) -> Sy
     one, other = arguments
     if isinstance(one, View) and one.kind != "keys":
         raise GraphBreak("call", "isdisjoint of pairs")
+    other = stripped(interpreter.trace, interpreter.trace.look(other), "__iter__")
+    if isinstance(other, Instance) or containers.may_run_code(interpreter, other):
+        return Constant(not _gives_any(interpreter, other, one, inside=True))
     mine, theirs = (containers.operand(interpreter, side)[0] for side in (one, other))
     return Constant(set(mine).isdisjoint(theirs))
+
+
+def _gives_any(interpreter: Interpreter, over: Symbol, members: Symbol, *, inside: bool) -> bool:
+    """Whether an iterable gives something that is a member, or none; what comes behind that is not taken."""
+    return any(
+        subscripts.contains(interpreter, members, item) == inside
+        for item in iterate.each_item(interpreter, over)
+    )
 
 
 @rule_for(reversed)
@@ -541,7 +553,10 @@ def _combining(name: str) -> Rule:
 
 def _relating(name: str) -> Rule:
     def relate(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-        mine, theirs = (containers.operand(interpreter, side)[0] for side in arguments)
+        one, other = arguments
+        if name == "issuperset" and containers.may_run_code(interpreter, other):
+            return Constant(not _gives_any(interpreter, other, one, inside=False))
+        mine, theirs = (row[0] for row in containers.operands(interpreter, name, arguments))
         return Constant(getattr(mine, name)(theirs))
 
     return relate

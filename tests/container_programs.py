@@ -8,7 +8,8 @@ import operator
 from tests.support.registering import Program, listed
 
 WHOLE: list[Program] = []
-whole = listed(WHOLE)
+CUT: list[Program] = []
+whole, cut = listed(WHOLE), listed(CUT)
 
 
 # Lists -----------------------------------------------------------------------------------------------------------
@@ -406,3 +407,130 @@ def slices(x):
         [1, 2, 3][made],
         "abcd"[made],
     )
+
+
+# Sets and iterators ----------------------------------------------------------------------------------------------
+
+
+def two(v):
+    if v == 2:
+        raise ValueError
+    return v
+
+
+@whole
+def sets_change_item_by_item(x, s):
+    made, less, both, odd = set(), {1, 3, 5}, {1, 2, 3}, {4}
+    for target, name in ((made, set.update), (less, set.difference_update), (s, set.update),
+                         (both, set.intersection_update), (odd, set.symmetric_difference_update)):  # fmt: skip
+        try:
+            name(target, map(two, [1, 7, 2, 3]))
+        except ValueError:
+            target.add("failed")
+    return sorted(map(str, made)), less, both, odd, x + len(s)
+
+
+@whole
+def sets_of_the_frame_change_item_by_item(x, s):
+    try:
+        s.update(map(two, [8, 2, 9]))
+    except ValueError:
+        s.add(10)
+    try:
+        s.difference_update(map(two, [1, 8, 2, 3]))
+    except ValueError:
+        s.add(11)
+    return x + len(s)
+
+
+@whole
+def sets_are_read_by_what_changes_them(x):
+    grown, shrunk = set(), {1, 2, 3}
+    grown.update(len(grown) + 10 for _ in range(3))
+    shrunk.difference_update(len(shrunk) for _ in range(3))
+    return grown, shrunk, x + 1
+
+
+@whole
+def several_iterables_change_a_set_in_the_end(x):
+    made = {1, 3, 5}
+    try:
+        made.intersection_update([1, 3], map(two, [1, 2, 3]))
+    except ValueError:
+        made.add("failed")
+    return 1 in made, 5 in made, "failed" in made, x + 1
+
+
+@cut
+def sets_that_change_while_they_are_combined(x):
+    found = []
+    for method in (set.union, set.intersection, set.difference, set.issubset):
+        made = {1, 2, 3}
+
+        def changing(made=made):
+            yield 1
+            made.discard(2)
+            made.add(7)
+            yield from (2, 7, 3)
+
+        found.append((method(made, changing()), made))
+    return found, x + 1
+
+
+def left_by(method, *more):
+    """What a method leaves of an iterator."""
+    one, other = iter([1, 2, 3]), iter([9, 2])
+    return [(method(*more, iterator), list(iterator)) for iterator in (one, other)]
+
+
+@whole
+def sets_take_no_more_than_they_need(x):
+    methods = [set.isdisjoint, set.issuperset, set.issubset, set.intersection, set.union]
+    return [left_by(method, {1}) for method in methods], x + 1
+
+
+@whole
+def frozensets_take_no_more_than_they_need(x):
+    one, many = frozenset([1]), frozenset([1, 2])
+    methods = [
+        frozenset.isdisjoint,
+        frozenset.issuperset,
+        frozenset.issubset,
+        frozenset.intersection,
+    ]
+    return [left_by(method, own) for method in methods for own in (one, many, frozenset())], x + 1
+
+
+@whole
+def views_take_no_more_than_they_need(x):
+    keys = {1: x}.keys()
+    return left_by(keys.isdisjoint), keys.isdisjoint({3: 1}.items()), keys.isdisjoint([3]), x + 1
+
+
+@whole
+def an_error_behind_what_is_needed(x):
+    def failing():
+        yield 1
+        yield two(2)
+
+    try:
+        found = {3}.isdisjoint(failing())
+    except ValueError:
+        found = "failed"
+    return {1}.isdisjoint(failing()), {3}.issuperset(failing()), found, x + 1
+
+
+class OwnIterator(set):
+    """A set that is gone through otherwise."""
+
+    def __iter__(self):
+        return iter([100])
+
+
+@whole
+def sets_with_an_iterator_of_their_own(x):
+    own = OwnIterator([1, 2])
+    return (
+        {1}.union(own), {1, 2}.issuperset(own), {1, 2}.issubset(own), {1, 3}.intersection(own), {1, 100}.difference(own),
+        {100}.isdisjoint(own), {1}.isdisjoint(own), {1, 3} | own, x + 1,
+    )  # fmt: skip
