@@ -89,10 +89,28 @@ def known_slice(interpreter: Interpreter, key: Slice) -> slice:
     return where
 
 
+def _indices_first() -> bool:
+    """Whether `a[i:j] = iterable` counts the list before it takes the items: so it was up to some 3.12."""
+    tried = [0]
+
+    def growing() -> Iterable[int]:
+        tried.append(1)
+        yield 2
+
+    tried[1:] = growing()
+    return tried == [0, 2, 1]
+
+
+INDICES_FIRST = _indices_first()
+
+
 def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbol) -> None:
     """`target[start:stop:step] = value`."""
     where = known_slice(interpreter, key)
+    length = len(target.items)
     items = iterate.items_of(interpreter, value)
+    if INDICES_FIRST and len(target.items) != length:
+        where = _clipped(where, length, len(target.items))
     chosen = range(*where.indices(len(target.items)))
     if where.step not in (None, 1) and len(items) != len(chosen):
         text = f"attempt to assign sequence of size {len(items)} to extended slice of size {len(chosen)}"
@@ -101,6 +119,22 @@ def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbo
         refuse_finalizer(dropped)
     target.items[where] = items
     interpreter.trace.changes.call(list.__setitem__, target, Constant(where), Tuple(tuple(items)))
+
+
+def _clipped(where: slice, length: int, now: int) -> slice:
+    """The places that a slice had in a list before that got another length.
+
+    Raises:
+        GraphBreak: it has lost some of them, and CPython writes there nevertheless.
+
+    """
+    start, stop, step = where.indices(length)
+    chosen = range(start, stop, step)
+    if step == 1:
+        return slice(min(start, now), min(max(start, stop), now))
+    if chosen and max(chosen) >= now:
+        raise GraphBreak("effect", "storing into a slice of a list that has become shorter")
+    return slice(start, None if stop < 0 else stop, step)
 
 
 def delete_slice(interpreter: Interpreter, target: List, key: Slice) -> None:

@@ -197,9 +197,10 @@ def _remove(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol
     place = _place(interpreter, target, arguments[1], 0, None)
     if place is None:
         raise raise_error(ValueError, "list.remove(x): x not in list")
-    refuse_finalizer(target.items[place])
-    del target.items[place]
-    interpreter.trace.changes.call(list.__delitem__, target, Constant(place))
+    if place < len(target.items):  # comparing may have made it shorter
+        refuse_finalizer(target.items[place])
+        del target.items[place]
+        interpreter.trace.changes.call(list.__delitem__, target, Constant(place))
     return NONE
 
 
@@ -208,9 +209,11 @@ def _place(
 ) -> int | None:
     """Where a sequence first holds something equal; None where nowhere."""
     wanted = interpreter.trace.look(wanted)
-    begin, end, _ = slice(start, stop).indices(len(sequence.items))
-    place = begin
-    while place < min(end, len(sequence.items)):  # comparing may run code that changes the list
+    length = len(sequence.items)
+    place = start if start >= 0 else max(0, start + length)
+    end = stop if stop is None or stop >= 0 else max(0, stop + length)
+    # Comparing may run code that changes the list.
+    while place < len(sequence.items) and (end is None or place < end):
         if comparisons.equal_or_same(interpreter, sequence.items[place], wanted):
             return place
         place += 1
@@ -261,7 +264,7 @@ def _count(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
     sequence, wanted = arguments
     assert isinstance(sequence, List | Tuple)
     wanted = interpreter.trace.look(wanted)
-    same = [comparisons.equal_or_same(interpreter, one, wanted) for one in list(sequence.items)]
+    same = [comparisons.equal_or_same(interpreter, one, wanted) for one in sequence.items]
     return Constant(sum(same))
 
 

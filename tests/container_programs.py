@@ -534,3 +534,116 @@ def sets_with_an_iterator_of_their_own(x):
         {1}.union(own), {1, 2}.issuperset(own), {1, 2}.issubset(own), {1, 3}.intersection(own), {1, 100}.difference(own),
         {100}.isdisjoint(own), {1}.isdisjoint(own), {1, 3} | own, x + 1,
     )  # fmt: skip
+
+
+# Lists that change while they are looked at ----------------------------------------------------------------------
+
+
+@whole
+def slices_that_are_filled_by_what_changes_the_list(x, l):
+    def growing(target, *items):
+        target.extend([9, 9])
+        yield from items
+
+    last, rest, back, empty = [1, 2, 3], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3]
+    last[-1:] = growing(last, 7)
+    rest[1:] = growing(rest, 7)
+    empty[2:1] = growing(empty, 7)
+    l[-2:] = growing(l, 7)
+    failed = False
+    try:
+        back[-1:0:-2] = growing(back, 7, 8)
+    except ValueError:
+        failed = True
+    return last, rest, back, empty, failed, x + 1
+
+
+@whole
+def slices_that_are_filled_by_what_shrinks_the_list(x):
+    def shrinking(target, *items):
+        del target[1:]
+        yield from items
+
+    first, middle = [1, 2, 3], [1, 2, 3, 4]
+    first[2:] = shrinking(first, 7)
+    middle[1:-1] = shrinking(middle, 7, 8)
+    return first, middle, x + 1
+
+
+class Changing:
+    """Changes a list when it is compared for the first time."""
+
+    __hash__ = None
+
+    def __init__(self, target, change, is_equal):
+        self.target = target
+        self.change = change
+        self.is_equal = is_equal
+        self.compared = 0
+
+    def __eq__(self, other):
+        self.compared += 1
+        if self.compared == 1:
+            self.change(self.target, other)
+        return self.is_equal
+
+
+def looked_for(look):
+    """What is found in lists that an item changes, and what is left of these."""
+    changes = [
+        lambda target, wanted: target.clear(),
+        lambda target, wanted: target.extend([wanted, wanted]),
+        lambda target, wanted: target.pop(),
+        lambda target, wanted: target.pop(0),
+        lambda target, wanted: target.insert(0, 5),
+    ]
+    found = []
+    for change in changes:
+        for is_equal in (False, True):
+            target = [0]
+            target += [Changing(target, change, is_equal), 5]
+            try:
+                answer = look(target)
+            except ValueError:
+                answer = "nowhere"
+            kept = [item if type(item) is int else "changing" for item in target]
+            found.append((answer, kept))
+    return found
+
+
+@whole
+def lists_that_change_while_items_are_looked_for(x):
+    looks = [
+        lambda target: target.count(7),
+        lambda target: target.index(7),
+        lambda target: target.index(7, -9, 100),
+        lambda target: target.index(7, -2, -1),
+        lambda target: target.index(7, 0, 3),
+        lambda target: target.remove(7),
+        lambda target: 7 in target,
+    ]
+    return [looked_for(look) for look in looks], x + 1
+
+
+# Items of dicts --------------------------------------------------------------------------------------------------
+
+
+@whole
+def pairs_among_the_items_of_a_dict(x, d):
+    nan = float("nan")
+    made = {"a": 1, (1, 2): 3, "nan": nan, "list": [1]}
+    pairs = [("a", 1), ("a", 1.0), ("a", 2), ("z", 1), ("a",), ["a", 1], 5, ((1, 2), 3), ("nan", nan), ("list", [1])]  # fmt: skip
+    return (
+        [pair in made.items() for pair in pairs],
+        ("a", 1) in d.items(),
+        ("z", x) in d.items(),
+        x + 1,
+    )
+
+
+@cut
+def a_pair_whose_key_cannot_be_one(x):
+    try:
+        return ([], 1) in {"a": 1}.items()
+    except TypeError as error:
+        return str(error), x + 1
