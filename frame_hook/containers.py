@@ -7,12 +7,13 @@ run.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import iterate
 from ufuse.frame_hook.classes import refuse_finalizer
 from ufuse.frame_hook.contents import stripped
+from ufuse.frame_hook.instructions import VERSION
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.known import as_raised, hashable, key_of, known_value
@@ -20,6 +21,9 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     Constant,
     Dict,
+    Generator,
+    Instance,
+    Iterator,
     List,
     Replay,
     Set,
@@ -85,10 +89,28 @@ def known_slice(interpreter: Interpreter, key: Slice) -> slice:
     return where
 
 
+def _indices_first() -> bool:
+    """Whether `a[i:j] = iterable` counts the list before it takes the items: so it was up to some 3.12."""
+    tried = [0]
+
+    def growing() -> Iterable[int]:
+        tried.append(1)
+        yield 2
+
+    tried[1:] = growing()
+    return tried == [0, 2, 1]
+
+
+INDICES_FIRST = _indices_first()
+
+
 def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbol) -> None:
     """`target[start:stop:step] = value`."""
     where = known_slice(interpreter, key)
+    length = len(target.items)
     items = iterate.items_of(interpreter, value)
+    if INDICES_FIRST and len(target.items) != length:
+        where = _clipped(where, length, len(target.items))
     chosen = range(*where.indices(len(target.items)))
     if where.step not in (None, 1) and len(items) != len(chosen):
         text = f"attempt to assign sequence of size {len(items)} to extended slice of size {len(chosen)}"
@@ -97,6 +119,22 @@ def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbo
         refuse_finalizer(dropped)
     target.items[where] = items
     interpreter.trace.changes.call(list.__setitem__, target, Constant(where), Tuple(tuple(items)))
+
+
+def _clipped(where: slice, length: int, now: int) -> slice:
+    """The places that a slice had in a list before that got another length.
+
+    Raises:
+        GraphBreak: it has lost some of them, and CPython writes there nevertheless.
+
+    """
+    start, stop, step = where.indices(length)
+    chosen = range(start, stop, step)
+    if step == 1:
+        return slice(min(start, now), min(max(start, stop), now))
+    if chosen and max(chosen) >= now:
+        raise GraphBreak("effect", "storing into a slice of a list that has become shorter")
+    return slice(start, None if stop < 0 else stop, step)
 
 
 def delete_slice(interpreter: Interpreter, target: List, key: Slice) -> None:
@@ -206,23 +244,87 @@ def change_set(interpreter: Interpreter, target: Set, name: str, *values: Any) -
     return result
 
 
+# What these do with every item, as it comes; the others change a set at their end.
+ITEM_BY_ITEM = {"update": "add", "difference_update": "discard"}
+
+
 def update_set(interpreter: Interpreter, target: Set, name: str, *others: Symbol) -> None:
     """`target.update(*others)` and its kin, `|=` among them."""
+    if name not in ITEM_BY_ITEM:
+        _update_by(interpreter, target, name, *others)
+        return
+    for other in others:
+        if may_run_code(interpreter, other):
+            _change_by_each(interpreter, target, ITEM_BY_ITEM[name], other)
+        else:
+            _update_by(interpreter, target, name, other)
+
+
+def _update_by(interpreter: Interpreter, target: Set, name: str, *others: Symbol) -> None:
+    """Change a set by others, all of which are taken first."""
     method: Callable[..., Any] = getattr(set, name)
-    for other in others or (None,):
-        arguments = () if other is None else (operand(interpreter, other),)
-        method(target.items, *(real for real, _, _ in arguments))
-        if target.made is not None:
-            steps = tuple(step for _, step, _ in arguments)
-            unknown = any(step is None for step in steps)
-            target.made = None if unknown else [*target.made, Step(method, steps)]
-        handed = [symbol for _, _, symbol in arguments]
-        interpreter.trace.changes.call(method, target, *handed)
+    arguments = operands(interpreter, name, others, target.items)
+    method(target.items, *(real for real, _, _ in arguments))
+    if target.made is not None:
+        steps = tuple(step for _, step, _ in arguments)
+        unknown = any(step is None for step in steps)
+        target.made = None if unknown else [*target.made, Step(method, steps)]
+    handed = [symbol for _, _, symbol in arguments]
+    interpreter.trace.changes.call(method, target, *handed)
 
 
-def operand(interpreter: Interpreter, symbol: Symbol) -> tuple[Any, Any, Symbol]:
-    """A set's operand: the real value, what stands for it in steps (None: its order is not known), its snapshot."""
+def _change_by_each(interpreter: Interpreter, target: Set, name: str, more: Symbol) -> None:
+    """Change a set by what may look at it meanwhile, or raise: what was done before stays."""
+    for item in iterate.each_item(interpreter, more):
+        change_set(interpreter, target, name, key_of(interpreter, item))
+
+
+def may_run_code(interpreter: Interpreter, symbol: Symbol) -> bool:
+    """Whether a set that goes through something may run code of the user, or meet an error."""
     symbol = interpreter.trace.look(symbol)
+    if isinstance(symbol, Instance):
+        return not issubclass(symbol.kind, set | frozenset)  # of which no set asks the methods
+    is_class = isinstance(symbol, Constant) and isinstance(symbol.value, type)
+    return is_class or isinstance(symbol, Iterator | Generator)
+
+
+# What goes through an iterable until every member of the set was there.
+MEETING = {"intersection", "intersection_update"} | ({"issubset"} if VERSION >= (3, 12) else set())
+
+
+def operands(
+    interpreter: Interpreter, name: str, symbols: Sequence[Symbol], target: set[Any] | None = None
+) -> list[tuple[Any, Any, Symbol]]:
+    """Every `operand` of a method; `target` is the set that it changes.
+
+    Raises:
+        GraphBreak: going through one of them changes a set that was taken before.
+
+    """
+    found: list[tuple[Any, Any, Symbol]] = []
+    met = target if name in MEETING else None
+    for symbol in symbols:
+        taken = [real for real in (target, *(row[0] for row in found)) if type(real) is set]
+        before = [set(real) for real in taken] if may_run_code(interpreter, symbol) else taken
+        found.append(operand(interpreter, symbol, met))
+        if taken != before:
+            raise GraphBreak("operator", "a set that changes while it is combined with others")
+        if name in MEETING:
+            real = found[-1][0]
+            met = set(real) if met is None else met.intersection(real)
+    return found
+
+
+def operand(
+    interpreter: Interpreter, symbol: Symbol, met: set[Any] | None = None
+) -> tuple[Any, Any, Symbol]:
+    """A set's operand: the real value, what stands for it in steps (None: its order is not known), its snapshot.
+
+    `met`: of an iterator, no more is taken when it has given all of these.
+    """
+    symbol = interpreter.trace.look(symbol)
+    if isinstance(symbol, Instance) and issubclass(symbol.kind, set):
+        symbol = stripped(interpreter.trace, symbol)  # whatever its methods
     match symbol:
         case Set(items=members, source=None):
             if symbol.made is None:
@@ -239,15 +341,30 @@ def operand(interpreter: Interpreter, symbol: Symbol) -> tuple[Any, Any, Symbol]
         case View(of=Dict(items=entries), kind="keys"):
             keys = dict.fromkeys(entries)
             return keys.keys(), tuple(keys), View(Dict(dict(entries)), "keys")
-    items = tuple(key_of(interpreter, item) for item in iterate.items_of(interpreter, symbol))
+    if may_run_code(interpreter, symbol):
+        items = tuple(_keys_until(interpreter, symbol, met))
+    else:
+        items = tuple(key_of(interpreter, item) for item in iterate.items_of(interpreter, symbol))
     return items, items, Constant(items)
+
+
+def _keys_until(interpreter: Interpreter, symbol: Symbol, met: set[Any] | None) -> Iterable[Any]:
+    """What an iterable gives, until all the members of a set were there."""
+    left = set() if met is None else set(met)
+    for item in iterate.each_item(interpreter, symbol):
+        key = key_of(interpreter, item)
+        yield key
+        if key in left:
+            left.remove(key)
+            if not left:
+                return
 
 
 def new_set(interpreter: Interpreter, function: Callable[..., Any], *parts: Symbol) -> Symbol:
     """The set that an operator or a method makes of others."""
-    operands = [operand(interpreter, part) for part in parts]
-    result = function(*(real for real, _, _ in operands))
-    steps = tuple(step for _, step, _ in operands)
+    taken = operands(interpreter, function.__name__, parts)
+    result = function(*(real for real, _, _ in taken))
+    steps = tuple(step for _, step, _ in taken)
     unknown = any(step is None for step in steps) and len(result) > 1
     if type(result) is frozenset:
         if unknown:
@@ -267,7 +384,7 @@ def set_of(interpreter: Interpreter, more: Symbol | None) -> Set:
     """`set(more)`."""
     made = Set(set(), born=interpreter.root_count)
     if more is not None:
-        update_set(interpreter, made, "update", more)
+        _update_by(interpreter, made, "update", more)
     return made
 
 
@@ -336,5 +453,8 @@ def _combine_views(
             raise GraphBreak("operator", "a view and a set whose order is not followed")
         reals += [kind, real]
         steps += [kind, step]
+    for side, known in ((left, reals[2]), (right, reals[4])):
+        if isinstance(side, View) and list(side.of.items) != list(known):
+            raise GraphBreak("operator", "a dict that changes while a view is combined")
     made = [Step(on_views, tuple(steps), begins=True)]
     return Set(on_views(*reals), made=made, born=interpreter.root_count)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import itertools
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ufuse.frame_hook import arrays, generators
@@ -278,6 +278,17 @@ def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
             raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
 
 
+def each_item(interpreter: Interpreter, symbol: Symbol) -> Iterable[Symbol]:
+    """The items that iterating gives, each when it is asked for."""
+    iterator = iterator_over(interpreter, symbol)
+    for _ in range(LONGEST_SEQUENCE):
+        item = next_item(interpreter, iterator)
+        if item is None:
+            return
+        yield item
+    raise GraphBreak("loop")
+
+
 def rest_of(interpreter: Interpreter, iterator: Symbol) -> list[Symbol]:
     """Every item that an iterator still gives."""
     found: list[Symbol] = []
@@ -465,6 +476,6 @@ def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 __all__ = [
-    "NEXT", "as_size", "fixed_range", "is_a", "items_of", "iterator_over", "keys_left", "length_of", "new_iterator",
-    "next_item", "next_of", "refuse_length_hint", "rest_of", "type_of",
+    "NEXT", "as_size", "each_item", "fixed_range", "is_a", "items_of", "iterator_over", "keys_left", "length_of",
+    "new_iterator", "next_item", "next_of", "refuse_length_hint", "rest_of", "type_of",
 ]  # fmt: skip

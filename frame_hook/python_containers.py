@@ -6,8 +6,9 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable
 
-from ufuse.frame_hook import comparisons, containers, iterate, operators
+from ufuse.frame_hook import comparisons, containers, iterate, operators, subscripts
 from ufuse.frame_hook.classes import refuse_finalizer, special_method
+from ufuse.frame_hook.contents import stripped
 from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.known import (
     KNOWN,
@@ -196,9 +197,10 @@ def _remove(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol
     place = _place(interpreter, target, arguments[1], 0, None)
     if place is None:
         raise raise_error(ValueError, "list.remove(x): x not in list")
-    refuse_finalizer(target.items[place])
-    del target.items[place]
-    interpreter.trace.changes.call(list.__delitem__, target, Constant(place))
+    if place < len(target.items):  # comparing may have made it shorter
+        refuse_finalizer(target.items[place])
+        del target.items[place]
+        interpreter.trace.changes.call(list.__delitem__, target, Constant(place))
     return NONE
 
 
@@ -207,9 +209,11 @@ def _place(
 ) -> int | None:
     """Where a sequence first holds something equal; None where nowhere."""
     wanted = interpreter.trace.look(wanted)
-    begin, end, _ = slice(start, stop).indices(len(sequence.items))
-    place = begin
-    while place < min(end, len(sequence.items)):  # comparing may run code that changes the list
+    length = len(sequence.items)
+    place = start if start >= 0 else max(0, start + length)
+    end = stop if stop is None or stop >= 0 else max(0, stop + length)
+    # Comparing may run code that changes the list.
+    while place < len(sequence.items) and (end is None or place < end):
         if comparisons.equal_or_same(interpreter, sequence.items[place], wanted):
             return place
         place += 1
@@ -260,7 +264,7 @@ def _count(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
     sequence, wanted = arguments
     assert isinstance(sequence, List | Tuple)
     wanted = interpreter.trace.look(wanted)
-    same = [comparisons.equal_or_same(interpreter, one, wanted) for one in list(sequence.items)]
+    same = [comparisons.equal_or_same(interpreter, one, wanted) for one in sequence.items]
     return Constant(sum(same))
 
 
@@ -414,8 +418,19 @@ def _isdisjoint(interpreter: Interpreter, arguments: Positional, _: Given) -> Sy
     one, other = arguments
     if isinstance(one, View) and one.kind != "keys":
         raise GraphBreak("call", "isdisjoint of pairs")
+    other = stripped(interpreter.trace, interpreter.trace.look(other), "__iter__")
+    if isinstance(other, Instance) or containers.may_run_code(interpreter, other):
+        return Constant(not _gives_any(interpreter, other, one, inside=True))
     mine, theirs = (containers.operand(interpreter, side)[0] for side in (one, other))
     return Constant(set(mine).isdisjoint(theirs))
+
+
+def _gives_any(interpreter: Interpreter, over: Symbol, members: Symbol, *, inside: bool) -> bool:
+    """Whether an iterable gives something that is a member, or none; what comes behind that is not taken."""
+    return any(
+        subscripts.contains(interpreter, members, item) == inside
+        for item in iterate.each_item(interpreter, over)
+    )
 
 
 @rule_for(reversed)
@@ -541,7 +556,10 @@ def _combining(name: str) -> Rule:
 
 def _relating(name: str) -> Rule:
     def relate(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-        mine, theirs = (containers.operand(interpreter, side)[0] for side in arguments)
+        one, other = arguments
+        if name == "issuperset" and containers.may_run_code(interpreter, other):
+            return Constant(not _gives_any(interpreter, other, one, inside=False))
+        mine, theirs = (row[0] for row in containers.operands(interpreter, name, arguments))
         return Constant(getattr(mine, name)(theirs))
 
     return relate

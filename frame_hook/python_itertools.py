@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ufuse.frame_hook import comparisons, iterate, operators
-from ufuse.frame_hook.interpret import Interpreter, raise_error
+from ufuse.frame_hook.interpret import Interpreter, Raised, raise_error
 from ufuse.frame_hook.iterate import iterator_over, new_iterator, next_item, next_of
 from ufuse.frame_hook.known import known_value, number_type
 from ufuse.frame_hook.python_iterators import (
@@ -23,6 +24,17 @@ from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.rules import Given, Positional, rule_for
 from ufuse.frame_hook.symbols import Constant, Iterator, Symbol, Tuple
 
+
+@contextmanager
+def ended_by_errors(iterator: Iterator) -> Generator[None]:
+    """What raises meanwhile ends the iterator for good."""
+    try:
+        yield
+    except Raised:
+        iterator.is_exhausted = True
+        raise
+
+
 # Choosing items --------------------------------------------------------------------------------------------------
 
 rule_for(itertools.filterfalse)(choosing("filterfalse"))
@@ -32,13 +44,17 @@ rule_for(itertools.starmap)(choosing("starmap"))
 next_of("filterfalse", asks_again=True)(next_chosen)
 
 
-@next_of("takewhile")
+@next_of("takewhile", asks_again=True)
 def _next_while(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    """Only the predicate ends it for good."""
     predicate, part = iterator.parts
     item = next_item(interpreter, part)
     if item is None:
         return None
-    return item if operators.truth(interpreter, interpreter.call(predicate, (item,))) else None
+    if operators.truth(interpreter, interpreter.call(predicate, (item,))):
+        return item
+    iterator.is_exhausted = True
+    return None
 
 
 @next_of("dropwhile", asks_again=True)
@@ -144,15 +160,16 @@ def _islice(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
 def _next_sliced(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     """`state` is (place of the next item, stop, step), `position` how many were taken."""
     following, stop, step = iterator.state
-    while iterator.position < following:
-        if iterator.position > iterate.LONGEST_SEQUENCE:
-            raise GraphBreak("loop")
-        if next_item(interpreter, iterator.parts[0]) is None:
+    with ended_by_errors(iterator):
+        while iterator.position < following:
+            if iterator.position > iterate.LONGEST_SEQUENCE:
+                raise GraphBreak("loop")
+            if next_item(interpreter, iterator.parts[0]) is None:
+                return None
+            iterator.position += 1
+        if stop is not None and iterator.position >= stop:
             return None
-        iterator.position += 1
-    if stop is not None and iterator.position >= stop:
-        return None
-    item = next_item(interpreter, iterator.parts[0])
+        item = next_item(interpreter, iterator.parts[0])
     if item is None:
         return None
     iterator.position += 1
@@ -183,11 +200,12 @@ def _next_in_chain(interpreter: Interpreter, iterator: Iterator) -> Symbol | Non
     """`parts` are the iterator over the links, and the one that is being gone through."""
     for _ in range(iterate.LONGEST_SEQUENCE):
         if len(iterator.parts) == 1:
-            link = next_item(interpreter, iterator.parts[0])
-            if link is None:
-                return None
-            iterator.position = 1
-            iterator.parts.append(iterator_over(interpreter, link))
+            with ended_by_errors(iterator):
+                link = next_item(interpreter, iterator.parts[0])
+                if link is None:
+                    return None
+                iterator.position = 1
+                iterator.parts.append(iterator_over(interpreter, link))
         item = next_item(interpreter, iterator.parts[1])
         if item is not None:
             return item
@@ -211,14 +229,15 @@ def _next_longest(interpreter: Interpreter, iterator: Iterator) -> Symbol | None
         return None
     iterator.position = 1
     found: list[Symbol] = []
-    for place, part in enumerate(iterator.parts):
-        item = None if part is NONE else next_item(interpreter, part)
-        if item is None and part is not NONE:
-            iterator.parts[place] = NONE
-            iterator.state[1] -= 1
-            if not iterator.state[1]:
-                return None
-        found.append(fill if item is None else item)
+    with ended_by_errors(iterator):
+        for place, part in enumerate(iterator.parts):
+            item = None if part is NONE else next_item(interpreter, part)
+            if item is None and part is not NONE:
+                iterator.parts[place] = NONE
+                iterator.state[1] -= 1
+                if not iterator.state[1]:
+                    return None
+            found.append(fill if item is None else item)
     return Tuple(tuple(found))
 
 
@@ -265,9 +284,10 @@ def _next_pair(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     """`state` is the item before."""
     iterator.position = 1
     before = iterator.state
-    if before is None:
-        before = next_item(interpreter, iterator.parts[0])
-    item = next_item(interpreter, iterator.parts[0]) if before is not None else None
+    with ended_by_errors(iterator):
+        if before is None:
+            before = next_item(interpreter, iterator.parts[0])
+        item = next_item(interpreter, iterator.parts[0]) if before is not None else None
     iterator.state = item
     return None if item is None or before is None else Tuple((before, item))
 
@@ -491,9 +511,10 @@ if hasattr(itertools, "batched"):
 def _next_batch(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     found: list[Symbol] = []
     iterator.position = 1
-    while len(found) < iterator.state:
-        item = next_item(interpreter, iterator.parts[0])
-        if item is None:
-            break
-        found.append(item)
+    with ended_by_errors(iterator):
+        while len(found) < iterator.state:
+            item = next_item(interpreter, iterator.parts[0])
+            if item is None:
+                break
+            found.append(item)
     return Tuple(tuple(found)) if found else None

@@ -245,6 +245,8 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
                 return any(equal_or_same(interpreter, item, unread) for item in tuple(items))
         case Dict(items=entries) | View(of=Dict(items=entries), kind="keys"):
             return key_of(interpreter, member) in entries
+        case View(of=Dict(items=entries), kind="items"):
+            return _contains_pair(interpreter, entries, member)
         case View():
             return contains(interpreter, iterate.iterator_over(interpreter, container), member)
         case Set(items=members):
@@ -266,6 +268,23 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
                     return True
             return False
     raise GraphBreak("operator", f"membership in {described(container)}")
+
+
+def _contains_pair(interpreter: Interpreter, entries: dict[Any, Symbol], member: Symbol) -> bool:
+    """Whether a pair is among the items of a dict: its first part is looked up, its second compared."""
+    match member:
+        case Tuple(items=[key, value]):
+            pass
+        case Constant(value=tuple() as pair) if len(pair) == 2:
+            key, value = map(Constant, pair)
+        case Tuple() | Constant():
+            return False
+        case Instance(kind=kind) if issubclass(kind, tuple):
+            raise GraphBreak("operator", f"whether {described(member)} is an item of a dict")
+        case _:
+            return False
+    found = entries.get(key_of(interpreter, key))
+    return found is not None and equal_or_same(interpreter, found, value)
 
 
 def _contains_by_method(interpreter: Interpreter, container: Symbol, member: Symbol) -> bool:

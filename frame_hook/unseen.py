@@ -94,6 +94,8 @@ def _set_update(
 ) -> Blind | None:
     if keywords or len(arguments) != 1:
         return None
+    if containers.may_run_code(interpreter, arguments[0]):
+        return None
     return set.update, (containers.operand(interpreter, arguments[0])[2],)
 
 

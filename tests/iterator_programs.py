@@ -294,3 +294,94 @@ def generators_everywhere(x):
         {k: v for k, v in zip("ab", (1, x))},
         max(i for i in (1, 5, 2)),
     )
+
+
+# Errors of what they go over -------------------------------------------------------------------------------------
+
+
+batched = getattr(itertools, "batched", None)  # since Python 3.12
+
+
+def two(v):
+    if v == 2:
+        raise ValueError
+    return v
+
+
+def asked_four_times(iterator):
+    found = []
+    for _ in range(4):
+        try:
+            found.append(next(iterator, "end"))
+        except ValueError:
+            found.append("error")
+    return found
+
+
+class NotIterable:
+    def __iter__(self):
+        raise ValueError
+
+
+def all_asked(makers):
+    return [asked_four_times(make()) for make in makers]
+
+
+@whole
+def errors_that_end_iterators_for_good(x):
+    makers = [
+        lambda: itertools.islice(map(two, [1, 2, 3, 4]), 4),
+        lambda: itertools.islice(map(two, [1, 2, 3, 4]), 2, 4),
+        lambda: itertools.pairwise(map(two, [0, 1, 2, 3, 4])),
+        lambda: itertools.pairwise(map(two, [2, 3, 4, 5])),
+        lambda: itertools.zip_longest(map(two, [1, 2, 3])),
+        lambda: itertools.zip_longest(map(two, [1, 2, 3]), "abcd"),
+        lambda: itertools.chain.from_iterable(map(lambda v: [two(v)], [1, 2, 3])),
+        lambda: itertools.chain([1], NotIterable(), [7]),
+    ]
+    if batched is not None:
+        makers.append(lambda: batched(map(two, [1, 2, 3, 4]), 1))
+        makers.append(lambda: batched(map(two, [1, 2, 3, 4]), 2))
+    return all_asked(makers), x + 1
+
+
+@whole
+def errors_after_which_iterators_go_on(x):
+    makers = [
+        lambda: map(two, [1, 2, 3]),
+        lambda: zip(map(two, [1, 2, 3])),
+        lambda: filter(two, [1, 2, 3]),
+        lambda: enumerate(map(two, [1, 2, 3])),
+        lambda: itertools.chain(map(two, [1, 2, 3]), [7]),
+        lambda: itertools.accumulate(map(two, [1, 2, 3])),
+        lambda: itertools.takewhile(two, [1, 2, 3]),
+        lambda: itertools.tee(map(two, [1, 2, 3]))[0],
+        lambda: itertools.cycle(map(two, [1, 2, 3])),
+        lambda: itertools.compress(map(two, [1, 2, 3]), [1, 1, 1]),
+        lambda: itertools.dropwhile(lambda v: False, map(two, [1, 2, 3])),
+        lambda: itertools.starmap(two, [(1,), (2,), (3,)]),
+    ]
+    return all_asked(makers), x + 1
+
+
+class EndsOnce:
+    """Ends when it is asked for the second time, and goes on then."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.asked += 1
+        if self.asked == 2:
+            raise StopIteration
+        return self.asked
+
+
+@whole
+def takewhile_asks_again(x):
+    made = itertools.takewhile(lambda v: True, EndsOnce())
+    ended = itertools.takewhile(lambda v: v < 2, iter([1, 3, 1]))
+    return [next(made, "end") for _ in range(3)], [next(ended, "end") for _ in range(3)], x + 1

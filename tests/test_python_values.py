@@ -22,7 +22,7 @@ from tests.support.registering import given
 # one graph each, no break
 WHOLE = container_programs.WHOLE + iterator_programs.WHOLE + python_programs.WHOLE
 # the same result, with a break somewhere
-CUT = iterator_programs.CUT + python_programs.CUT
+CUT = container_programs.CUT + iterator_programs.CUT + python_programs.CUT
 WHOLE_BEFORE_3_12 = {"sums_of_unknown_floats"}  # sum() rounds as `+` does there
 
 
