@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests import container_programs, iterator_programs, python_programs
+from tests import changing_programs, container_programs, iterator_programs, python_programs
 from tests.edge_programs import EDGES, arguments_for
 from tests.support.compare import MODES, check_same
 from tests.support.graphs import check_cut, check_one_graph
 from tests.support.registering import given
 
 # one graph each, no break
-WHOLE = container_programs.WHOLE + iterator_programs.WHOLE + python_programs.WHOLE
+PROGRAMS = (container_programs, changing_programs, iterator_programs, python_programs)
+WHOLE = [program for module in PROGRAMS for program in module.WHOLE]
 # the same result, with a break somewhere
-CUT = container_programs.CUT + iterator_programs.CUT + python_programs.CUT
+CUT = changing_programs.CUT + iterator_programs.CUT + python_programs.CUT
 WHOLE_BEFORE_3_12 = {"sums_of_unknown_floats"}  # sum() rounds as `+` does there
 
 
