@@ -11,7 +11,7 @@ from ufuse.frame_hook import _hook, arrays, classes
 from ufuse.frame_hook.interpret import Interpreter, raise_error
 from ufuse.frame_hook.known import PURE, described
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.rules import UNSEEN
+from ufuse.frame_hook.rules import unseen_rule
 from ufuse.frame_hook.symbols import (
     BUILT_IN,
     Array,
@@ -40,10 +40,10 @@ from ufuse.frame_hook.symbols import (
 def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     """What `symbol.name` is."""
     trace = interpreter.trace
-    if isinstance(symbol, Unread) and (
-        (type(symbol.value), name) in UNSEEN or (type(symbol.value) is dict and name == "get")
-    ):
-        return ArrayMethod(symbol, name)
+    if isinstance(symbol, Unread):
+        kind = type(symbol.value)
+        if unseen_rule(kind, name) is not None or (kind is dict and name == "get"):
+            return ArrayMethod(symbol, name)
     symbol = trace.look(symbol)
     match symbol:
         case Array():

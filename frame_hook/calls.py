@@ -24,7 +24,7 @@ from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
 from ufuse.frame_hook.known import PURE, described, known_value, pure
 from ufuse.frame_hook.reasons import GraphBreak
-from ufuse.frame_hook.rules import BUILTINS, INSTANCES, METHODS, SPECIAL, UNSEEN, Positional
+from ufuse.frame_hook.rules import BUILTINS, INSTANCES, METHODS, SPECIAL, Positional, unseen_rule
 from ufuse.frame_hook.symbols import (
     BUILT_IN,
     Array,
@@ -105,9 +105,8 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
-    implementation = getattr(value, "_implementation", None)
-    if implementation is not None and type(value).__name__ == "_ArrayFunctionDispatcher":
-        return _call_dispatcher(interpreter, value, implementation, arguments, keywords)
+    if type(value).__name__ == "_ArrayFunctionDispatcher":
+        return _call_dispatcher(interpreter, value, value._implementation, arguments, keywords)
     wrapped = getattr(type(value), "__ufuse_function__", None)
     if wrapped is not None:
         inner = value.function
@@ -243,9 +242,9 @@ def _change_unseen(
 ) -> Symbol:
     """A change of a container of the frame for which nothing of its content need be known or guarded."""
     trace, kind = interpreter.trace, type(target.value)
-    blind = None
-    if (kind, name) in UNSEEN and not trace.changes.is_known(target.value):
-        blind = UNSEEN[kind, name](interpreter, target, arguments, keywords)
+    rule, blind = unseen_rule(kind, name), None
+    if rule is not None and not trace.changes.is_known(target.value):
+        blind = rule(interpreter, target, arguments, keywords)
     if kind is dict and name == "get" and not keywords and len(arguments) in (1, 2):
         found = subscripts.entry_of(interpreter, target, arguments[0])
         if found is not None:

@@ -29,6 +29,9 @@ IDENTIFIED = (
     type(np.zeros_like),  # functions behind __array_function__
     type(np._NoValue),
 )
+NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
+# A metaclass with one of these of its own answers for its classes, perhaps otherwise at every question.
+ANSWERS = ("__eq__", "__hash__", "__getattribute__", "__getattr__")
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 CONTAINERS = (tuple, list, dict, set, frozenset)
 LARGEST_CONTAINER = 512  # items, which are followed one by one
@@ -57,6 +60,18 @@ def is_key(value: Any) -> bool:
     return is_plain(value) or (known and not is_made_anew(value))
 
 
+def answers_itself(metaclass: type) -> str:
+    """Which of its classes' questions a metaclass answers itself; "" where none. No code of the user's is run."""
+    for one in type.__dict__["__mro__"].__get__(metaclass):
+        if one is type:
+            break
+        names = type.__dict__["__dict__"].__get__(one)
+        for name in ANSWERS:
+            if name in names and getattr(names[name], "__module__", "") != "enum":
+                return name
+    return ""
+
+
 def size_of(value: Any) -> int:
     """The number of items of a container, whatever its class says."""
     base = next(one for one in CONTAINERS if issubclass(type(value), one))
@@ -65,11 +80,12 @@ def size_of(value: Any) -> int:
 
 def is_made_anew(value: Any) -> bool:
     """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
-    if isinstance(value, types.FunctionType):
+    kind = type(value)  # isinstance() may ask the value, and that may run code of the user's
+    if issubclass(kind, types.FunctionType):
         return "<locals>" in value.__qualname__
-    if isinstance(value, np.dtype):
+    if issubclass(kind, np.dtype):
         return value.names is not None or value.subdtype is not None  # its names may be set
-    bound = isinstance(value, BOUND_BUILTINS) and getattr(value, "__self__", None)
+    bound = issubclass(kind, BOUND_BUILTINS) and getattr(value, "__self__", None)
     return bound is not False and not isinstance(bound, types.ModuleType | type | None)
 
 

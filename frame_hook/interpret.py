@@ -212,6 +212,8 @@ class Interpreter:
                 self._catch(frame, raised)
                 outcome = None
             if isinstance(outcome, Returned):
+                if self.watched:
+                    self._refuse_reordering(frame)
                 self.root_count += 1
                 return outcome
             if self.watched:
@@ -223,6 +225,13 @@ class Interpreter:
         gone = self.watched.keys() - held_registers(frame)
         if gone:
             raise GraphBreak("finalizer", self.watched[min(gone)])
+
+    def _refuse_reordering(self, frame: Frame) -> None:
+        """Leave the return to plain Python where locals would die in another order: that of where they were before."""
+        for slot, symbol in enumerate(frame.locals):
+            source = getattr(symbol, "source", None)
+            if source is not None and source.register in self.watched and source.register != slot:
+                raise GraphBreak("finalizer", self.watched[source.register])
 
     def _ends_early(self, frame: Frame) -> bool:
         return (

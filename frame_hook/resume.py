@@ -42,6 +42,7 @@ from ufuse.frame_hook.instructions import (
     EXHAUSTED_SKIPS,
     LASTI,
     QUIET,
+    READS_FRAME,
     VERSION,
     Instruction,
     Location,
@@ -155,6 +156,8 @@ def why_not_code(code: CodeType) -> str | None:
         return "its names are in a dictionary, not in slots"
     if READS_OWN_FRAME.intersection(code.co_names):
         return "it asks for the frame it runs in"
+    if VERSION < (3, 13) and READS_FRAME.intersection(code.co_names):
+        return "its frame keeps the dict that locals() gives"
     return None
 
 

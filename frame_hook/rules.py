@@ -23,6 +23,11 @@ INSTANCES: dict[type, Rule] = {}
 UNSEEN: dict[tuple[Any, str], Any] = {}
 
 
+def unseen_rule(kind: type, name: str) -> Any:
+    """The rule in `UNSEEN`, or None; classes whose metaclass could be asked for a hash have none."""
+    return UNSEEN.get((kind, name)) if type(kind) is type else None
+
+
 def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
     """Register the rule of one or more C functions or types."""
 

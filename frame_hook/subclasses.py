@@ -83,7 +83,7 @@ def _inherits(
     interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type
 ) -> bool:
     guard_bases(interpreter.trace, kind)
-    if wanted in mro(kind):
+    if any(one is wanted for one in mro(kind)):
         return True
     if check == "__instancecheck__" and isinstance(symbol, Instance):
         _refuse_pretending(interpreter, kind)

@@ -17,7 +17,9 @@ from ufuse.frame_hook.followed import (
     IDENTIFIED,
     LARGEST_CONTAINER,
     LEFT_ALONE,
+    NAMED,
     NUMERIC,
+    answers_itself,
     is_key,
     is_made_anew,
     is_plain,
@@ -142,8 +144,9 @@ class Trace:
 
     def object(self, value: Any) -> Unread:
         """This very object, as the frame would bring it."""
-        name = getattr(value, "__name__", None) or type(value).__name__
-        return Unread(self.guards.load("LOAD_CONST", value, text=str(name)), value)
+        named = issubclass(type(value), NAMED) or type(value) is types.ModuleType
+        text = value.__name__ if named else type(value).__name__
+        return Unread(self.guards.load("LOAD_CONST", value, text=text), value)
 
     def found_bound(self, symbol: Unread) -> None:
         """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""
@@ -157,6 +160,9 @@ class Trace:
 
     def _read(self, source: Source, value: Any) -> Symbol:
         kind = type(value)
+        metaclass = kind if issubclass(kind, type) else type(kind)
+        if metaclass is not type and (name := answers_itself(metaclass)):
+            raise GraphBreak("attribute", f"{source.text}, whose metaclass has {name} of its own,")
         if value is None or value is Ellipsis or value is NotImplemented or kind is bool:
             self.check("IDENTITY", source, value, f"{source.text} is no longer {value}")
             return Constant(value, source)

@@ -284,3 +284,33 @@ def seen_state(x, c):
     c.h = None
     c.n = 2
     return x
+
+
+@program()
+def locals_in_the_order_of_their_names(x):
+    first = Del(1)
+    second = Del(2)
+    return x + len(first.tag * [0]) + second.tag
+
+
+@program()
+def locals_that_were_replaced_and_swapped(x):
+    a, b, c = Del(1), Del(2), [Del(3), Del(4)]
+    LOG.append("swap")
+    a, b = b, a
+    del c
+    c = Del(5)
+    a = Del(6)
+    y = x + b.tag
+    LOG.append("end")
+    return y
+
+
+@program()
+def the_last_one_is_made_last(x):
+    y = x * 2
+    one = Del(1)
+    for i in range(2):
+        other = Del(i + 2)
+    last = Del(9, x)
+    return y

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
 from tests.support.registering import Row, just_x, registering, x
 
 PROGRAMS: list[Row] = []
 program = registering(PROGRAMS, just_x)
+LOG: list[Any] = []
+
+
+def reset() -> None:
+    """Put back what the programs change besides their arguments."""
+    LOG.clear()
+
+
+def state() -> Any:
+    """What the programs change besides their arguments."""
+    return list(LOG)
 
 
 # super() ---------------------------------------------------------------------------------------------------------
@@ -268,6 +280,61 @@ def metaclass_used(x):
 @program(just_x, breaks=True)
 def metaclass_operators(x):
     return len(WithMeta), 1 in WithMeta, WithMeta[x], list(WithMeta), bool(WithMeta)
+
+
+class EqualToAll(type):
+    def __eq__(cls, other):
+        return True
+
+    def __hash__(cls):
+        return hash(int)
+
+
+class Watching(type):
+    def __getattr__(cls, name):
+        LOG.append(name)
+        return 11
+
+    def __getattribute__(cls, name):
+        LOG.append(name)
+        return super().__getattribute__(name)
+
+
+class LikeAll(metaclass=EqualToAll):
+    factor = 4
+
+    def half(self):
+        return 7
+
+
+class Watched(metaclass=Watching):
+    factor = 3
+
+    def __init__(self, x):
+        self.x = x
+
+    @staticmethod
+    def double(x):
+        return x * 2
+
+
+@program(just_x, breaks=True)
+def classes_that_equal_all_others(x):
+    kinds = isinstance(3, LikeAll), isinstance(x, LikeAll), issubclass(int, LikeAll)
+    return kinds, LikeAll().half(), LikeAll.factor * x, LikeAll is int, {LikeAll: 1}[int]
+
+
+@program(just_x, breaks=True)
+def classes_that_notice_questions(x):
+    made = Watched(x + 1)
+    return (
+        made.x,
+        Watched.double(x),
+        Watched.factor,
+        Watched.other,
+        isinstance(x, Watched),
+        type(made) is Watched,
+    )
 
 
 class Plugin:

@@ -314,12 +314,6 @@ def prints(x):
 
 
 @cut
-def looks_at_its_frame(x):
-    y = x + 1
-    return sorted(locals()), y
-
-
-@cut
 def sums_of_unknown_floats(x, f):
     return sum([f, f, f]), x + 1
 

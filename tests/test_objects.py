@@ -24,8 +24,14 @@ from tests import (
 from tests.support.compare import MODES, check_same
 
 # Their programs change more than their arguments.
-STATEFUL = (object_attributes, object_everyday, object_operators, object_relations)
-TABLES = (*STATEFUL, object_inheritance, object_records)
+STATEFUL = (
+    object_attributes,
+    object_everyday,
+    object_inheritance,
+    object_operators,
+    object_relations,
+)
+TABLES = (*STATEFUL, object_records)
 PROGRAMS = [row for table in TABLES for row in table.PROGRAMS]
 
 

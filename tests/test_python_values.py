@@ -192,6 +192,25 @@ def test_constants_of_code_are_one_object_at_every_call() -> None:
     assert identities(found.seen) == identities(plainly.seen)
 
 
+def looks_at_its_frame(x: Any) -> Any:
+    y = x + 1
+    return sorted(locals()), y
+
+
+def looks_at_its_frame_twice(x: Any) -> Any:
+    first = locals()
+    y = x + 1
+    exec("made = 1")
+    second = locals()
+    return sorted(first), first is second, sorted(second), y
+
+
+@pytest.mark.parametrize("program", [looks_at_its_frame, looks_at_its_frame_twice])
+def test_locals_as_a_dict(program: Callable[..., Any]) -> None:
+    """Before Python 3.13 a frame has one such dict, and keeps what is written into it."""
+    check_same(program, ufuse.compile(program), lambda: (np.arange(3.0),), calls=3, modes=MODES[:1])
+
+
 SAME = {
     "whole slices": lambda t, n: (t[:] is t, t[0:] is t, t[::1] is t, t[-9:] is t, t[::-1] is t, t[:1][:] is t),
     "a slice of one": lambda t, n: (t[:1][::-1] is t, t[1:1] is t),

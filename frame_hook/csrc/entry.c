@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <structmember.h>
 
+#include "state.h"
+
 /* ---- registers ---- */
 
 /*
@@ -43,6 +45,7 @@ registers_begin(Registers *registers, Py_ssize_t n_state)
     registers->capacity = USUAL_REGISTERS;
     registers->n_state = registers->n_used = 0;
     registers->owns_state = false;
+    registers->n_locals = n_state;
     if (registers_reserve(registers, n_state) < 0) {
         return -1;
     }
@@ -69,9 +72,7 @@ registers_end(Registers *registers)
 {
     registers_drop_appended(registers);
     if (registers->owns_state) {
-        for (Py_ssize_t i = registers->n_state; i-- > 0;) {
-            Py_XDECREF(registers->values[i]);
-        }
+        drop_locals(registers->values, registers->n_state);
     }
     if (registers->values != registers->usual) {
         PyMem_Free(registers->values);
@@ -176,7 +177,7 @@ append_outputs(Entry *entry, Registers *registers, PyObject *outputs)
 static FrameState *
 build_state(Entry *entry, Registers *registers)
 {
-    FrameState *state = FrameState_New(entry->resume_at, entry->n_slots);
+    FrameState *state = FrameState_New(entry->resume_at, entry->n_slots, registers->n_locals);
     for (Py_ssize_t i = 0; state != NULL && i < entry->n_slots; i++) {
         int32_t number = entry->slots[i];
         state->slots[i] = number < 0 ? NULL : Py_XNewRef(registers->values[number]);

@@ -41,7 +41,8 @@ enum { USUAL_REGISTERS = 32 };
 typedef struct {
     PyObject **values;
     Py_ssize_t n_state;
-    Py_ssize_t n_used; /* behind this, `values` is not initialised */
+    Py_ssize_t n_locals; /* of the frame: the state's registers before its stack's */
+    Py_ssize_t n_used;   /* behind this, `values` is not initialised */
     Py_ssize_t capacity;
     bool owns_state;
     PyObject *usual[USUAL_REGISTERS];

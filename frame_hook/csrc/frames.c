@@ -388,7 +388,7 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
         return NULL;
     }
     Slot *stack = frame->localsplus + n_locals;
-    FrameState *state = FrameState_New(position, n_locals + depth);
+    FrameState *state = FrameState_New(position, n_locals + depth, n_locals);
     if (state == NULL || translate_errors(code, stack, depth, marks) < 0 ||
         take_stack(stack, depth, state->slots + n_locals) < 0) {
         Py_XDECREF(state);

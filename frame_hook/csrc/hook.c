@@ -198,7 +198,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
 static FrameState *
 state_of(Registers *registers)
 {
-    FrameState *state = FrameState_New(0, registers->n_state);
+    FrameState *state = FrameState_New(0, registers->n_state, registers->n_state);
     for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
         state->slots[i] = Py_XNewRef(registers->values[i]);
     }

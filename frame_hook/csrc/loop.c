@@ -61,6 +61,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
     Registers registers;
     RunOutcome outcome = RUN_RAISED;
     if (registers_begin(&registers, state->size) == 0) {
+        registers.n_locals = state->n_locals;
         memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);

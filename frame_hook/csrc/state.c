@@ -16,7 +16,7 @@ static int n_kept_states;
  * NULL with MemoryError set.
  */
 FrameState *
-FrameState_New(Py_ssize_t position, Py_ssize_t size)
+FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals)
 {
     FrameState *state;
     Py_ssize_t capacity = size > USUAL_CAPACITY ? size : USUAL_CAPACITY;
@@ -34,6 +34,7 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size)
     (void)PyObject_Init((PyObject *)state, &FrameState_Type);
     state->position = position;
     state->size = size;
+    state->n_locals = n_locals;
     state->capacity = capacity;
     state->handled = -1;
     state->shown = NULL;
@@ -41,16 +42,23 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size)
     return state;
 }
 
-/*
- * Drop the values that nobody took, last slot first as a frame drops its stack. Finalizers of the
- * values may run.
- */
+/* Drop the values of a frame's locals in the order in which CPython does. Finalizers may run. */
+void
+drop_locals(PyObject **slots, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_CLEAR(slots[PY_VERSION_HEX < 0x030e0000 ? i : count - 1 - i]);
+    }
+}
+
+/* Drop the values that nobody took: first the stack's, last slot first. Finalizers may run. */
 static void
 FrameState_dealloc(FrameState *self)
 {
-    for (Py_ssize_t i = self->size; i-- > 0;) {
+    for (Py_ssize_t i = self->size; i-- > self->n_locals;) {
         Py_CLEAR(self->slots[i]);
     }
+    drop_locals(self->slots, self->n_locals);
     Py_CLEAR(self->shown);
     if (self->capacity == USUAL_CAPACITY && n_kept_states < KEPT_STATES) {
         kept_states[n_kept_states++] = self;

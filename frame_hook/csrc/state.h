@@ -22,6 +22,7 @@ typedef struct {
     PyObject_HEAD
     Py_ssize_t position; /* in code units of the original code */
     Py_ssize_t size;
+    Py_ssize_t n_locals; /* slots before the stack's */
     Py_ssize_t capacity;
     Py_ssize_t handled; /* the slot with the exception that the frame is handling, or negative */
     PyObject *shown; /* owned: the frame object that others hold of where the frame ran, or NULL */
@@ -58,7 +59,8 @@ extern _Thread_local ThreadRecord ufuse_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern PyTypeObject FrameState_Type;
 
-FrameState *FrameState_New(Py_ssize_t position, Py_ssize_t size);
+FrameState *FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals);
+void drop_locals(PyObject **slots, Py_ssize_t count);
 int FrameState_Ready(void);
 
 #endif

@@ -12,7 +12,6 @@ from tests.fuzz.check import Tried, World
 from tests.fuzz.values import Given, array
 from tests.support.compare import MODES, Difference, check_same
 
-
 CYCLES = re.compile(
     r"except .* as |return (\w+)\(min\("
 )  # what plain Python leaves to its garbage collector
