@@ -13,7 +13,7 @@ from typing import Any
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.build_iterators import iterator_row, made_set, refilled
 from ufuse.frame_hook.changes import Effect, ObjectOperand, RegisterOperand
-from ufuse.frame_hook.classes import HEAP_TYPE, KEY_MAKER
+from ufuse.frame_hook.classes import HEAP_TYPE, KEY_MAKER, UNBOUND_C
 from ufuse.frame_hook.contents import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.guards import Guard, postfix
 from ufuse.frame_hook.interpret import NotRebuilt
@@ -295,6 +295,12 @@ class Recipe:
                 return self._cell(symbol)
             case Function():
                 return self._function(symbol)
+            case Method(
+                self=receiver, function=Constant(value=types.ClassMethodDescriptorType() as it)
+            ):
+                return self.call(it.__get__, self.constant(None), self.register(receiver))
+            case Method(self=receiver, function=Constant(value=it)) if isinstance(it, UNBOUND_C):
+                return self.call(it.__get__, self.register(receiver))
             case Method(self=receiver, function=function):
                 return self.call(types.MethodType, self.register(function), self.register(receiver))
             case ArrayMethod(self=receiver, name=name):

@@ -235,6 +235,31 @@ def test_operators_that_give_their_operand(name: str) -> None:
         assert [one is n for one in found] == [one is n for one in expected]
 
 
+class Stack(list[Any]):
+    """A class with methods of its own and of C."""
+
+    def push(self, value: Any) -> None:
+        """Append a value."""
+        self.append(value)
+
+
+def test_bound_methods_that_are_handed_out() -> None:
+    """A method of C is handed out as Python binds it, also where it was found on a base or on a class."""
+
+    def handed(stack: Any) -> Any:
+        return (
+            stack.append, stack.push, stack.__len__, Stack.append, Stack.__init_subclass__, int.from_bytes,
+            dict.fromkeys, stack.__reduce__, "a".join, (3).__add__, stack.__subclasshook__,
+        )  # fmt: skip
+
+    stack, compiled = Stack([1]), ufuse.compile(handed)
+    for _ in range(3):
+        expected, found = handed(stack), compiled(stack)
+        assert [type(one) for one in found] == [type(one) for one in expected]
+        assert [repr(one) for one in found] == [repr(one) for one in expected]
+        assert found == expected
+
+
 def test_tuples_compare_items_before_lengths() -> None:
     """Also where the lengths differ already, which decides for lists."""
 
