@@ -127,6 +127,16 @@ def called(function: Callable[..., Any], arguments: Any, keywords: dict[str, Any
     return function(*arguments, **keywords)
 
 
+IN_C = (*UNBOUND_C, types.ClassMethodDescriptorType)
+
+
+def bound_in_c(found: Any, receiver: Any) -> Any:
+    """A method of C as Python binds it; without the second argument CPython may crash (3.11 does)."""
+    if isinstance(found, types.ClassMethodDescriptorType):
+        return found.__get__(None, receiver)
+    return found.__get__(receiver, type(receiver))
+
+
 MADE_BY_CALL = (operator.itemgetter, operator.attrgetter, operator.methodcaller, functools.partial)
 NOT_REBUILT = (KEY_MAKER,)
 # The size of an instance of a class that adds a dict and weak references to a plain exception, and nothing else.
@@ -295,12 +305,8 @@ class Recipe:
                 return self._cell(symbol)
             case Function():
                 return self._function(symbol)
-            case Method(
-                self=receiver, function=Constant(value=types.ClassMethodDescriptorType() as it)
-            ):
-                return self.call(it.__get__, self.constant(None), self.register(receiver))
-            case Method(self=receiver, function=Constant(value=it)) if isinstance(it, UNBOUND_C):
-                return self.call(it.__get__, self.register(receiver))
+            case Method(self=receiver, function=Constant(value=found)) if isinstance(found, IN_C):
+                return self.call(bound_in_c, self.constant(found), self.register(receiver))
             case Method(self=receiver, function=function):
                 return self.call(types.MethodType, self.register(function), self.register(receiver))
             case ArrayMethod(self=receiver, name=name):

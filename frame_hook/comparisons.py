@@ -147,6 +147,8 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
         and isinstance(right, (type, np.dtype, str))
     ):
         return pure(getattr(operator, name), left, right)
+    if name in ("eq", "ne") and all(type(v) is BuiltinFunctionType for v in (left, right)):
+        return Constant((left == right) == (name == "eq"))  # of the same object, and the same in C
     by_identity = all(
         _is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right)
     )

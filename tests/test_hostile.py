@@ -40,6 +40,14 @@ def nothing_fails_inside(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """Also where the tests run in the background of a shell, which makes its children ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def steps(x: Any, log: list[Any]) -> Any:
     """A function with a graph, something that no graph can do, a handler, and another graph."""
     y = x * 2 + 1
