@@ -60,6 +60,10 @@ def is_key(value: Any) -> bool:
     return is_plain(value) or (known and not is_made_anew(value))
 
 
+def _is_of_enum(method: Any) -> bool:
+    return type(method) is types.FunctionType and method.__module__ == "enum"
+
+
 def answers_itself(metaclass: type) -> str:
     """Which of its classes' questions a metaclass answers itself; "" where none. No code of the user's is run."""
     for one in type.__dict__["__mro__"].__get__(metaclass):
@@ -67,7 +71,7 @@ def answers_itself(metaclass: type) -> str:
             break
         names = type.__dict__["__dict__"].__get__(one)
         for name in ANSWERS:
-            if name in names and getattr(names[name], "__module__", "") != "enum":
+            if name in names and not _is_of_enum(names[name]):
                 return name
     return ""
 
@@ -86,7 +90,9 @@ def is_made_anew(value: Any) -> bool:
     if issubclass(kind, np.dtype):
         return value.names is not None or value.subdtype is not None  # its names may be set
     bound = issubclass(kind, BOUND_BUILTINS) and getattr(value, "__self__", None)
-    return bound is not False and not isinstance(bound, types.ModuleType | type | None)
+    return bound is not False and not issubclass(
+        type(bound), (types.ModuleType, type, types.NoneType)
+    )
 
 
 def is_shared(dtype: np.dtype) -> bool:

@@ -297,7 +297,10 @@ def _on_numbers(
                 raise GraphBreak(
                     "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
                 )
-            if name == "mod" and _is_remainder_of_itself(trace, a, b):
+            plain = isinstance(left, Integer) or (
+                isinstance(left, Constant) and type(left.value) is int
+            )
+            if name == "mod" and plain and _is_remainder_of_itself(trace, a, b):
                 return left
             if size.weight(a) * size.weight(b) > HEAVIEST:
                 a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,10 @@ def _all(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
 
 
 def _first_that_is(interpreter: Interpreter, over: Symbol, *, wanted: bool) -> bool:
-    return any(operators.truth(interpreter, item) == wanted for item in _each(interpreter, over))
+    return any(
+        operators.truth(interpreter, item) == wanted
+        for item in iterate.each_item(interpreter, over)
+    )
 
 
 def _extreme(name: str) -> Rule:
@@ -217,7 +220,7 @@ def _extreme(name: str) -> Rule:
             return pure(max if name == "max" else min, over.items)
         function = None if is_none(interpreter, key) else key
         best = best_key = None
-        for item in _each(interpreter, over):
+        for item in iterate.each_item(interpreter, over):
             value = item if function is None else interpreter.call(function, (item,))
             if best_key is None or operators.truth(
                 interpreter, comparisons.compare(interpreter, relation, value, best_key)
@@ -250,7 +253,7 @@ def _sum(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
     if isinstance(over, Set) and all(type(member) is int for member in over.items):
         over = Tuple(tuple(Constant(member) for member in over.items))  # in whatever order
     terms = [total]
-    for item in _each(interpreter, over):
+    for item in iterate.each_item(interpreter, over):
         terms.append(look(item))
         total = operators.binary(interpreter, "+", total, item, in_place=False)
     if not COMPENSATES or not _is_compensated(terms):
@@ -259,17 +262,6 @@ def _sum(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
         first, *values = [term.value for term in terms if isinstance(term, Constant)]
         return pure(sum, values, first)
     raise GraphBreak("call", "sum of Python floats")
-
-
-def _each(interpreter: Interpreter, over: Symbol) -> Iterator[Symbol]:
-    """The items one by one: what happens between two of them happens between two of these."""
-    iterator = iterate.iterator_over(interpreter, over)
-    for _ in range(iterate.LONGEST_SEQUENCE):
-        item = iterate.next_item(interpreter, iterator)
-        if item is None:
-            return
-        yield item
-    raise GraphBreak("loop")
 
 
 def _is_compensated(terms: list[Symbol]) -> bool:
@@ -314,7 +306,7 @@ def _prod(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     assert over is not None
     look = interpreter.trace.look
     total: Symbol = Constant(1) if start is None else look(start)
-    for item in _each(interpreter, over):
+    for item in iterate.each_item(interpreter, over):
         total = operators.binary(interpreter, "*", total, item, in_place=False)
     return total
 

@@ -274,6 +274,14 @@ def test_bound_methods_of_c_are_compared() -> None:
             assert compiled(make(), other(), 1) == (make == other, make != other, 2)
 
 
+def test_a_remainder_of_a_truth_value_is_a_number() -> None:
+    """Also where an int would be handed back as it is."""
+    compiled = ufuse.compile(lambda n: True % n)
+    for n in (2**40, 2**40 + 1, 7, 2**41):
+        assert compiled(n) == 1
+        assert type(compiled(n)) is int
+
+
 def test_tuples_compare_items_before_lengths() -> None:
     """Also where the lengths differ already, which decides for lists."""
 

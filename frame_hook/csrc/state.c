@@ -34,7 +34,7 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals)
     (void)PyObject_Init((PyObject *)state, &FrameState_Type);
     state->position = position;
     state->size = size;
-    state->n_locals = n_locals;
+    state->n_locals = n_locals < size ? n_locals : size;
     state->capacity = capacity;
     state->handled = -1;
     state->shown = NULL;

@@ -35,12 +35,10 @@ static Outcome
 report_flags(const Program *self, int number, PyObject *flags)
 {
     const Step *step = &self->step[number];
-    if (!step->committed) {
-        return STEP_GIVES_UP;
+    if (!step->committed || self->report == NULL) {
+        return step->committed ? STEP_DONE : STEP_GIVES_UP;
     }
-    PyObject *answer = self->report == NULL
-                           ? Py_NewRef(Py_None)
-                           : PyObject_CallFunction(self->report, "iO", number, flags);
+    PyObject *answer = PyObject_CallFunction(self->report, "iO", number, flags);
     if (answer == NULL) {
         return STEP_FAILED;
     }
