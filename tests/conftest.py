@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -36,6 +37,14 @@ def session() -> Iterator[Session]:
 
     yield Session()
     assert not _hook.hook_installed()
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """Keep the collector off: CPython itself ignores what a signal handler raises in a callback of it, as hypothesis has."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

@@ -163,6 +163,7 @@ def test_an_interrupt_while_capturing_is_raised_inside_the_frame(session: Sessio
     assert log == ["finally"]
 
 
+@pytest.mark.usefixtures("no_collections")
 def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
     """A signal's exception, also between the loop and resume code, belongs to the user's frame."""
     lock = threading.Lock()
@@ -187,7 +188,6 @@ def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
         if position % 2:
             compiled.cache.give_up(position)  # so that half of the signals meet C code
     before = signal.signal(signal.SIGALRM, interrupt)
-    gc.disable()  # an exception in a callback of the collector is ignored by CPython itself
     try:
         for each in range(400):
             try:
@@ -202,7 +202,6 @@ def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
             if lock.locked():
                 lock.release()
     finally:
-        gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert interrupted > 50

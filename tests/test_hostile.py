@@ -253,6 +253,7 @@ def test_the_stack_is_walked_from_inside(compiler: Any) -> None:
 # ---- signals, threads, forks -------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_collections")
 @both_ways
 def test_interrupts_in_mid_call(compiler: Any) -> None:
     """Ctrl-C in a compiled function is raised in it, runs its `finally`, and leaves the next call whole."""
@@ -275,6 +276,7 @@ def test_interrupts_in_mid_call(compiler: Any) -> None:
         assert log == ["finally"]
 
 
+@pytest.mark.usefixtures("no_collections")
 def test_interrupts_from_a_timer_while_compiling() -> None:
     """Interrupts that come at any moment of the first calls are raised in the caller, and nothing is half done."""
     for delay in np.linspace(1e-4, 2e-2, 25):
@@ -287,6 +289,7 @@ def test_interrupts_from_a_timer_while_compiling() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+@pytest.mark.usefixtures("no_collections")
 def test_signal_handlers_that_raise_while_compiling() -> None:
     """What a handler raises reaches the caller, whenever the signal comes: it is no failure of ours."""
 
