@@ -364,6 +364,9 @@ look_for_unlike(const Tile *tile, const Segment *segment)
     npy_intp count = segment->kind == SEGMENT_MAP_ROW ? tile->count : tile->elements, first[2];
     Walk inputs[2];
     bool met;
+    if (count == 0) {
+        return; /* an empty array has no first number either */
+    }
     if (loop->fickle_limit != 0) {
         first[0] = input_walk(tile, segment, 0, &inputs[0]);
         met = met_out_of_range(loop, &inputs[0], first[0], count);
