@@ -22,7 +22,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo test test-cpython test-numpy check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo ready test test-cpython test-numpy check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -31,7 +31,9 @@ help:
 demo: $(VENV)/.demo extensions ## the five programs of the README, compiled against eager
 	$(RUN) -m ufuse demo
 
-test: $(VENV)/.dev extensions ## every test, on PYTHON
+ready: $(VENV)/.dev extensions ## the environment of PYTHON, and nothing run in it
+
+test: ready ## every test, on PYTHON
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
 check: lint wheel test ## what CI runs on its main interpreter
