@@ -331,8 +331,11 @@ translate_errors(PyCodeObject *code, Slot *stack, Py_ssize_t depth, const StackM
     }
     for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
         Slot *slot = &stack[error_place(marks, i)];
-        PyObject *position = PyTuple_GET_ITEM(marks->offsets, error_position(slot));
-        Py_XDECREF(fill_slot(slot, Py_NewRef(position)));
+        Py_ssize_t position = error_position(slot);
+        if (position >= 0) { /* as just checked: for the compiler */
+            PyObject *original = PyTuple_GET_ITEM(marks->offsets, position);
+            Py_XDECREF(fill_slot(slot, Py_NewRef(original)));
+        }
     }
     return 0;
 }
