@@ -308,6 +308,112 @@ def test_signal_handlers_that_raise_while_compiling() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
+def locals_of_caller(_: object = None) -> dict[str, object]:
+    """The locals of whoever calls, as its frame object tells them."""
+    return dict(sys._getframe(1).f_locals)
+
+
+def test_locals_of_stopped_frames_with_free_variables_are_read() -> None:
+    """Whoever holds the frame object of a part that has ended may read its locals, free variables among them."""
+    offset = 1
+    held: list[FrameType] = []
+
+    def function(x: Any) -> Any:
+        y = x + offset
+        try:
+            {}["missing"]
+        except KeyError as error:
+            assert error.__traceback__ is not None
+            held.append(error.__traceback__.tb_frame)
+            assert held[-1].f_locals["offset"] == offset
+        seen.append(locals_of_caller()["offset"])
+        return y * offset
+
+    seen: list[object] = []
+    compiled = ufuse.compile(function)
+    for _ in range(3):
+        compiled(X)
+    assert seen == [1, 1, 1]
+    assert [frame.f_locals["offset"] for frame in held] == [1, 1, 1]
+
+
+def test_profilers_read_the_free_variables_of_frames_that_go_on() -> None:
+    """A profiler hears of the call before the frame has got its state back."""
+    offset, seen = 1, []
+
+    def function(x: Any) -> Any:
+        y = x + offset
+        locals_of_caller()
+        return y * offset
+
+    def profiler(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code.co_name == "function":
+            seen.append((event, frame.f_locals["offset"]))
+
+    compiled = ufuse.compile(function)
+    compiled(X)
+    sys.setprofile(profiler)
+    try:
+        compiled(X)
+    finally:
+        sys.setprofile(None)
+    assert {("call", 1), ("return", 1)} <= set(seen)
+
+
+def test_threads_get_their_turn_in_loops_that_stay_compiled() -> None:
+    """A loop that only another thread can end ends: nobody keeps the interpreter for himself."""
+
+    def function(x: Any, end: list[int]) -> Any:
+        y = x
+        while not end:
+            y = x + 1
+        return y
+
+    compiled, end = ufuse.compile(function), []
+    timer = threading.Timer(0.05, end.append, (1,))
+    timer.start()
+    assert compiled(X, end).tolist() == (X + 1).tolist()
+    timer.join()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
+    """A handler is called with the frame of the loop, and what it raises is raised inside."""
+
+    class TimeIsOverError(Exception):
+        """Raised by the handler."""
+
+    def handler(_: int, frame: FrameType | None) -> None:
+        assert frame is not None
+        names.append(frame.f_code.co_name)
+        raise TimeIsOverError
+
+    def function(x: Any, log: list[str]) -> None:
+        y = x
+        while True:
+            try:
+                while y[0] < 10:
+                    y = x + 1
+            finally:
+                log.append("finally")
+
+    names: list[str] = []
+    compiled = ufuse.compile(function)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(3):
+            log: list[str] = []
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(TimeIsOverError) as caught:
+                compiled(X, log)
+            assert log == ["finally"]
+            assert caught.traceback[1].name == "function"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert names[-1] == "function"
+
 
 def calls_until_signalled(delay: float) -> None:
     """Compile again and again for at most 20 seconds, in which a signal is to come."""
