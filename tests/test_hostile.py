@@ -308,6 +308,7 @@ def test_signal_handlers_that_raise_while_compiling() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
+
 def locals_of_caller(_: object = None) -> dict[str, object]:
     """The locals of whoever calls, as its frame object tells them."""
     return dict(sys._getframe(1).f_locals)
@@ -322,10 +323,10 @@ def test_locals_of_stopped_frames_with_free_variables_are_read() -> None:
         y = x + offset
         try:
             {}["missing"]
-        except KeyError as error:
-            assert error.__traceback__ is not None
-            held.append(error.__traceback__.tb_frame)
-            assert held[-1].f_locals["offset"] == offset
+        except KeyError:
+            _, _, trace = sys.exc_info()
+            held.extend(frame for frame, _ in traceback.walk_tb(trace))
+            _ = held[-1].f_locals
         seen.append(locals_of_caller()["offset"])
         return y * offset
 
@@ -335,6 +336,47 @@ def test_locals_of_stopped_frames_with_free_variables_are_read() -> None:
         compiled(X)
     assert seen == [1, 1, 1]
     assert [frame.f_locals["offset"] for frame in held] == [1, 1, 1]
+
+
+def evaluated(text: str, depth: int = 1) -> Any:
+    """Compute an expression over the locals of a caller, as numexpr and pandas do."""
+    frame = sys._getframe(depth)
+    return eval(text, frame.f_globals, dict(frame.f_locals))  # noqa: S307
+
+
+def evaluated_further_out(text: str) -> Any:
+    """The same from one function further in."""
+    return evaluated(text, 2)
+
+
+def test_callees_find_the_locals_of_their_callers() -> None:
+    """What calls such a function keeps locals that nothing but the text of an expression names."""
+
+    def direct(x: Any) -> Any:
+        b, c = x * 2, np.sqrt(x)  # noqa: F841
+        return evaluated("b + c")
+
+    def behind_a_break(x: Any, log: list[str]) -> Any:
+        b = x * 2
+        log.append(repr(b))
+        c = b + 1  # noqa: F841
+        return evaluated_further_out("b * c")
+
+    def inside(x: Any) -> Any:
+        y = x + 1
+        return direct(y) + evaluated("y")
+
+    def in_a_loop(x: Any) -> Any:
+        results = []
+        for n in range(4):
+            y = x * n  # noqa: F841
+            results.append(evaluated("y - n"))
+        return results
+
+    for plain in (direct, lambda x: behind_a_break(x, []), inside, in_a_loop):
+        compiled = ufuse.compile(plain)
+        for x in (X, X, X.astype("f4"), X):
+            assert repr(compiled(x)) == repr(plain(x))
 
 
 def test_profilers_read_the_free_variables_of_frames_that_go_on() -> None:
