@@ -406,7 +406,7 @@ def test_threads_get_their_turn_in_loops_that_stay_compiled() -> None:
     """A loop that only another thread can end ends: nobody keeps the interpreter for himself."""
 
     def function(x: Any, end: list[int]) -> Any:
-        y = x
+        y = x + 1
         while not end:
             y = x + 1
         return y
