@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ufuse.frame_hook.classes import guard_bases, mro
+from ufuse.frame_hook.classes import guard_bases, inherits
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles
 from ufuse.frame_hook.known import described
@@ -101,7 +101,7 @@ def _is_one_of(interpreter: Interpreter, wanted: Symbol) -> Test:
 
     def is_one(error: Instance) -> bool:
         guard_bases(interpreter.trace, error.kind)
-        return any(kind in mro(error.kind) for kind in kinds)
+        return any(inherits(error.kind, kind) for kind in kinds)
 
     return is_one
 
@@ -146,9 +146,7 @@ def check_group_match(interpreter: Interpreter, frame: Frame, _: Instruction) ->
         frame.push(error)
         frame.push(NONE)
         return None
-    if any(
-        issubclass(BaseExceptionGroup, one) or issubclass(one, BaseExceptionGroup) for one in named
-    ):
+    if any(inherits(BaseExceptionGroup, one) or inherits(one, BaseExceptionGroup) for one in named):
         raise GraphBreak("opcode", "CHECK_EG_MATCH")
     found, rest = split(interpreter, error, _is_one_of(interpreter, wanted))
     if found is error:  # it is no group: it is handled as one
