@@ -146,7 +146,9 @@ def check_group_match(interpreter: Interpreter, frame: Frame, _: Instruction) ->
         frame.push(error)
         frame.push(NONE)
         return None
-    if any(inherits(BaseExceptionGroup, one) or inherits(one, BaseExceptionGroup) for one in named):
+    if not isinstance(error, Instance) or any(
+        inherits(BaseExceptionGroup, one) or inherits(one, BaseExceptionGroup) for one in named
+    ):
         raise GraphBreak("opcode", "CHECK_EG_MATCH")
     found, rest = split(interpreter, error, _is_one_of(interpreter, wanted))
     if found is error:  # it is no group: it is handled as one

@@ -7,6 +7,8 @@ import copy
 import functools
 import inspect
 import pickle
+import sys
+import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -287,6 +289,45 @@ def test_it_looks_like_the_function() -> None:
     assert halved.__closure__ is None
     assert str(inspect.signature(halved)) == "(x: 'Any', *, by: 'float' = 2.0) -> 'Any'"
     assert repr(halved) == "<compiled function halved>"
+
+
+def test_it_is_annotated_like_the_function() -> None:
+    """Annotations are the function's; from 3.14 on they are evaluated when they are asked for."""
+    wanted = {"x": "Any", "by": "float", "return": "Any"}
+    assert halved.__annotations__ == inspect.get_annotations(halved) == wanted
+    assert typing.get_type_hints(halved) == {"x": Any, "by": float, "return": Any}
+    assert typing.get_type_hints(Model().step) == {"x": Any, "return": Any}
+    halved_anew = ufuse.compile(halved)
+    halved_anew.__annotations__ = {"x": "int"}
+    assert (halved_anew.__annotations__, halved.__annotations__) == ({"x": "int"}, wanted)
+    assert inspect.get_annotations(ufuse.CompiledFunction) == {}
+
+
+def made_by(source: str) -> dict[str, Any]:
+    """What a source defines, whose annotations are no text."""
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "<source>", "exec", dont_inherit=True), namespace)
+    return namespace
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated with the `def`")
+def test_annotations_that_cannot_be_evaluated_yet() -> None:
+    """Compiling asks for no annotation; one that has no value raises what it raises of the function."""
+    namespace = made_by("def later(x: Later): return x")
+    compiled = ufuse.compile(namespace["later"])
+    with pytest.raises(NameError, match="'Later'"):
+        _ = compiled.__annotations__
+    namespace["Later"] = int
+    assert compiled.__annotations__ == typing.get_type_hints(compiled) == {"x": int}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="functions have no type parameters")
+def test_type_parameters_are_the_functions() -> None:
+    """A generic function stays one."""
+    namespace = made_by("def generic[T](x: T) -> T: return x")
+    compiled = ufuse.compile(namespace["generic"])
+    assert compiled.__type_params__ == namespace["generic"].__type_params__
+    assert typing.get_type_hints(compiled)["x"] is compiled.__type_params__[0]
 
 
 def test_it_pickles_by_reference_and_copies_to_itself() -> None:

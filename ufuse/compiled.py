@@ -54,6 +54,13 @@ def should_trace(code: CodeType) -> bool:
     return True
 
 
+class _Annotations:
+    """The function's annotations, evaluated when they are asked for, unless the compiled function was given others."""
+
+    def __get__(self, compiled: CompiledFunction | None, _: type) -> dict[str, Any]:
+        return {} if compiled is None else compiled.function.__annotations__
+
+
 class CompiledFunction(_hook.Dispatcher):
     """A function that runs compiled; call it as the function it was made from.
 
@@ -76,8 +83,8 @@ class CompiledFunction(_hook.Dispatcher):
     """
 
     __ufuse_function__ = True
-    __name__: str
-    __qualname__: str
+    if sys.version_info >= (3, 14):  # from here on `functools.update_wrapper` leaves them out
+        __annotations__ = cast("dict[str, Any]", _Annotations())
 
     def __init__(self, function: FunctionType, session: Session) -> None:
         super().__init__(function, session)
