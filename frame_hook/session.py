@@ -224,8 +224,9 @@ class Session:
             return None
         known = self.caches.get(id(code))
         if known is None:
-            known = self.caches[id(code)] = _hook.CodeCache(code, self)
-            known.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
+            made = _hook.CodeCache(code, self)
+            made.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
+            known = self.caches.setdefault(id(code), made)  # another thread may have been first
         return known
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
@@ -263,7 +264,7 @@ class Session:
         """What is known of a code object."""
         known = self._records.get(code)
         if known is None:
-            known = self._records[code] = CodeRecord()
+            known = self._records.setdefault(code, CodeRecord())
         return known
 
     def _trace(
@@ -459,7 +460,7 @@ class Session:
     def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
         """Let resume code pass over positions from now on."""
         record.dull |= positions
-        for place, stops in record.stops.items():
+        for place, stops in record.stops.copy().items():  # other threads make resume code meanwhile
             if not stops.isdisjoint(positions):
                 cache.drop_resume(place)
 
@@ -535,7 +536,7 @@ class Session:
         self.retraces.clear()
         self.specialisations.clear()
         self._records.clear()
-        for cache in self.caches.values():
+        for cache in self.caches.copy().values():  # other threads add to it
             cache.clear()
 
 
