@@ -168,9 +168,12 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
-        refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
-        refusal = refusal or _own_names(function)
+        if code in DISABLED:
+            self._give_up(cache, position, "marked with ufuse.disable")
+            return None
+        refusal = resume.why_not_code(code) or _own_names(function)
         if refusal is not None:
+            self.refuse(code, refusal)
             self._give_up(cache, position, refusal)
             return None
         if position == 0 and self.check_arguments is not None:
@@ -195,6 +198,12 @@ class Session:
         if entry is None:
             self._note_dull(cache, position, record)
         return entry
+
+    def refuse(self, code: CodeType, why: str) -> None:
+        """Nothing of a function can be captured: where one graph is asked for, that is an error."""
+        if self.fullgraph is not None:
+            found = GraphBreak("call", f"{code.co_qualname}() ({why})")
+            raise self.fullgraph(found.at(code.co_filename, code.co_firstlineno, code.co_qualname))
 
     def _note_misfit(self, cache: Any, position: int, text: str) -> None:
         """Say that an entry does not fit the very state it was made for: a mistake of ours, which costs speed only."""

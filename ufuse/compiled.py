@@ -25,6 +25,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.build import Specialisation, is_idle
 from ufuse.frame_hook.learned import Retrace
 from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.resume import GENERATORS, why_not_code
 from ufuse.frame_hook.session import Session, Stats
 from ufuse.graphs import Graph
 from ufuse.settings import Settings
@@ -253,7 +254,7 @@ def compile(
             Left out, a decorator is returned. Generators and coroutines run as plain Python.
         backend: "numpy" (compiled for this CPU), "cupy", "reference" (node by node, to compare with), "eager" (nothing
             is captured), or an object with a method `compile(graph)` that returns a callable.
-        fullgraph: raise `GraphBreakError` where the function would need more than one graph.
+        fullgraph: raise `GraphBreakError` where the function would need more than one graph; at once for a generator.
         dynamic: False guards the sizes of arrays, so that each shape has a graph of its own; True and None do not.
         signature: a list of `Spec`: the only kinds of arrays that are accepted, argument by argument (after `self`).
             Arguments behind the last one are free.
@@ -265,6 +266,7 @@ def compile(
         TypeError: an argument is of the wrong kind.
         ValueError: no backend has that name.
         BackendUnavailable: the backend needs a package that is not installed.
+        GraphBreakError: `fullgraph` is True, and `fn` is a generator or coroutine.
 
     Example:
         >>> import numpy as np, ufuse
@@ -295,6 +297,9 @@ def _compiled(fn: Any, options: dict[str, Any]) -> Any:
     if isinstance(fn, FunctionType):
         compiled = CompiledFunction(fn, _session(**options, function=fn))
         compiled.enabled = options["backend"] != "eager"
+        code = fn.__code__
+        if compiled.enabled and code.co_flags & GENERATORS:  # their calls ask no session
+            compiled.session.refuse(code, str(why_not_code(code)))
         return compiled
     if isinstance(fn, functools.partial):
         return functools.partial(_compiled(fn.func, options), *fn.args, **fn.keywords)
