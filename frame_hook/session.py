@@ -51,6 +51,7 @@ from ufuse.frame_hook.endings import (
     state_registers,
     watched,
 )
+from ufuse.frame_hook.frame_readers import shows_its_locals
 from ufuse.frame_hook.interpret import (
     Frame,
     Interpreter,
@@ -296,6 +297,8 @@ class Session:
             try:
                 returned = interpreter.run_root(frame)
                 generators.refuse_guarded(interpreter)
+                if returned is None and record.shows_locals is None:
+                    record.shows_locals = shows_its_locals(function)
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 count = visited.where_it_broke()
@@ -393,7 +396,7 @@ class Session:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
             handled: tuple[int, ...] = ()
         else:
-            registers = state_registers(frame, recipe)
+            registers = state_registers(frame, recipe, keeps_all=record.shows_locals is True)
             ending = ("resume", frame.position, registers)
             handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
