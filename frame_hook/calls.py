@@ -23,6 +23,7 @@ from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
 from ufuse.frame_hook.known import PURE, described, known_value, pure
+from ufuse.frame_hook.overriders import refuse_overriders
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.rules import BUILTINS, INSTANCES, METHODS, SPECIAL, Positional, unseen_rule
 from ufuse.frame_hook.symbols import (
@@ -139,14 +140,16 @@ def _call_dispatcher(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
-    """A NumPy function behind `__array_function__`: only plain arrays come here, so its implementation runs."""
+    """A NumPy function behind `__array_function__`: its implementation runs, where no argument overrides it."""
     name = f"{function.__module__}.{function.__name__}"
     if name in infer.CALLS:
         return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+    given = (*arguments, *keywords.values())
     if function.__name__ in STACKING and not all(
-        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in arguments[:1]
+        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in given[:1]
     ):
         raise GraphBreak("numpy-call", f"{name} of what may be no sequence")
+    refuse_overriders(interpreter.trace, name, given)
     if isinstance(implementation, types.FunctionType):
         return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
     raise GraphBreak("numpy-call", name)
