@@ -23,6 +23,7 @@ from ufuse.frame_hook.arity import why_not_arguments
 from ufuse.frame_hook.instructions import instructions
 from ufuse.frame_hook.interpret import Frame, Interpreter, slot_names
 from ufuse.frame_hook.known import PURE, described, known_value, pure
+from ufuse.frame_hook.overriders import refuse_overriders
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.rules import BUILTINS, INSTANCES, METHODS, SPECIAL, Positional, unseen_rule
 from ufuse.frame_hook.symbols import (
@@ -139,14 +140,16 @@ def _call_dispatcher(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
-    """A NumPy function behind `__array_function__`: only plain arrays come here, so its implementation runs."""
+    """A NumPy function behind `__array_function__`: its implementation runs, where no argument overrides it."""
     name = f"{function.__module__}.{function.__name__}"
     if name in infer.CALLS:
         return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+    given = (*arguments, *keywords.values())
     if function.__name__ in STACKING and not all(
-        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in arguments[:1]
+        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in given[:1]
     ):
         raise GraphBreak("numpy-call", f"{name} of what may be no sequence")
+    refuse_overriders(interpreter.trace, name, given)
     if isinstance(implementation, types.FunctionType):
         return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
     raise GraphBreak("numpy-call", name)
@@ -270,25 +273,14 @@ def call_ufunc(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
-    """A call of a ufunc; `out=` is a store, other keywords are left to NumPy."""
+    """A call of a ufunc; `out=` is a store, other keywords that ask for something are left to NumPy."""
     trace = interpreter.trace
     looked = [trace.look(a) for a in arguments]
     given = {name: trace.look(value) for name, value in keywords.items()}
     if ufunc is np.matmul and not given and len(looked) == 2:
         return arrays.matmul(trace, looked[0], looked[1], in_place=False)
-    out = given.pop("out", None)
-    if len(looked) == ufunc.nin + 1 and out is None and ufunc.nout == 1:
-        out = looked.pop()
-    if isinstance(out, Constant) and out.value is None:
-        out = None
-    if isinstance(out, Tuple) and len(out.items) == 1:
-        out = trace.look(out.items[0])
-    if given.get("casting") is not None and out is None:
-        given.pop("casting")
-    where = given.get("where")
-    if isinstance(where, Constant) and where.value is True:
-        given.pop("where")
-    given.pop("subok", None)
+    out = _out_of(ufunc, looked, given)
+    given = {name: value for name, value in given.items() if not _is_default(name, value)}
     if given or len(looked) != ufunc.nin or ufunc.nout != 1:
         raise GraphBreak(
             "numpy-call", f"numpy.{ufunc.__name__} with {', '.join(given) or 'these arguments'}"
@@ -297,9 +289,40 @@ def call_ufunc(
         return pure(ufunc, *[a.value for a in looked if isinstance(a, Constant)])
     if out is None:
         return arrays.elementwise(trace, ufunc, looked)
+    out = trace.look(out)
     if not isinstance(out, Array):
         raise GraphBreak("numpy-call", f"numpy.{ufunc.__name__} with this out=")
     return arrays.store_result(trace, ufunc, looked, out)
+
+
+# From NumPy 2.4 on these warn of a third positional argument.
+WARN_OF_OUT = (np.maximum, np.minimum)
+
+
+def _out_of(ufunc: np.ufunc, operands: list[Symbol], given: dict[str, Symbol]) -> Symbol | None:
+    """The output array of a ufunc's arguments, which is taken out of them; None where NumPy makes one."""
+    out = given.pop("out", None)
+    if out is not None:
+        if isinstance(out, Tuple) and len(out.items) == 1:
+            out = out.items[0]
+    elif len(operands) == ufunc.nin + 1 and ufunc.nout == 1:
+        if ufunc in WARN_OF_OUT:
+            raise GraphBreak("numpy-call", f"numpy.{ufunc.__name__} with a third argument")
+        out = operands.pop()
+    return None if isinstance(out, Constant) and out.value is None else out
+
+
+def _is_default(name: str, symbol: Symbol) -> bool:
+    """Whether a ufunc's keyword argument asks for what NumPy does without it; what is odd is left to NumPy."""
+    value = symbol.value if isinstance(symbol, Constant) else None
+    match name:
+        case "casting":
+            return type(value) is str and value == "same_kind"
+        case "where":
+            return value is True
+        case "subok":
+            return type(value) is bool
+    return False
 
 
 # Inlining --------------------------------------------------------------------------------------------------------

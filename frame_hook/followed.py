@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-NUMERIC = frozenset("?bhilqpBHILQPefdFD")
+from ufuse.graph.sample import DTYPE_CODES
+
+NUMERIC = DTYPE_CODES - frozenset("gG")
 IDENTIFIED = (
     type,
     types.CodeType,
@@ -93,6 +95,11 @@ def is_made_anew(value: Any) -> bool:
     return bound is not False and not issubclass(
         type(bound), (types.ModuleType, type, types.NoneType)
     )
+
+
+def is_followed(dtype: np.dtype) -> bool:
+    """Whether arrays of a dtype are: of those that are equal only one is, so that `==` tells them apart."""
+    return dtype.char in NUMERIC and dtype.isnative and dtype.metadata is None
 
 
 def is_shared(dtype: np.dtype) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, iterate
+from ufuse.frame_hook.followed import NUMERIC, is_shared
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, is_none, pure
 from ufuse.frame_hook.layouts import MOST_BYTES
@@ -138,7 +139,11 @@ def _asarray(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     only(given, "a dtype", "numpy.asarray")
     array = array_argument(interpreter, given["a"], "numpy.asarray")
     dtype = dtype_argument(interpreter, given.get("dtype"))
-    if dtype is not None and dtype != array.type.dtype:
+    if dtype is None:
+        return array
+    kinds = [node.type for node, _ in interpreter.trace.graph.inputs]
+    of_own = any(isinstance(kind, ArrayType) and not is_shared(kind.dtype) for kind in kinds)
+    if dtype is not array.type.dtype or of_own:  # a view, where it is equal but another object
         raise GraphBreak("numpy-call", "numpy.asarray with another dtype")
     return array
 
@@ -234,7 +239,7 @@ def _scalar_type(kind: type) -> Rule:
     return rule
 
 
-for _kind in {np.dtype(_char).type for _char in "?bhilqBHILQefdFD"}:
+for _kind in {np.dtype(_char).type for _char in NUMERIC}:
     BUILTINS[_kind] = _scalar_type(_kind)
 
 

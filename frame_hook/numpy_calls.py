@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ufuse.frame_hook import arrays, operators
+from ufuse.frame_hook.followed import is_followed
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.known import described, pure
 from ufuse.frame_hook.reasons import GraphBreak
@@ -21,6 +22,7 @@ from ufuse.frame_hook.warned import place_of
 from ufuse.graph import ops, size
 from ufuse.graph.node import Location
 from ufuse.graph.ops import Op
+from ufuse.graph.sample import dtype_words
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
 
@@ -107,8 +109,8 @@ def dtype_argument(interpreter: Interpreter, symbol: Symbol | None) -> np.dtype 
     if value is None:
         return None
     dtype = arrays.dtype_of(value)
-    if dtype.char not in "?bhilqpBHILQPefdFD" or not dtype.isnative:
-        raise GraphBreak("dtype", f"dtype {dtype}")
+    if not is_followed(dtype):
+        raise GraphBreak("dtype", f"dtype {dtype_words(dtype)}")
     return dtype
 
 

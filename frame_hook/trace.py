@@ -18,8 +18,8 @@ from ufuse.frame_hook.followed import (
     LARGEST_CONTAINER,
     LEFT_ALONE,
     NAMED,
-    NUMERIC,
     answers_itself,
+    is_followed,
     is_key,
     is_made_anew,
     is_plain,
@@ -55,6 +55,7 @@ from ufuse.frame_hook.symbols import (
 )
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.sample import dtype_words
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType
 
@@ -390,7 +391,7 @@ class Trace:
     def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
         kind = type(value)
         self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
-        if kind.__module__ != "numpy" or value.dtype.char not in NUMERIC:
+        if kind.__module__ != "numpy" or not is_followed(value.dtype):
             return Opaque(source, value)
         return Number(self.graph.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
 
@@ -405,8 +406,8 @@ class Trace:
                 source=source.text,
             )
             return known
-        if value.dtype.char not in NUMERIC or not value.dtype.isnative:
-            raise GraphBreak("dtype", f"an array of dtype {value.dtype}")
+        if not is_followed(value.dtype):
+            raise GraphBreak("dtype", f"an array of dtype {dtype_words(value.dtype)}")
         if not value.flags.aligned:
             raise GraphBreak("layout", f"{source.text} is not aligned in memory")
         if value.nbytes > MOST_BYTES:

@@ -433,7 +433,10 @@ def _why_not_power(inputs: Sequence[Operand], kinds: Sequence[str | None]) -> st
 
 
 def _const(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
-    return type_of(attributes["value"])
+    type_ = type_of(attributes["value"])
+    if isinstance(type_, ArrayType):
+        checked_dtype(type_.dtype)
+    return type_
 
 
 def _size(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:

@@ -27,7 +27,10 @@ from ufuse.graph.types import (
 )
 
 NUMBERS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
-DTYPE_CODES = frozenset("?bBhHiIlLqQefdgFDG")
+# Of two codes for the same numbers, such as l and q, the one that NumPy's names stand for: dtypes of the two are equal.
+DTYPE_CODES = frozenset(
+    code for code in "?bBhHiIlLqQefdgFDG" if np.dtype(np.dtype(code).str).char == code
+)
 
 
 class CannotInfer(Exception):  # noqa: N818  a refusal, not an error
@@ -76,11 +79,18 @@ Operand = Type | Constant
 
 def why_not_dtype(dtype: np.dtype) -> str | None:
     """Why arrays of this dtype are left to NumPy, or None."""
-    if dtype.char not in DTYPE_CODES:
-        return f"dtype {dtype} is left to NumPy"
+    if dtype.char not in DTYPE_CODES or dtype.metadata is not None:
+        return f"dtype {dtype_words(dtype)} is left to NumPy"
     if not dtype.isnative:
         return f"dtype {dtype.str} is not in this machine's byte order"
     return None
+
+
+def dtype_words(dtype: np.dtype) -> str:
+    """A dtype in words that tell it from those that are equal to it."""
+    is_second = dtype.kind in "iufc" and dtype.char not in DTYPE_CODES
+    words = dtype.type.__name__ if is_second else str(dtype)
+    return words if dtype.metadata is None else f"{words} with metadata"
 
 
 def checked_dtype(dtype: np.dtype) -> np.dtype:
@@ -202,6 +212,11 @@ def pattern(operand: Operand, fill: str = "one") -> Hashable:
         CannotInfer: the layout or dtype is not one that can be asked about.
 
     """
+    if isinstance(operand, Constant) and type(operand.value) in (tuple, list):
+        parts = [
+            pattern(Constant(item)) for item in operand.value
+        ]  # (1, 2) and (1.0, 2.0) are equal
+        return group(type(operand.value).__name__, parts)
     if isinstance(operand, Constant) and not isinstance(operand.value, np.ndarray):
         return ("constant", type(operand.value), operand.value)
     operand = operand.type if isinstance(operand, Constant) else operand  # an array may be large

@@ -62,7 +62,8 @@ def _difference(found: Any, wanted: Any) -> str | None:
         return f"{type(found).__name__} instead of {type(wanted).__name__}"
     if not isinstance(found, (np.ndarray, np.generic)):
         return None if repr(found) == repr(wanted) else f"{found!r} instead of {wanted!r}"
-    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+    kinds = [(one.dtype, one.dtype.char, one.dtype.metadata) for one in (found, wanted)]
+    if kinds[0] != kinds[1] or found.shape != wanted.shape:
         return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
     if isinstance(found, np.ndarray) and found.strides != wanted.strides:
         return f"strides {found.strides} instead of {wanted.strides}"

@@ -39,11 +39,14 @@ is_singleton(PyArray_Descr *descr)
     return only == descr;
 }
 
-/* Whether two dtypes that are not the same object are equal in everything a result can show. */
+/*
+ * Whether two dtypes that are not the same object are equal in everything a result can show. One
+ * that is NumPy's own is like no other: `asarray` gives a view where they are two objects.
+ */
 bool
 same_descr(PyArray_Descr *a, PyArray_Descr *b)
 {
-    if (a->type_num != b->type_num || (is_singleton(a) && is_singleton(b))) {
+    if (a->type_num != b->type_num || is_singleton(a) || is_singleton(b)) {
         return false;
     }
     bool legacy = PyDataType_ISLEGACY(a) && PyDataType_ISLEGACY(b);
