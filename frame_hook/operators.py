@@ -226,10 +226,10 @@ def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
     """The ufunc that ndarray's `**` takes in place of power for some Python exponents; warnings name it too."""
     dtype = left.type.dtype
     inexact = dtype.kind in "fc"
-    if isinstance(right, Integer) and inexact:
+    if isinstance(right, Integer):
         if trace.sizes.decide("eq", right.size, 2):
             return np.square
-        return np.reciprocal if trace.sizes.decide("eq", right.size, -1) else None
+        return np.reciprocal if inexact and trace.sizes.decide("eq", right.size, -1) else None
     if isinstance(right, Number) and inexact and right.node.type == NumberType("float"):
         return np.sqrt if _is_one_half(trace, right, dtype) else None
     if not isinstance(right, Constant):
