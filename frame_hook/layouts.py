@@ -28,7 +28,7 @@ def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
 
 
 def elements_apart(value: np.ndarray) -> bool:
-    """Whether each axis steps over all that axes with shorter steps reach, as the guard asks: elements share no memory."""
+    """Whether each axis steps over all that axes with shorter steps reach, so that elements share no memory."""
     real = [(abs(s), n) for s, n in zip(value.strides, value.shape, strict=True) if n != 1]
     reach = value.itemsize
     for step, length in sorted(real):

@@ -76,6 +76,7 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
+NUMBER_TYPES: dict[str, Callable[..., Any]] = {"float": float, "int": int, "bool": bool}
 HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
 ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int that CPython keeps in several parts
 SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
@@ -100,9 +101,9 @@ def binary(
         assert ufunc is not None
         return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _on_constants(name, left, right)
+        return _on_constants(name, left, right, in_place=in_place)
     if arrays.is_number(left) and arrays.is_number(right):
-        return _on_numbers(trace, name, on_sizes, left, right)
+        return _on_numbers(trace, name, on_sizes, left, right, in_place=in_place)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
 
 
@@ -268,7 +269,15 @@ def _is_in_union(value: Any) -> bool:
     )
 
 
-def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
+def _function(name: str, *, in_place: bool) -> Callable[..., Any] | None:
+    """The function of an operator: in place its errors say `+=`, and what cannot be changed is made anew."""
+    found: Callable[..., Any] | None = getattr(
+        operator, f"i{name.strip('_')}" if in_place else name, None
+    )
+    return found
+
+
+def _on_constants(name: str, left: Constant, right: Constant, *, in_place: bool = False) -> Symbol:
     if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
         if left.value is not None or right.value is not None:
             return pure(operator.or_, left.value, right.value)
@@ -284,11 +293,19 @@ def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
     texts = [v for v in (a, b) if isinstance(v, (str, bytes))]
     if name == "mul" and texts and any(v * len(texts[0]) > LONGEST_SEQUENCE for v in numbers):
         raise GraphBreak("operator", "a long text")
-    return pure(getattr(operator, name), a, b)
+    function = _function(name, in_place=in_place)
+    assert function is not None
+    return pure(function, a, b)
 
 
 def _on_numbers(
-    trace: Trace, name: str, on_sizes: Callable[..., Any] | None, left: Symbol, right: Symbol
+    trace: Trace,
+    name: str,
+    on_sizes: Callable[..., Any] | None,
+    left: Symbol,
+    right: Symbol,
+    *,
+    in_place: bool,
 ) -> Symbol:
     a, b = as_size(left), as_size(right)
     if a is not None and b is not None:
@@ -306,10 +323,9 @@ def _on_numbers(
                 a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)
             return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
-            return _on_constants(
-                name, Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
-            )
-    return scalar(trace, name, left, right)
+            c, d = Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
+            return _on_constants(name, c, d, in_place=in_place)
+    return scalar(trace, name, left, right, in_place=in_place)
 
 
 def _is_remainder_of_itself(trace: Trace, value: size.Size, divisor: size.Size) -> bool:
@@ -334,7 +350,7 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
     return arrays.integer(trace, value)
 
 
-def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
+def scalar(trace: Trace, name: str, *operands: Symbol, in_place: bool = False) -> Symbol:
     """A Python operator on numbers of which one is known only when the program runs."""
     nodes = tuple(arrays.node_of(trace, symbol) for symbol in operands)
     node = trace.graph.node(
@@ -342,9 +358,7 @@ def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
     )
     examples = [_example(trace, symbol) for symbol in operands]
     if not any(value is None for value in examples):
-        function = getattr(operator, name, None) or {"float": float, "int": int, "bool": bool}.get(
-            name
-        )
+        function = _function(name, in_place=in_place) or NUMBER_TYPES.get(name)
         if function is not None:
             try:
                 result = pure(function, *examples)
