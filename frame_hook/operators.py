@@ -220,6 +220,10 @@ def _on_arrays(
     return arrays.elementwise(trace, ufunc, (left, right))
 
 
+# NumPy up to 2.2 looked at the value of every scalar exponent, 2.0 and np.float64(2) and 0 and 1 too.
+POWERS_BY_VALUE = (np.ones(1, np.bool_) ** 2.0).dtype == np.int8
+FAST_EXPONENTS = (0, 1, 2, -1, 0.5)
+NUMBERS = (int, float, complex, np.generic)
 OWN_FAST_POWERS = frozenset("fd")  # dtypes whose loop of `power` gives these bits by itself
 
 
@@ -227,6 +231,8 @@ def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
     """The ufunc that ndarray's `**` takes in place of power for some Python exponents; warnings name it too."""
     dtype = left.type.dtype
     inexact = dtype.kind in "fc"
+    if POWERS_BY_VALUE and _is_fast_by_value(trace, right):
+        raise GraphBreak("operator", f"a power of a {dtype} array with this exponent")
     if isinstance(right, Integer):
         if trace.sizes.decide("eq", right.size, 2):
             return np.square
@@ -241,6 +247,17 @@ def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
     if inexact and type(exponent) is int and exponent == -1:
         return np.reciprocal
     return np.sqrt if inexact and type(exponent) is float and exponent == 0.5 else None
+
+
+def _is_fast_by_value(trace: Trace, exponent: Symbol) -> bool:
+    """Whether an older NumPy may take another way for this scalar than for one of another value or type."""
+    if isinstance(exponent, Integer):
+        return any(trace.sizes.decide("eq", exponent.size, value) for value in (0, 1))
+    if isinstance(exponent, Constant):
+        value = exponent.value
+        taken = (type(value) is int and value in (2, -1)) or (type(value) is float and value == 0.5)
+        return not taken and isinstance(value, NUMBERS) and value in FAST_EXPONENTS
+    return isinstance(exponent, Number) or (isinstance(exponent, Array) and not exponent.type.ndim)
 
 
 def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:

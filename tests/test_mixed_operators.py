@@ -134,6 +134,24 @@ def test_powers_whose_exponent_changes(program: Any, dtype: str) -> None:
             )
 
 
+@pytest.mark.parametrize("dtype", "?bhilBHILefdgFD")
+def test_powers_of_every_type_of_exponent(dtype: str) -> None:
+    """Which exponents NumPy squares, or takes the root for, depends on its version: the result is always its own."""
+
+    def power(x: Any, n: Any) -> Any:
+        return x**n
+
+    exponents = (0.5, 2.0, 1.0, 0.0, True, np.float64(2), np.int8(2), 2 + 0j, 0.25, 2)
+    following = itertools.cycle(exponents)
+    check_same(
+        power,
+        ufuse.compile(power),
+        lambda: (np.array([1, 0, 3]).astype(dtype), next(following)),
+        calls=2 * len(exponents),
+        modes=MODES[:1],
+    )
+
+
 OPERANDS: tuple[Any, ...] = (None, 3, 1.5, 1j, "a", b"a", (1,), frozenset([1]), True, slice(1), range(3), int, ...)  # fmt: skip
 
 
