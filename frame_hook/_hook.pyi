@@ -92,6 +92,8 @@ class Dispatcher:
     # Calls a function through the entries of its code.
 
     enabled: bool
+    __name__: str
+    __qualname__: str
     @property
     def function(self) -> FunctionType: ...
     @property

@@ -351,6 +351,11 @@ class Changes:
             there = f"{text} is defined now"
             self._guards.check("CLASS_OWN_LACKS", kind, name, text=there, source=text)
 
+    @property
+    def writes_classes(self) -> bool:
+        """Whether the trace has written an attribute of any class."""
+        return bool(self._classes)
+
     def written_class_attribute(self, kind: type, name: str) -> tuple[bool, Symbol | None]:
         """Whether the trace has written this attribute of a class itself, and what."""
         return (kind, name) in self._classes, self._classes.get((kind, name))

@@ -54,6 +54,11 @@ def mro(kind: type) -> tuple[type, ...]:
     return result
 
 
+def inherits(kind: type, base: type) -> bool:
+    """Whether `base` is among the classes of `kind`; `issubclass` would ask the metaclass of `base`."""
+    return any(one is base for one in mro(kind))
+
+
 def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
     """What a class or its bases have under a name, unbound, or ABSENT; behind the class `after` if that is given."""
     classes = mro(kind)

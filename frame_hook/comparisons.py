@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import arrays, containers, deques
-from ufuse.frame_hook.classes import call_special, is_not_implemented, special_method, static_lookup
+from ufuse.frame_hook.classes import (
+    call_special,
+    inherits,
+    is_not_implemented,
+    special_method,
+    static_lookup,
+)
 from ufuse.frame_hook.contents import holds, stripped
 from ufuse.frame_hook.interpret import Interpreter
 from ufuse.frame_hook.iterate import as_size
@@ -117,7 +123,7 @@ def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right:
 
 def _is_subclass_of(right: Symbol, left: Symbol) -> bool:
     a, b = kind_of(left), kind_of(right)
-    return a is not None and b is not None and b is not a and issubclass(b, a)
+    return a is not None and b is not None and b is not a and inherits(b, a)
 
 
 def _rich_comparison(

@@ -132,13 +132,13 @@ def filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
             yield before
 
 
-def state_registers(frame: Frame, recipe: Recipe) -> tuple[Any, ...]:
+def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[Any, ...]:
     """The registers of the state to resume: the locals and the stack.
 
     A local that is never read again is left out where only the trace has it and it need not be computed then:
-    nothing can tell. What others hold too would die too early.
+    nothing can tell, unless it reads locals of its callers (`keeps_all`). What others hold too would die too early.
     """
-    live = instructions.live_locals(frame.code).get(frame.position)
+    live = None if keeps_all else instructions.live_locals(frame.code).get(frame.position)
     idle = {
         slot
         for slot, symbol in enumerate(frame.locals)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ufuse.frame_hook.classes import guard_bases, mro
+from ufuse.frame_hook.classes import guard_bases, inherits
 from ufuse.frame_hook.instructions import Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles
-from ufuse.frame_hook.known import described
+from ufuse.frame_hook.known import described, is_none
 from ufuse.frame_hook.opcodes import argument
 from ufuse.frame_hook.opcodes_control import exception_classes
 from ufuse.frame_hook.reasons import GraphBreak
@@ -101,7 +101,7 @@ def _is_one_of(interpreter: Interpreter, wanted: Symbol) -> Test:
 
     def is_one(error: Instance) -> bool:
         guard_bases(interpreter.trace, error.kind)
-        return any(kind in mro(error.kind) for kind in kinds)
+        return any(inherits(error.kind, kind) for kind in kinds)
 
     return is_one
 
@@ -142,12 +142,12 @@ def check_group_match(interpreter: Interpreter, frame: Frame, _: Instruction) ->
     wanted = frame.pop()
     error = interpreter.trace.look(frame.pop())
     named = exception_classes(interpreter, wanted)
-    if not isinstance(error, Instance):  # nothing is left
+    if is_none(error):  # nothing is left
         frame.push(error)
         frame.push(NONE)
         return None
-    if any(
-        issubclass(BaseExceptionGroup, one) or issubclass(one, BaseExceptionGroup) for one in named
+    if not isinstance(error, Instance) or any(
+        inherits(BaseExceptionGroup, one) or inherits(one, BaseExceptionGroup) for one in named
     ):
         raise GraphBreak("opcode", "CHECK_EG_MATCH")
     found, rest = split(interpreter, error, _is_one_of(interpreter, wanted))
@@ -169,13 +169,16 @@ def prepare_reraise(interpreter: Interpreter, frame: Frame, instruction: Instruc
     left, original = interpreter.trace.look(frame.pop()), interpreter.trace.look(frame.pop())
     if not isinstance(left, List) or not isinstance(original, Instance):
         raise GraphBreak("opcode", "CHECK_EG_MATCH")
-    errors = [one for one in left.items if isinstance(one, Instance)]
+    items = [interpreter.trace.look(one) for one in left.items]
+    errors = [one for one in items if isinstance(one, Instance)]
+    if not all(one in errors or is_none(one) for one in items):
+        raise GraphBreak("opcode", "CHECK_EG_MATCH")
     if not errors:
         frame.push(NONE)
         return None
     leaves = {id(leaf) for error in errors for leaf in _leaves(interpreter, error)}
     known = {id(leaf) for leaf in _leaves(interpreter, original)}
-    if len(errors) > 1 or not leaves <= known or left.items[-1] is not errors[0]:
+    if len(errors) > 1 or not leaves <= known or items[-1] is not errors[0]:
         raise GraphBreak("opcode", "an exception that is raised in an `except*`")
     again: Instance | None = errors[0]
     if is_group(original):

@@ -13,6 +13,7 @@ from ufuse.frame_hook.classes import (
     IS_ABSTRACT,
     MAKES_NOTHING,
     class_member,
+    inherits,
     inner_function,
     mro,
     namespace_of,
@@ -70,7 +71,7 @@ def make_instance(
         if found is object.__new__ and (arguments or keywords) and first is object.__init__:
             raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes no arguments")
         made = new_instance(interpreter, found, kind, arguments, keywords)
-    if not isinstance(made, Instance) or not issubclass(made.kind, kind):
+    if not isinstance(made, Instance) or not inherits(made.kind, kind):
         return made
     if made.kind is not kind:  # of a subclass: its own __init__ is called
         first, second = class_member(trace, made.kind, "__init__")

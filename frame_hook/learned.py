@@ -49,6 +49,7 @@ class CodeRecord:
     given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
     failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
+    shows_locals: bool | None = None  # what it calls may read its locals; None: not looked yet
 
     def learn(self, row: Guard) -> bool:
         """Note that a guard failed; whether its entry is of no more use, for what it is about is known to vary."""

@@ -14,6 +14,7 @@ import numpy as np
 from ufuse.frame_hook import arrays, containers, deques, iterate
 from ufuse.frame_hook.classes import (
     call_special,
+    inherits,
     is_not_implemented,
     special_method,
     static_lookup,
@@ -201,7 +202,7 @@ def _on_instances(
 
 def _right_goes_first(left: Symbol, right: Symbol, reflected: str) -> bool:
     a, b = kind_of(left), kind_of(right)
-    if a is None or b is None or not issubclass(b, a):
+    if a is None or b is None or not inherits(b, a):
         return False
     return static_lookup(b, reflected) is not static_lookup(a, reflected)
 

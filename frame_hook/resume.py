@@ -2,8 +2,10 @@
 
 Resume code is the user's own code with a prologue in front and *stops* inside:
 
-- The prologue pushes one placeholder for each value of the stack, restores the frame's state (slots
-  of `localsplus` and stack, moved as they are) and jumps to the instruction to go on with.
+- The prologue takes the free variables, pushes one placeholder for each value of the stack, restores
+  the frame's state (slots of `localsplus` and stack, moved as they are) and jumps to the instruction
+  to go on with. Where `restore` says so it jumps back once on its way: there the interpreter looks
+  for signals and for threads that wait.
 - A stop stands before an instruction. Every path to that instruction suspends there: the state is
   moved out of the frame, and the frame returns what `suspend` gave. Where that is None the frame
   has kept its state, and goes on: somebody watches its lines.
@@ -14,8 +16,8 @@ Laws:
    only distances change. Slots have the same numbers, so a state fits both codes.
 2. The prologue goes past a stop at its own position: a loop stops when it comes round.
 3. Resume code takes the original's first argument and no other: `super()` asks its frame whether it
-   has one. It is given a placeholder. Nothing that sets up a frame (MAKE_CELL, COPY_FREE_VARS) runs
-   again, except from the frame's entry, where cells are still to be made.
+   has one. It is given a placeholder. Nothing else that sets up a frame (MAKE_CELL) runs again,
+   except from the frame's entry, where cells are still to be made.
 4. What `restore` raises is raised by the instruction to go on with: its handlers see it. Where that
    begins or ends a handler, or stands in a row of QUIET ones that does, the prologue does the row
    first, and then raises. Nothing protects `suspend`: while it runs, the state may already be
@@ -78,6 +80,8 @@ STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 # looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
 UNCHECKED = 2
 IF_NOT_NONE = "POP_JUMP_FORWARD_IF_NOT_NONE" if VERSION == (3, 11) else "POP_JUMP_IF_NOT_NONE"
+# The sizes of the prologue's jump to its jump back, and of that one.
+LOOK, BACK = (1 + CACHE_SIZES[opcode.opmap[name]] for name in (IF_NOT_NONE, "JUMP_BACKWARD"))
 # From 3.14 a subscript is one of the binary operators.
 SUBSCRIPT = [name for name, _ in opcode._nb_ops].index("NB_SUBSCR") if VERSION >= (3, 14) else None  # type: ignore[attr-defined]
 
@@ -101,7 +105,7 @@ class Edits(NamedTuple):
 
     landing: int  # the instruction that raises what `restore` is to raise
     comes_to: bool  # whether the prologue comes to it, having done a row: a stop there counts
-    prologue: bytes  # without its jump
+    prologue: bytes  # without its jumps
     unguarded: int  # code units of the prologue that come before anything is raised
     stops: dict[int, Stop]
 
@@ -371,16 +375,19 @@ def edited(code: CodeType, position: int, stops: list[int]) -> Edits:
     constants, depths = Constants.behind(code), flow(code).depths
     # Entering at the start, the original's own RESUME is still to come.
     entering = position in setup_positions(instructions(code))
-    prologue = b"" if entering else unit("RESUME", UNCHECKED)
+    prologue = unit("COPY_FREE_VARS", len(code.co_freevars)) if code.co_freevars else b""
+    prologue += b"" if entering else unit("RESUME", UNCHECKED)
     prologue += unit("LOAD_CONST", constants.placeholder) * depths[position]
     unguarded = len(prologue) // 2
-    prologue += b"".join(through(constants.restore, constants.restore_key)) + unit("POP_TOP")
+    prologue += b"".join(through(constants.restore, constants.restore_key))
     row = quiet_row(code, position)
+    if row:
+        prologue += unit("POP_TOP")
     for quiet in row:
         prologue += code.co_code[2 * quiet.position : 2 * (quiet.position + quiet.size)]
     if row:
         unguarded = len(prologue) // 2
-        prologue += b"".join(through(constants.restore, constants.raise_key)) + unit("POP_TOP")
+        prologue += b"".join(through(constants.restore, constants.raise_key))
     return Edits(
         landing(code, position),
         bool(row),
@@ -444,7 +451,7 @@ def placed(code: CodeType, edits: Edits) -> Placement:
 def placed_with(code: CodeType, edits: Edits, prefixes: dict[int, int]) -> Placement:
     """Give every instruction its place when jumps have so many prefixes."""
     bodies, labels = {}, {}
-    offset = len(edits.prologue) // 2 + prefixes[PROLOGUE] + 1
+    offset = jump_end(edits, prefixes) + BACK
     for instruction in instructions(code):
         position = instruction.position
         labels[position] = offset
@@ -464,11 +471,15 @@ def size_with(instruction: Instruction, prefixes: dict[int, int]) -> int:
     return own + prefixes[instruction.position]
 
 
+def jump_end(edits: Edits, prefixes: dict[int, int]) -> int:
+    """Where the prologue's jump to its landing ends; the one to the jump back is before it."""
+    return len(edits.prologue) // 2 + LOOK + prefixes[PROLOGUE] + 1
+
+
 def landing_argument(edits: Edits, places: Placement) -> int:
     """How far the prologue jumps: past a stop at its own position."""
-    start = len(edits.prologue) // 2 + places.prefixes[PROLOGUE] + 1
     aims = places.labels if edits.comes_to else places.bodies
-    return aims[edits.landing] - start
+    return aims[edits.landing] - jump_end(edits, places.prefixes)
 
 
 def jump_arguments(
@@ -487,8 +498,9 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
     listing, units = instructions(code), code.co_code
     jumps = [instruction for instruction in listing if instruction.target is not None]
     arguments = dict(jump_arguments(jumps, edits, places))
-    data = bytearray(edits.prologue)
-    data += unit("JUMP_FORWARD", arguments[PROLOGUE], places.prefixes[PROLOGUE])
+    on = unit("JUMP_FORWARD", arguments[PROLOGUE], places.prefixes[PROLOGUE])
+    data = bytearray(edits.prologue) + unit(IF_NOT_NONE, len(on) // 2) + on
+    data += unit("JUMP_BACKWARD", len(on) // 2 + BACK)
     for instruction in listing:
         position = instruction.position
         if position in edits.stops:

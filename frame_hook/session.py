@@ -51,6 +51,7 @@ from ufuse.frame_hook.endings import (
     state_registers,
     watched,
 )
+from ufuse.frame_hook.frame_readers import shows_its_locals
 from ufuse.frame_hook.interpret import (
     Frame,
     Interpreter,
@@ -168,9 +169,12 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
-        refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
-        refusal = refusal or _own_names(function)
+        if code in DISABLED:
+            self._give_up(cache, position, "marked with ufuse.disable")
+            return None
+        refusal = resume.why_not_code(code) or _own_names(function)
         if refusal is not None:
+            self.refuse(code, refusal)
             self._give_up(cache, position, refusal)
             return None
         if position == 0 and self.check_arguments is not None:
@@ -195,6 +199,12 @@ class Session:
         if entry is None:
             self._note_dull(cache, position, record)
         return entry
+
+    def refuse(self, code: CodeType, why: str) -> None:
+        """Nothing of a function can be captured: where one graph is asked for, that is an error."""
+        if self.fullgraph is not None:
+            found = GraphBreak("call", f"{code.co_qualname}() ({why})")
+            raise self.fullgraph(found.at(code.co_filename, code.co_firstlineno, code.co_qualname))
 
     def _note_misfit(self, cache: Any, position: int, text: str) -> None:
         """Say that an entry does not fit the very state it was made for: a mistake of ours, which costs speed only."""
@@ -224,8 +234,9 @@ class Session:
             return None
         known = self.caches.get(id(code))
         if known is None:
-            known = self.caches[id(code)] = _hook.CodeCache(code, self)
-            known.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
+            made = _hook.CodeCache(code, self)
+            made.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
+            known = self.caches.setdefault(id(code), made)  # another thread may have been first
         return known
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
@@ -263,7 +274,7 @@ class Session:
         """What is known of a code object."""
         known = self._records.get(code)
         if known is None:
-            known = self._records[code] = CodeRecord()
+            known = self._records.setdefault(code, CodeRecord())
         return known
 
     def _trace(
@@ -286,6 +297,8 @@ class Session:
             try:
                 returned = interpreter.run_root(frame)
                 generators.refuse_guarded(interpreter)
+                if returned is None and record.shows_locals is None:
+                    record.shows_locals = shows_its_locals(function)
                 return self._finish(cache, position, trace, frame, returned, found, started, record)
             except GraphBreak as graph_break:
                 count = visited.where_it_broke()
@@ -383,7 +396,7 @@ class Session:
             ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
             handled: tuple[int, ...] = ()
         else:
-            registers = state_registers(frame, recipe)
+            registers = state_registers(frame, recipe, keeps_all=record.shows_locals is True)
             ending = ("resume", frame.position, registers)
             handled = (resume.handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
@@ -459,7 +472,7 @@ class Session:
     def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
         """Let resume code pass over positions from now on."""
         record.dull |= positions
-        for place, stops in record.stops.items():
+        for place, stops in record.stops.copy().items():  # other threads make resume code meanwhile
             if not stops.isdisjoint(positions):
                 cache.drop_resume(place)
 
@@ -535,7 +548,7 @@ class Session:
         self.retraces.clear()
         self.specialisations.clear()
         self._records.clear()
-        for cache in self.caches.values():
+        for cache in self.caches.copy().values():  # other threads add to it
             cache.clear()
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import abc
 import types
 from collections.abc import Iterator
+from typing import Any
 
 from ufuse.frame_hook import operators
 from ufuse.frame_hook.classes import (
+    ABSENT,
     PLAIN_GETATTRIBUTE,
     class_member,
     guard_bases,
-    mro,
+    inherits,
     static_lookup,
     uses_plain,
 )
@@ -25,6 +27,11 @@ OWN_HOOKS = frozenset(
     {"abc", "collections.abc", "_collections_abc", "contextlib", "io", "numbers", "os", "typing"}
 )
 CHECKS = {"__instancecheck__": "isinstance", "__subclasscheck__": "issubclass"}
+# What metaclasses must leave as it is: of the class that is looked for in `abc`'s sets, of the one that is asked.
+WITH_PLAIN_KEYS = {"__getattribute__": type, "__hash__": object, "__eq__": object}
+ASKED_PLAINLY = {"__getattribute__": type, "__subclasshook__": object, "__subclasses__": type}
+# What an abstract class remembers: the register, classes that passed, classes that did not, as of which token.
+_dump: Any = abc._get_dump  # type: ignore[attr-defined]
 
 
 def is_instance(interpreter: Interpreter, symbol: Symbol, kind: type, wanted: Symbol) -> bool:
@@ -71,9 +78,9 @@ def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, 
     if found is vars(type)[check]:
         return _inherits(interpreter, check, wanted, symbol, kind)
     if found is vars(abc.ABCMeta)[check] and _checks_as_abstract(interpreter, meta):
-        return _inherits(interpreter, check, wanted, symbol, kind) or _is_registered(
-            interpreter, wanted, kind
-        )
+        if check == "__instancecheck__" and isinstance(symbol, Instance):
+            _refuse_pretending(interpreter, kind)
+        return _counts_as(interpreter, wanted, kind)
     if not isinstance(found, types.FunctionType):
         raise GraphBreak("call", f"{CHECKS[check]} of {wanted.__name__}")
     return operators.truth(interpreter, interpreter.call(function, (Constant(wanted), symbol)))
@@ -83,7 +90,7 @@ def _inherits(
     interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type
 ) -> bool:
     guard_bases(interpreter.trace, kind)
-    if any(one is wanted for one in mro(kind)):
+    if inherits(kind, wanted):
         return True
     if check == "__instancecheck__" and isinstance(symbol, Instance):
         _refuse_pretending(interpreter, kind)
@@ -106,34 +113,91 @@ def _checks_as_abstract(interpreter: Interpreter, meta: type) -> bool:
     )
 
 
-def _is_registered(interpreter: Interpreter, wanted: type, kind: type) -> bool:
-    """Whether an abstract class counts a class that does not inherit from it as its own.
+# As `abc` finds it -----------------------------------------------------------------------------------------------
+
+
+def _counts_as(interpreter: Interpreter, wanted: type, kind: type) -> bool:
+    """Whether an abstract class counts a class as its own.
 
     `abc` itself never forgets that it said yes, and asks again after a no only when something was registered.
     """
-    for one in _below(wanted, set()):
-        hook = static_lookup(one, "__subclasshook__")
-        module = getattr(getattr(hook, "__func__", None), "__module__", None)
-        if hook is not vars(object)["__subclasshook__"] and module not in OWN_HOOKS:
-            raise GraphBreak(
-                "call", f"isinstance of {wanted.__name__}, which has a __subclasshook__,"
-            )
-    if issubclass(kind, wanted):
-        return True
     trace = interpreter.trace
+    if not _is_plain(type(kind), WITH_PLAIN_KEYS):
+        raise GraphBreak("call", f"isinstance of {wanted.__name__} and {kind.__name__}")
+    if _remembered(wanted, kind) is None:
+        if trace.changes.writes_classes:
+            raise GraphBreak("call", f"isinstance of {wanted.__name__} behind a changed class")
+        _asked(wanted, kind)
+    if issubclass(kind, wanted):  # nothing of the user's runs
+        return True
     text = f"a class was registered, perhaps with {wanted.__name__}"
     trace.guards.check("ABC_TOKEN", abc.get_cache_token(), text=text, source=wanted.__name__)
     return False
 
 
-def _below(kind: type, seen: set[type]) -> Iterator[type]:
-    """A class and all that inherit from it."""
-    if kind not in seen:
-        seen.add(kind)
-        yield kind
-        below: list[type] = type.__subclasses__(kind)
-        for one in below:
-            yield from _below(one, seen)
+def _asked(wanted: type, kind: type) -> bool:
+    """What an abstract class says of a class, asked for as `abc` does; a break where that runs code of the user's."""
+    known = _remembered(wanted, kind)
+    if known is not None:
+        return known
+    said = _said_by_hook(wanted, kind)
+    if said is not NotImplemented:
+        return bool(said)
+    if inherits(kind, wanted):
+        return True
+    registered = [reference() for reference in _dump(wanted)[0]]
+    answers = [one is not None and _counts_nested(one, kind) for one in registered]
+    if any(answers):  # they are in no certain order: each was asked
+        return True
+    below: list[type] = type.__subclasses__(wanted)
+    return any(_counts_nested(one, kind) for one in below)
+
+
+def _counts_nested(wanted: type, kind: type) -> bool:
+    """What `issubclass` says of a class that another one asks."""
+    check = static_lookup(type(wanted), "__subclasscheck__")
+    if check is vars(type)["__subclasscheck__"]:
+        return inherits(kind, wanted)
+    if check is vars(abc.ABCMeta)["__subclasscheck__"] or _is_own(check):
+        return _asked(wanted, kind)
+    raise GraphBreak("call", f"issubclass of {wanted.__name__}")
+
+
+def _remembered(wanted: type, kind: type) -> bool | None:
+    """What an abstract class has said of a class before, if that still counts."""
+    _, accepted, refused, version = _dump(wanted)
+    if any(reference() is kind for reference in accepted):
+        return True
+    if version == abc.get_cache_token() and any(reference() is kind for reference in refused):
+        return False
+    return None
+
+
+def _said_by_hook(wanted: type, kind: type) -> Any:
+    """What `__subclasshook__` says, if it is none of the user's."""
+    odd = f"isinstance of {wanted.__name__}, which has a __subclasshook__,"
+    hook = static_lookup(wanted, "__subclasshook__")
+    own = [static_lookup(wanted, name) for name in ("__subclasses__", "__subclasscheck__")]
+    if not _is_plain(type(wanted), ASKED_PLAINLY) or any(one is not ABSENT for one in own):
+        raise GraphBreak("call", odd)
+    if hook is vars(object)["__subclasshook__"]:
+        return NotImplemented
+    if not _is_own(hook.__func__ if type(hook) is classmethod else hook):
+        raise GraphBreak("call", odd)
+    return hook.__get__(None, wanted)(kind)
+
+
+def _is_own(function: Any) -> bool:
+    """Whether it is a function of a module whose hooks look at nothing but the class they are asked about."""
+    return (
+        isinstance(function, types.FunctionType)
+        and function.__globals__.get("__name__") in OWN_HOOKS
+    )
+
+
+def _is_plain(meta: type, names: dict[str, type]) -> bool:
+    """Whether a metaclass has Python's own under all these names."""
+    return all(static_lookup(meta, name) is vars(base)[name] for name, base in names.items())
 
 
 __all__ = ["is_instance", "is_subclass"]

@@ -166,3 +166,39 @@ def of_nothing(x):
 def not_only_exceptions(x):
     group = BaseExceptionGroup("g", [KeyboardInterrupt(), ValueError(1)])
     return x + 1, type(group).__name__, len(group.exceptions)
+
+
+@cut
+def what_is_left_leaves(x):
+    said = []
+    try:
+        raise ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", [TypeError(2), KeyError(3)])])
+    except* ValueError as error:
+        said.append(error.exceptions)
+        x *= 2
+
+
+@cut
+def raised_while_handled(x):
+    try:
+        raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
+    except* ValueError:
+        x *= 2
+        raise RuntimeError("from inside") from None
+
+
+@cut
+def all_handled_and_raised(x):
+    try:
+        raise ExceptionGroup("g", [ValueError(1), ValueError(2)])
+    except* ValueError:
+        x *= 2
+        raise
+
+
+@cut
+def naked_and_left(x):
+    try:
+        raise ValueError(1)
+    except* TypeError:
+        x *= 2

@@ -7,6 +7,8 @@ import copy
 import functools
 import inspect
 import pickle
+import sys
+import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -289,6 +291,45 @@ def test_it_looks_like_the_function() -> None:
     assert repr(halved) == "<compiled function halved>"
 
 
+def test_it_is_annotated_like_the_function() -> None:
+    """Annotations are the function's; from 3.14 on they are evaluated when they are asked for."""
+    wanted = {"x": "Any", "by": "float", "return": "Any"}
+    assert halved.__annotations__ == inspect.get_annotations(halved) == wanted
+    assert typing.get_type_hints(halved) == {"x": Any, "by": float, "return": Any}
+    assert typing.get_type_hints(Model().step) == {"x": Any, "return": Any}
+    halved_anew = ufuse.compile(halved)
+    halved_anew.__annotations__ = {"x": "int"}
+    assert (halved_anew.__annotations__, halved.__annotations__) == ({"x": "int"}, wanted)
+    assert inspect.get_annotations(ufuse.CompiledFunction) == {}
+
+
+def made_by(source: str) -> dict[str, Any]:
+    """What a source defines, whose annotations are no text."""
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "<source>", "exec", dont_inherit=True), namespace)
+    return namespace
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated with the `def`")
+def test_annotations_that_cannot_be_evaluated_yet() -> None:
+    """Compiling asks for no annotation; one that has no value raises what it raises of the function."""
+    namespace = made_by("def later(x: Later): return x")
+    compiled = ufuse.compile(namespace["later"])
+    with pytest.raises(NameError, match="'Later'"):
+        _ = compiled.__annotations__
+    namespace["Later"] = int
+    assert compiled.__annotations__ == typing.get_type_hints(compiled) == {"x": int}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="functions have no type parameters")
+def test_type_parameters_are_the_functions() -> None:
+    """A generic function stays one."""
+    namespace = made_by("def generic[T](x: T) -> T: return x")
+    compiled = ufuse.compile(namespace["generic"])
+    assert compiled.__type_params__ == namespace["generic"].__type_params__
+    assert typing.get_type_hints(compiled)["x"] is compiled.__type_params__[0]
+
+
 def test_it_pickles_by_reference_and_copies_to_itself() -> None:
     """As functions do."""
     assert pickle.loads(pickle.dumps(halved)) is halved
@@ -410,6 +451,46 @@ def test_fullgraph_refuses_a_break() -> None:
     assert (str(copied), copied.graph_break) == (text, error.graph_break)
 
 
+def rows(x: Any) -> Iterator[Any]:
+    yield x + 1
+
+
+async def later(x: Any) -> Any:
+    return x + 1
+
+
+async def rows_later(x: Any) -> Any:
+    yield x + 1
+
+
+@pytest.mark.parametrize("function", [rows, later, rows_later])
+def test_fullgraph_refuses_generators_and_coroutines(function: Any) -> None:
+    """Nothing of them is captured, which is said when they are compiled; not where nothing is captured anyway."""
+    with pytest.raises(ufuse.GraphBreakError) as caught:
+        ufuse.compile(function, fullgraph=True)
+    error, name = caught.value, function.__name__
+    assert error.reason == (
+        f"{name}() (a generator or coroutine lives in its frame) cannot be part of a graph"
+    )
+    assert (error.code, error.line) == ("call", function.__code__.co_firstlineno)
+    assert "or as plain Python" in str(error)
+    for options in ({"backend": "eager", "fullgraph": True}, {}):
+        assert ufuse.compile(function, **options).__wrapped__ is function
+
+
+def test_fullgraph_refuses_what_asks_for_its_frame() -> None:
+    """Nothing of such a function is captured, which is said at each call."""
+
+    def function(x: Any) -> Any:
+        return x + 1, sys._getframe().f_lineno
+
+    compiled = ufuse.compile(function, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(ufuse.GraphBreakError, match="it asks for the frame it runs in"):
+            compiled(X)
+    assert ufuse.compile(function)(X)[1] == function(X)[1]
+
+
 def test_fullgraph_of_a_whole_function() -> None:
     """One graph from start to end raises nothing."""
     assert len(same(lambda x: (x + 1).sum(), X, fullgraph=True).graphs) == 1
@@ -483,6 +564,7 @@ def test_signature_that_is_wrong(signature: Any, words: str) -> None:
         (lambda: ufuse.Spec((2.5,), "f8"), TypeError, "shape must hold whole numbers.*2.5"),
         (lambda: ufuse.Spec((True,), "f8"), TypeError, "shape must hold whole numbers.*True"),
         (lambda: ufuse.Spec((-1,), "f8"), ValueError, "shape must not hold negative numbers"),
+        (lambda: ufuse.Spec((1,) * 65, "f8"), ValueError, "at most 64 dimensions.*not 65"),
         (lambda: ufuse.Spec((3,), "float99"), TypeError, "dtype must be a NumPy dtype"),
         (lambda: ufuse.Spec((3,), "f8", device="tpu"), ValueError, "device must be 'cpu'.*'tpu'"),
     ],
@@ -498,6 +580,7 @@ def test_spec() -> None:
     assert ufuse.Spec([None, 3], float) == ufuse.Spec((None, np.int64(3)), "f8")
     assert len({ufuse.Spec((2,), "f8"), ufuse.Spec((2,), "f8")}) == 1
     assert repr(ufuse.Spec((None, 3), "f8")) == "Spec((None, 3), 'float64')"
+    assert ufuse.Spec((1,) * 64, "f8").example().ndim == 64
 
 
 # What a compiled function tells

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.corpus.check import in_pieces
 from tests.group_programs import CUT, WHOLE
+from tests.support.compare import MODES, check_same
 from tests.support.graphs import check_cut, check_one_graph
 
 
@@ -23,6 +25,14 @@ def test_one_graph(program: Callable[..., Any]) -> None:
 def test_graph_that_ends(program: Callable[..., Any]) -> None:
     """The program is left to plain Python somewhere, and nothing tells it from the plain one."""
     check_cut(program, lambda: (np.arange(3.0),))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 1000])
+@pytest.mark.parametrize("program", [*WHOLE, *CUT], ids=lambda program: program.__name__)
+def test_in_pieces(program: Callable[..., Any], length: int) -> None:
+    """With traces cut short, which go on with exceptions and lists of the frame, it is still the same."""
+    compiled = in_pieces(program, length, 0, "numpy")
+    check_same(program, compiled, lambda: (np.arange(3.0),), calls=3, modes=MODES[:2])
 
 
 def made_of(x: Any, *, grows: bool) -> Any:

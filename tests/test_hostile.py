@@ -309,6 +309,154 @@ def test_signal_handlers_that_raise_while_compiling() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+def locals_of_caller(_: object = None) -> dict[str, object]:
+    """The locals of whoever calls, as its frame object tells them."""
+    return dict(sys._getframe(1).f_locals)
+
+
+def test_locals_of_stopped_frames_with_free_variables_are_read() -> None:
+    """Whoever holds the frame object of a part that has ended may read its locals, free variables among them."""
+    offset = 1
+    held: list[FrameType] = []
+
+    def function(x: Any) -> Any:
+        y = x + offset
+        try:
+            {}["missing"]
+        except KeyError:
+            _, _, trace = sys.exc_info()
+            held.extend(frame for frame, _ in traceback.walk_tb(trace))
+            _ = held[-1].f_locals
+        seen.append(locals_of_caller()["offset"])
+        return y * offset
+
+    seen: list[object] = []
+    compiled = ufuse.compile(function)
+    for _ in range(3):
+        compiled(X)
+    assert seen == [1, 1, 1]
+    assert [frame.f_locals["offset"] for frame in held] == [1, 1, 1]
+
+
+def evaluated(text: str, depth: int = 1) -> Any:
+    """Compute an expression over the locals of a caller, as numexpr and pandas do."""
+    frame = sys._getframe(depth)
+    return eval(text, frame.f_globals, dict(frame.f_locals))  # noqa: S307
+
+
+def evaluated_further_out(text: str) -> Any:
+    """The same from one function further in."""
+    return evaluated(text, 2)
+
+
+def test_callees_find_the_locals_of_their_callers() -> None:
+    """What calls such a function keeps locals that nothing but the text of an expression names."""
+
+    def direct(x: Any) -> Any:
+        b, c = x * 2, np.sqrt(x)  # noqa: F841
+        return evaluated("b + c")
+
+    def behind_a_break(x: Any, log: list[str]) -> Any:
+        b = x * 2
+        log.append(repr(b))
+        c = b + 1  # noqa: F841
+        return evaluated_further_out("b * c")
+
+    def inside(x: Any) -> Any:
+        y = x + 1
+        return direct(y) + evaluated("y")
+
+    def in_a_loop(x: Any) -> Any:
+        results = []
+        for n in range(4):
+            y = x * n  # noqa: F841
+            results.append(evaluated("y - n"))
+        return results
+
+    for plain in (direct, lambda x: behind_a_break(x, []), inside, in_a_loop):
+        compiled = ufuse.compile(plain)
+        for x in (X, X, X.astype("f4"), X):
+            assert repr(compiled(x)) == repr(plain(x))
+
+
+def test_profilers_read_the_free_variables_of_frames_that_go_on() -> None:
+    """A profiler hears of the call before the frame has got its state back."""
+    offset, seen = 1, []
+
+    def function(x: Any) -> Any:
+        y = x + offset
+        locals_of_caller()
+        return y * offset
+
+    def profiler(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code.co_name == "function":
+            seen.append((event, frame.f_locals["offset"]))
+
+    compiled = ufuse.compile(function)
+    compiled(X)
+    sys.setprofile(profiler)
+    try:
+        compiled(X)
+    finally:
+        sys.setprofile(None)
+    assert {("call", 1), ("return", 1)} <= set(seen)
+
+
+def test_threads_get_their_turn_in_loops_that_stay_compiled() -> None:
+    """A loop that only another thread can end ends: nobody keeps the interpreter for himself."""
+
+    def function(x: Any, end: list[int]) -> Any:
+        y = x + 1
+        while not end:
+            y = x + 1
+        return y
+
+    compiled, end = ufuse.compile(function), []
+    timer = threading.Timer(0.05, end.append, (1,))
+    timer.start()
+    assert compiled(X, end).tolist() == (X + 1).tolist()
+    timer.join()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
+    """A handler is called with the frame of the loop, and what it raises is raised inside."""
+
+    class TimeIsOverError(Exception):
+        """Raised by the handler."""
+
+    def handler(_: int, frame: FrameType | None) -> None:
+        assert frame is not None
+        names.append(frame.f_code.co_name)
+        raise TimeIsOverError
+
+    def function(x: Any, log: list[str]) -> None:
+        y = x
+        while True:
+            try:
+                while y[0] < 10:
+                    y = x + 1
+            finally:
+                log.append("finally")
+
+    names: list[str] = []
+    compiled = ufuse.compile(function)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(3):
+            log: list[str] = []
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(TimeIsOverError) as caught:
+                compiled(X, log)
+            assert log == ["finally"]
+            assert caught.traceback[1].name == "function"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert names[-1] == "function"
+
+
 def calls_until_signalled(delay: float) -> None:
     """Compile again and again for at most 20 seconds, in which a signal is to come."""
     over = time.monotonic() + 20

@@ -207,8 +207,9 @@ def test_explain_raises_what_the_function_raises() -> None:
     """Errors of the program are the program's; a wrong `fn` is named."""
     with pytest.raises(ValueError, match="broadcast"):
         ufuse.explain(lambda x: x + np.ones(5), X)
-    with pytest.raises(TypeError, match="fn must be"):
-        ufuse.explain(3)  # type: ignore[arg-type]
+    for wrong, name in ((3, "int"), (None, "NoneType"), (len, "len")):
+        with pytest.raises(TypeError, match=f"fn must be a Python function.* not .*{name}"):
+            ufuse.explain(wrong)  # type: ignore[arg-type]
 
 
 def test_explain_of_a_partial() -> None:

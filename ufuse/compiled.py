@@ -25,6 +25,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.build import Specialisation, is_idle
 from ufuse.frame_hook.learned import Retrace
 from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.resume import GENERATORS, why_not_code
 from ufuse.frame_hook.session import Session, Stats
 from ufuse.graphs import Graph
 from ufuse.settings import Settings
@@ -54,6 +55,13 @@ def should_trace(code: CodeType) -> bool:
     return True
 
 
+class _Annotations:
+    """The function's annotations, evaluated when they are asked for, unless the compiled function was given others."""
+
+    def __get__(self, compiled: CompiledFunction | None, _: type) -> dict[str, Any]:
+        return {} if compiled is None else compiled.function.__annotations__
+
+
 class CompiledFunction(_hook.Dispatcher):
     """A function that runs compiled; call it as the function it was made from.
 
@@ -76,8 +84,8 @@ class CompiledFunction(_hook.Dispatcher):
     """
 
     __ufuse_function__ = True
-    __name__: str
-    __qualname__: str
+    if sys.version_info >= (3, 14):  # from here on `functools.update_wrapper` leaves them out
+        __annotations__ = cast("dict[str, Any]", _Annotations())
 
     def __init__(self, function: FunctionType, session: Session) -> None:
         super().__init__(function, session)
@@ -246,7 +254,7 @@ def compile(
             Left out, a decorator is returned. Generators and coroutines run as plain Python.
         backend: "numpy" (compiled for this CPU), "cupy", "reference" (node by node, to compare with), "eager" (nothing
             is captured), or an object with a method `compile(graph)` that returns a callable.
-        fullgraph: raise `GraphBreakError` where the function would need more than one graph.
+        fullgraph: raise `GraphBreakError` where the function would need more than one graph; at once for a generator.
         dynamic: False guards the sizes of arrays, so that each shape has a graph of its own; True and None do not.
         signature: a list of `Spec`: the only kinds of arrays that are accepted, argument by argument (after `self`).
             Arguments behind the last one are free.
@@ -258,6 +266,7 @@ def compile(
         TypeError: an argument is of the wrong kind.
         ValueError: no backend has that name.
         BackendUnavailable: the backend needs a package that is not installed.
+        GraphBreakError: `fullgraph` is True, and `fn` is a generator or coroutine.
 
     Example:
         >>> import numpy as np, ufuse
@@ -288,6 +297,9 @@ def _compiled(fn: Any, options: dict[str, Any]) -> Any:
     if isinstance(fn, FunctionType):
         compiled = CompiledFunction(fn, _session(**options, function=fn))
         compiled.enabled = options["backend"] != "eager"
+        code = fn.__code__
+        if compiled.enabled and code.co_flags & GENERATORS:  # their calls ask no session
+            compiled.session.refuse(code, str(why_not_code(code)))
         return compiled
     if isinstance(fn, functools.partial):
         return functools.partial(_compiled(fn.func, options), *fn.args, **fn.keywords)

@@ -46,7 +46,7 @@ class GraphBreakError(UfuseError):
         super().__init__(
             f"fullgraph=True, but {graph_break}"
             + (f"\n    {text}" if text else "")
-            + f"\n  {graph_break.hint}\n  without fullgraph=True the function runs in several graphs"
+            + f"\n  {graph_break.hint}\n  without fullgraph=True it runs in several graphs, or as plain Python"
         )
 
     def __reduce__(self) -> tuple[type[GraphBreakError], tuple[Break]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import inspect
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -19,11 +18,9 @@ from ufuse.frame_hook.build import Specialisation, is_idle
 from ufuse.frame_hook.learned import Retrace
 from ufuse.frame_hook.places import in_words, short_file, source_line
 from ufuse.frame_hook.reasons import Break
-from ufuse.frame_hook.resume import why_not_code
+from ufuse.frame_hook.resume import GENERATORS, why_not_code
 from ufuse.graphs import Graph
 from ufuse.wording import count
-
-GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +143,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         <Report on <lambda>: 1 graph, 0 breaks>
 
     """
-    compiled = compile_function(fn)
+    compiled = compile_function()(fn)  # which takes no None
     inner: CompiledFunction = _function_inside(compiled)
     seconds = []
     result = None

@@ -13,6 +13,7 @@ FREE_SIZES = (
     127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211, 223, 227, 229, 233, 239, 241,
     251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311, 313, 317,
 )  # fmt: skip
+MOST_DIMENSIONS = 64  # of NumPy's arrays
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -27,7 +28,7 @@ class Spec:
 
     Raises:
         TypeError: shape is not a sequence of whole numbers and None, or dtype is no dtype.
-        ValueError: a dimension is negative, or the device is unknown.
+        ValueError: a dimension is negative, there are more of them than NumPy's arrays have, or the device is unknown.
 
     Example:
         >>> Spec((None, 3), "f8")
@@ -45,6 +46,10 @@ class Spec:
                 f"shape must be a tuple of whole numbers and None, such as (None, 3), not {shape!r}"
             )
         dimensions = tuple(shape)
+        if len(dimensions) > MOST_DIMENSIONS:
+            raise ValueError(
+                f"shape must have at most {MOST_DIMENSIONS} dimensions, as NumPy's arrays do, not {len(dimensions)}"
+            )
         for dimension in dimensions:
             if dimension is not None and (
                 isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer))

@@ -353,7 +353,7 @@ CodeCache_add(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
     return cache_add(self, position, entry) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* cache.remove(position, entry) */
+/* cache.remove(position, entry). Another thread may have removed it since the caller saw it. */
 static PyObject *
 CodeCache_remove(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -364,11 +364,9 @@ CodeCache_remove(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
     }
     Position *at = existing_position(self, position);
     Py_ssize_t i = index_of(at, entry);
-    if (i < 0) {
-        PyErr_SetString(PyExc_ValueError, "the entry is not one of this position");
-        return NULL;
+    if (i >= 0) {
+        Py_DECREF(take_entry(at, i));
     }
-    Py_DECREF(take_entry(at, i));
     Py_RETURN_NONE;
 }
 
@@ -427,7 +425,7 @@ static PyMethodDef CodeCache_methods[] = {
     {"add", (PyCFunction)(void (*)(void))CodeCache_add, METH_FASTCALL,
      "Put an entry in front of a position's others."},
     {"remove", (PyCFunction)(void (*)(void))CodeCache_remove, METH_FASTCALL,
-     "Take an entry away from a position."},
+     "Take an entry away from a position, if it is still there."},
     {"give_up", (PyCFunction)CodeCache_give_up, METH_O,
      "Never ask the session about this position again."},
     {"given_up", (PyCFunction)CodeCache_given_up, METH_O,

@@ -163,6 +163,20 @@ discard_frame(PyThreadState *thread, Frame *frame, PyObject *result)
     return result;
 }
 
+/*
+ * Whether a frame would let others do something now at a call or a backward jump: a signal handler,
+ * a thread that waits for the GIL, the collector.
+ */
+bool
+others_wait(PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (_Py_atomic_load_uintptr_relaxed(&thread->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
+#else
+    return _Py_atomic_load_relaxed(&thread->interp->ceval.eval_breaker) != 0;
+#endif
+}
+
 /* ---- restore and suspend ---- */
 
 /* Whether the frame that called the C function we are in runs exactly this code object. */
@@ -303,8 +317,11 @@ fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *m
     for (Py_ssize_t i = 0; i < state->size; i++) {
         PyObject *value = state->slots[i];
         state->slots[i] = NULL;
-        PyObject *before = fill_slot(&frame->localsplus[i], value);
-        Py_XDECREF(before);
+        bool is_free = i >= n_locals - code->co_nfreevars && i < n_locals;
+        if (value != NULL || !is_free) { /* the frame has its free variables by itself */
+            PyObject *before = fill_slot(&frame->localsplus[i], value);
+            Py_XDECREF(before);
+        }
     }
     for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
         Slot *slot = &frame->localsplus[n_locals + error_place(marks, i)];
@@ -373,10 +390,11 @@ abandon_handlers(PyThreadState *thread, Slot *stack, Py_ssize_t depth, const Sta
 
 /*
  * Move the slots and the lowest `depth` stack values of the running frame into a new state; NULL is
- * left in the slots and None on the stack. Stack values are taken first: from 3.14 they may only
- * borrow what a local owns. What was current before the frame's handlers is so again. Runs no
- * Python code. Returns a new reference, or NULL with an exception set and all values in the frame,
- * which must then be left.
+ * left in the slots and None on the stack. Free variables stay as well: before 3.13 whoever reads
+ * the locals of a frame object relies on their cells. Stack values are taken first: from 3.14 they
+ * may only borrow what a local owns. What was current before the frame's handlers is so again. Runs
+ * no Python code. Returns a new reference, or NULL with an exception set and all values in the
+ * frame, which must then be left.
  */
 FrameState *
 take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
@@ -400,6 +418,9 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
     }
     for (Py_ssize_t i = 0; i < n_locals; i++) {
         state->slots[i] = take_local_slot(&frame->localsplus[i]);
+    }
+    for (Py_ssize_t i = n_locals - code->co_nfreevars; i < n_locals; i++) {
+        fill_slot(&frame->localsplus[i], Py_XNewRef(state->slots[i]));
     }
     if (marks->previous >= 0 && marks->previous < depth) {
         state->handled = n_locals + marks->previous;

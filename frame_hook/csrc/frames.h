@@ -38,6 +38,7 @@ typedef struct {
 
 bool current_frame_runs(PyThreadState *thread, PyObject *code);
 int fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *marks);
+bool others_wait(PyThreadState *thread);
 FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
                                const StackMarks *marks);
 PyObject *enter_handler(PyThreadState *thread, FrameState *state);

@@ -83,6 +83,7 @@ check_resume_code(CodeCache *cache, PyObject *answer)
     PyCodeObject *original = (PyCodeObject *)cache->code;
     PyCodeObject *code = (PyCodeObject *)answer;
     if (PyCode_Check(answer) && code->co_nlocalsplus == original->co_nlocalsplus &&
+        code->co_nfreevars == original->co_nfreevars &&
         code->co_argcount <= (original->co_argcount > 0) && code->co_kwonlyargcount == 0 &&
         (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | GENERATOR_LIKE)) == 0 &&
         (code->co_flags & CO_OPTIMIZED)) {
@@ -124,20 +125,26 @@ resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
     return code;
 }
 
+/* Whether a resume function is what a frame of another function needs as well. */
+static bool
+serves_too(PyFunctionObject *kept, PyFunctionObject *of)
+{
+    return kept != NULL && kept->func_globals == of->func_globals &&
+           kept->func_builtins == of->func_builtins;
+}
+
 /*
- * The function that resumes at a position with `function`'s globals and builtins, a new reference;
- * NULL with an exception set. It has no closure: cells are in the state. `*exception` is set to an
- * interrupt that was put off.
+ * The function that resumes at a position with `function`'s globals, builtins and closure, a new
+ * reference; NULL with an exception set. It is made once where there is no closure, which would be
+ * kept alive. `*exception` is set to an interrupt that was put off.
  */
 static PyObject *
 resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObject **exception)
 {
     PyFunctionObject *of = (PyFunctionObject *)function;
     Position *at = cache_position(cache, position);
-    PyFunctionObject *kept = at == NULL ? NULL : (PyFunctionObject *)at->resume_function;
-    if (kept != NULL && kept->func_globals == of->func_globals &&
-        kept->func_builtins == of->func_builtins) {
-        return Py_NewRef((PyObject *)kept);
+    if (at != NULL && serves_too((PyFunctionObject *)at->resume_function, of)) {
+        return Py_NewRef(at->resume_function);
     }
     PyObject *code = resume_code(cache, position, exception);
     if (code == NULL) {
@@ -149,6 +156,16 @@ resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObj
         return NULL;
     }
     Py_XSETREF(((PyFunctionObject *)made)->func_builtins, Py_NewRef(of->func_builtins));
+    Py_ssize_t n_free = ((PyCodeObject *)((PyFunctionObject *)made)->func_code)->co_nfreevars;
+    if (n_free != (of->func_closure == NULL ? 0 : PyTuple_GET_SIZE(of->func_closure))) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %R has not the closure of its code", function);
+        Py_DECREF(made);
+        return NULL;
+    }
+    if (n_free > 0) {
+        ((PyFunctionObject *)made)->func_closure = Py_NewRef(of->func_closure);
+        return made;
+    }
     at = cache_position(cache, position);
     if (at == NULL) {
         Py_DECREF(made);
@@ -239,12 +256,13 @@ end_resumption(Resumption *resumption, FrameState *state)
 
 /*
  * Run the frame in plain Python from `state` (stolen) to its next stop; `exception` (stolen, or
- * NULL) is raised inside it at once. Returns the state it stopped with, a new reference; or NULL
- * when it has ended: with `*result`, a new reference, or with an exception set.
+ * NULL) is raised inside it at once. Where it `looks`, signal handlers and other threads get their
+ * turn first. Returns the state it stopped with, a new reference; or NULL when it has ended: with
+ * `*result`, a new reference, or with an exception set.
  */
 static FrameState *
 run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *exception,
-            PyObject **result)
+            bool looks, PyObject **result)
 {
     PyThreadState *thread = PyThreadState_Get();
     bool again = true;
@@ -262,6 +280,7 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         Resumption resumption = {.code = code,
                                  .pending = state,
                                  .exception = exception,
+                                 .looks = looks && attempts == 0,
                                  .outer = ufuse_thread.resumption,
                                  .shown = state->shown};
         state->shown = NULL;
@@ -288,8 +307,9 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
 /*
  * Go on with a frame from `state` (stolen) until it returns or raises. The eval hook takes the
  * frames of what it calls. An exception out of an entry is raised inside the frame where something
- * there could catch it. Returns the frame's result, a new reference, or NULL with its exception
- * set.
+ * there could catch it. Where entries have jumped back and others wait, the frame goes on in plain
+ * Python: it has a frame to call signal handlers with. Returns the frame's result, a new reference,
+ * or NULL with its exception set.
  */
 PyObject *
 continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
@@ -299,22 +319,26 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     Py_INCREF(function);
     bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache->code)->co_exceptiontable) > 0;
     Region outer = region_enter(cache);
-    bool ran = state->position != 0;
+    PyThreadState *thread = PyThreadState_Get();
+    bool ran = state->position != 0, looks = false;
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
-        RunOutcome outcome = step_from_state(cache, function, state, &result, &next);
+        RunOutcome outcome =
+            looks ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
         ran = ran || outcome != RUN_DECLINED;
         if (outcome == RUN_RAISED && may_catch) {
             exception = take_exception();
             outcome = RUN_DECLINED;
         }
         if (outcome == RUN_DECLINED) {
-            next = run_plainly(cache, function, state, exception, &result);
+            next = run_plainly(cache, function, state, exception, looks, &result);
+            looks = false;
         }
         else {
             if (next != NULL) {
                 Py_XSETREF(next->shown, Py_XNewRef(state->shown));
+                looks = next->position <= state->position && others_wait(thread);
             }
             Py_DECREF(state);
         }
@@ -366,8 +390,8 @@ read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
 
 /*
  * Raise what is to be raised inside the frame. Where handlers have begun or ended since it was
- * raised first, it is raised in the context of what is handled now. Returns None, or NULL with that
- * exception.
+ * raised first, it is raised in the context of what is handled now. Returns None, or True where the
+ * frame is to look who waits for it; or NULL with that exception.
  */
 static PyObject *
 raise_inside(Resumption *resumption)
@@ -377,7 +401,7 @@ raise_inside(Resumption *resumption)
     resumption->exception = NULL;
     resumption->raises_later = false;
     if (exception == NULL) {
-        Py_RETURN_NONE;
+        return Py_NewRef(resumption->looks ? Py_True : Py_None);
     }
     if (anew) {
         PyException_SetContext(exception, NULL);
@@ -393,8 +417,9 @@ raise_inside(Resumption *resumption)
 /*
  * restore(None) or restore((previous, errors, offsets, raises)): move the pending state into the
  * frame that calls, and raise the pending exception if there is one; where `raises` is false,
- * restore(None) has to follow, and raises it. Runs no Python code. Returns None; NULL with that
- * exception, or with SystemError and the state still pending.
+ * restore(None) has to follow, and raises it. Runs no Python code. The last of them returns True
+ * where the frame is to look who waits for it; else None; or NULL with that exception, or with
+ * SystemError and the state still pending.
  */
 PyObject *
 restore_frame(PyObject *Py_UNUSED(module), PyObject *key)

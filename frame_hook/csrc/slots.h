@@ -19,6 +19,8 @@
 #include <internal/pycore_frame.h>
 #if PY_VERSION_HEX >= 0x030D0000
 #    include <internal/pycore_ceval.h>
+#else
+#    include <internal/pycore_interp.h>
 #endif
 #if PY_VERSION_HEX >= 0x030E0000
 #    include <internal/pycore_interpframe.h>

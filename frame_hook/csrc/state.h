@@ -34,6 +34,7 @@ typedef struct Resumption {
     PyObject *code; /* borrowed: the resume code; only its frame may call restore() and suspend() */
     FrameState *pending; /* owned: what restore() is to take, NULL once it has */
     bool raises_later;   /* restore() has taken it, and is called once more to raise */
+    bool looks; /* the frame is to look at once whether signals or other threads wait for it */
     PyObject *exception; /* owned: what restore() raises after it has restored the state, or NULL */
     FrameState *suspended; /* owned: what suspend() left, or NULL */
     PyObject *shown;       /* owned: as in the state that was restored */

@@ -1,0 +1,68 @@
+"""Functions whose callees read their local variables through frame objects, as `numexpr.evaluate("a + b")` does.
+
+Behind a graph only those locals are brought back that the function itself may still read. Whoever calls something that
+reads the locals of its callers keeps them all. That is found out from names alone: nothing of the user's runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+# The attribute by which the locals of another frame are read.
+READING = "f_locals"
+# Functions that are looked at before it is taken that none reads locals.
+MOST_FUNCTIONS = 300
+# Nothing in there reads the locals of its callers.
+NOT_ENTERED = frozenset({"numpy", "ufuse"})
+
+
+def shows_its_locals(function: FunctionType) -> bool:
+    """Whether something that a function calls by name, at any depth, reads locals through frame objects."""
+    waiting, seen = [function], {function.__code__}
+    while waiting and len(seen) <= MOST_FUNCTIONS:
+        now = waiting.pop(0)
+        for code in nested(now.__code__):
+            if READING in code.co_names and now is not function:
+                return True
+            for callee in called_by_name(code, now):
+                entered = str(callee.__module__).partition(".")[0] not in NOT_ENTERED
+                if entered and callee.__code__ not in seen:
+                    seen.add(callee.__code__)
+                    waiting.append(callee)
+    return False
+
+
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """Give a code object and those of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested(constant)
+
+
+def called_by_name(code: CodeType, function: FunctionType) -> Iterator[FunctionType]:
+    """The functions that names in the code stand for: globals, free variables and attributes of modules."""
+    named = [function.__globals__.get(name) for name in code.co_names]
+    named += [cell_content(cell) for cell in function.__closure__ or ()]
+    named += [sys.modules.get(name) for name in code.co_names]
+    modules = [value for value in named if isinstance(value, ModuleType)]
+    for module in modules:
+        found = [vars(module).get(name) for name in code.co_names]
+        named += found
+        modules += [
+            value for value in found if isinstance(value, ModuleType) and value not in modules
+        ]
+    for value in named:
+        if type(value) is FunctionType:
+            yield value
+
+
+def cell_content(cell: Any) -> object:
+    """What a cell holds, or None where it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
