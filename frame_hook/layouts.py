@@ -8,7 +8,7 @@ MOST_BYTES = 1 << 47  # no process has room for more, so NumPy refuses to make s
 
 
 def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
-    """The axes from slowest to fastest, or None where strides are zero, negative or overlap oddly."""
+    """The axes from slowest to fastest, or None where strides are zero, negative or equal, or overlap oddly."""
     strides = value.strides
     if value.size == 0:
         return tuple(range(value.ndim))  # NumPy may give it any strides
@@ -16,6 +16,8 @@ def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
     real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
     if any(strides[axis] < value.itemsize for axis in real):
         return None
+    if len({strides[axis] for axis in real}) < len(real):
+        return None  # turned, such axes would go on being in C order
     ordered = sorted(real, key=lambda axis: (-strides[axis], axis))
     if ordered == real:
         return tuple(range(value.ndim))
@@ -23,6 +25,17 @@ def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
     for place, axis in zip(real, ordered, strict=True):
         result[place] = axis
     return tuple(result)
+
+
+def elements_apart(value: np.ndarray) -> bool:
+    """Whether each axis steps over all that axes with shorter steps reach, so that elements share no memory."""
+    real = [(abs(s), n) for s, n in zip(value.strides, value.shape, strict=True) if n != 1]
+    reach = value.itemsize
+    for step, length in sorted(real):
+        if step < reach and value.size:
+            return False
+        reach += (length - 1) * step
+    return True
 
 
 def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:

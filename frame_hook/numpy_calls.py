@@ -256,11 +256,12 @@ def _count(interpreter: Interpreter, array: Array, axes: tuple[int, ...] | None)
 
 
 def _divided(interpreter: Interpreter, total: Symbol, count: Size) -> Symbol:
-    """`total / count`, in float64 whatever the total is, back in the total's dtype."""
+    """`total / count`; an array's own memory is divided, so that it goes on lying as the reduction made it."""
     trace = interpreter.trace
-    if isinstance(total, Number):
-        return operators.scalar(trace, "truediv", total, arrays.integer(trace, count))
-    return arrays.elementwise(trace, np.true_divide, (total, arrays.integer(trace, count)))
+    number = arrays.integer(trace, count)
+    if isinstance(total, Array):
+        return arrays.store_result(trace, np.true_divide, (total, number), total)
+    return operators.scalar(trace, "truediv", total, number)
 
 
 def _statistic(name: str, *, method: bool) -> Rule:
@@ -319,7 +320,11 @@ def _variance(
     with trace.graph.warned_at(place("total")):
         total = reduction(interpreter, ops.OPS["reduce_add"], squared, given, what="numpy.var")
     variance = _divided(interpreter, total, size.add(count, -ddof))
-    return arrays.elementwise(trace, np.sqrt, (variance,)) if root else variance
+    if not root:
+        return variance
+    if isinstance(variance, Array):
+        return arrays.store_result(trace, np.sqrt, (variance,), variance)
+    return arrays.elementwise(trace, np.sqrt, (variance,))
 
 
 for _name in ("mean", "var", "std"):

@@ -77,6 +77,7 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
+NUMBER_TYPES: dict[str, Callable[..., Any]] = {"float": float, "int": int, "bool": bool}
 HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
 ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int that CPython keeps in several parts
 SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
@@ -101,9 +102,9 @@ def binary(
         assert ufunc is not None
         return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _on_constants(name, left, right)
+        return _on_constants(name, left, right, in_place=in_place)
     if arrays.is_number(left) and arrays.is_number(right):
-        return _on_numbers(trace, name, on_sizes, left, right)
+        return _on_numbers(trace, name, on_sizes, left, right, in_place=in_place)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
 
 
@@ -220,6 +221,10 @@ def _on_arrays(
     return arrays.elementwise(trace, ufunc, (left, right))
 
 
+# NumPy up to 2.2 looked at the value of every scalar exponent, 2.0 and np.float64(2) and 0 and 1 too.
+POWERS_BY_VALUE = (np.ones(1, np.bool_) ** 2.0).dtype == np.int8
+FAST_EXPONENTS = (0, 1, 2, -1, 0.5)
+NUMBERS = (int, float, complex, np.generic)
 OWN_FAST_POWERS = frozenset("fd")  # dtypes whose loop of `power` gives these bits by itself
 
 
@@ -227,10 +232,12 @@ def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
     """The ufunc that ndarray's `**` takes in place of power for some Python exponents; warnings name it too."""
     dtype = left.type.dtype
     inexact = dtype.kind in "fc"
-    if isinstance(right, Integer) and inexact:
+    if POWERS_BY_VALUE and _is_fast_by_value(trace, right):
+        raise GraphBreak("operator", f"a power of a {dtype} array with this exponent")
+    if isinstance(right, Integer):
         if trace.sizes.decide("eq", right.size, 2):
             return np.square
-        return np.reciprocal if trace.sizes.decide("eq", right.size, -1) else None
+        return np.reciprocal if inexact and trace.sizes.decide("eq", right.size, -1) else None
     if isinstance(right, Number) and inexact and right.node.type == NumberType("float"):
         return np.sqrt if _is_one_half(trace, right, dtype) else None
     if not isinstance(right, Constant):
@@ -241,6 +248,17 @@ def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
     if inexact and type(exponent) is int and exponent == -1:
         return np.reciprocal
     return np.sqrt if inexact and type(exponent) is float and exponent == 0.5 else None
+
+
+def _is_fast_by_value(trace: Trace, exponent: Symbol) -> bool:
+    """Whether an older NumPy may take another way for this scalar than for one of another value or type."""
+    if isinstance(exponent, Integer):
+        return any(trace.sizes.decide("eq", exponent.size, value) for value in (0, 1))
+    if isinstance(exponent, Constant):
+        value = exponent.value
+        taken = (type(value) is int and value in (2, -1)) or (type(value) is float and value == 0.5)
+        return not taken and isinstance(value, NUMBERS) and value in FAST_EXPONENTS
+    return isinstance(exponent, Number) or (isinstance(exponent, Array) and not exponent.type.ndim)
 
 
 def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
@@ -269,7 +287,15 @@ def _is_in_union(value: Any) -> bool:
     )
 
 
-def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
+def _function(name: str, *, in_place: bool) -> Callable[..., Any] | None:
+    """The function of an operator: in place its errors say `+=`, and what cannot be changed is made anew."""
+    found: Callable[..., Any] | None = getattr(
+        operator, f"i{name.strip('_')}" if in_place else name, None
+    )
+    return found
+
+
+def _on_constants(name: str, left: Constant, right: Constant, *, in_place: bool = False) -> Symbol:
     if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
         if left.value is not None or right.value is not None:
             return pure(operator.or_, left.value, right.value)
@@ -285,11 +311,19 @@ def _on_constants(name: str, left: Constant, right: Constant) -> Symbol:
     texts = [v for v in (a, b) if isinstance(v, (str, bytes))]
     if name == "mul" and texts and any(v * len(texts[0]) > LONGEST_SEQUENCE for v in numbers):
         raise GraphBreak("operator", "a long text")
-    return pure(getattr(operator, name), a, b)
+    function = _function(name, in_place=in_place)
+    assert function is not None
+    return pure(function, a, b)
 
 
 def _on_numbers(
-    trace: Trace, name: str, on_sizes: Callable[..., Any] | None, left: Symbol, right: Symbol
+    trace: Trace,
+    name: str,
+    on_sizes: Callable[..., Any] | None,
+    left: Symbol,
+    right: Symbol,
+    *,
+    in_place: bool,
 ) -> Symbol:
     a, b = as_size(left), as_size(right)
     if a is not None and b is not None:
@@ -307,10 +341,9 @@ def _on_numbers(
                 a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)
             return _small_enough(trace, on_sizes(a, b))
         if name != "truediv":
-            return _on_constants(
-                name, Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
-            )
-    return scalar(trace, name, left, right)
+            c, d = Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
+            return _on_constants(name, c, d, in_place=in_place)
+    return scalar(trace, name, left, right, in_place=in_place)
 
 
 def _is_remainder_of_itself(trace: Trace, value: size.Size, divisor: size.Size) -> bool:
@@ -335,7 +368,7 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
     return arrays.integer(trace, value)
 
 
-def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
+def scalar(trace: Trace, name: str, *operands: Symbol, in_place: bool = False) -> Symbol:
     """A Python operator on numbers of which one is known only when the program runs."""
     nodes = tuple(arrays.node_of(trace, symbol) for symbol in operands)
     node = trace.graph.node(
@@ -343,9 +376,7 @@ def scalar(trace: Trace, name: str, *operands: Symbol) -> Symbol:
     )
     examples = [_example(trace, symbol) for symbol in operands]
     if not any(value is None for value in examples):
-        function = getattr(operator, name, None) or {"float": float, "int": int, "bool": bool}.get(
-            name
-        )
+        function = _function(name, in_place=in_place) or NUMBER_TYPES.get(name)
         if function is not None:
             try:
                 result = pure(function, *examples)

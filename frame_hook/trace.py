@@ -26,7 +26,7 @@ from ufuse.frame_hook.followed import (
     size_of,
 )
 from ufuse.frame_hook.guards import GuardProgram
-from ufuse.frame_hook.layouts import MOST_BYTES, fills_memory, memory_order
+from ufuse.frame_hook.layouts import MOST_BYTES, elements_apart, fills_memory, memory_order
 from ufuse.frame_hook.places import shown
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.sizes import LARGEST_INT, Sizes
@@ -519,10 +519,21 @@ class Trace:
             raise GraphBreak("effect", f"assigning to elements of {source.text}")
         self.check("WRITEABLE", source, True, f"{source.text} is read-only now")
         if buffer not in self.written:
+            self._refuse_overlap_with_itself(buffer, source, value)
             for other in self._arrays.values():
                 if other.buffer is not buffer:
                     self._refuse_overlap(buffer, other.buffer.source, other.buffer.value)
             self.written.append(buffer)
+
+    def _refuse_overlap_with_itself(
+        self, buffer: Buffer, source: Source, value: np.ndarray
+    ) -> None:
+        """Where one write is seen in several elements, the result depends on the order of NumPy's loop."""
+        if not elements_apart(value):
+            raise GraphBreak("layout", f"writing to {source.text}, whose elements share memory,")
+        kind = buffer.root.type
+        if not (isinstance(kind, ArrayType) and kind.contiguous):
+            self.check("APART", source, f"elements of {source.text} share memory now")
 
     @staticmethod
     def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:

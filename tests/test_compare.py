@@ -477,3 +477,9 @@ def test_modes_have_names() -> None:
     """A report says under which mode it arose."""
     with pytest.raises(Difference, match="call 1, mode mine: 1 differences"):
         check_same(function("return 1"), function("return 2"), floats, modes=[Mode("mine")])
+
+
+@pytest.mark.parametrize("dtype", ["g", "G", "d"])
+def test_arrays_without_elements_are_compared(dtype: str) -> None:
+    """Nothing differs in the bits of empty arrays, padded dtypes too."""
+    check_same(lambda: np.zeros((0, 2), dtype), lambda: np.empty((0, 2), dtype), lambda: ())

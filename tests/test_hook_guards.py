@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 from tests.support.hooking import (
     NULL,
@@ -306,10 +307,12 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("ARRAY",          [(K.ARRAY, 0, POINT, 0)],                                 [(np.zeros((), POINT),), (np.zeros((), np.dtype(POINT.descr)),)], [(np.zeros((), [("x", "f8"), ("z", "i4")]),)]),
     ("WRITEABLE",      [(K.WRITEABLE, 0, True)],                                 [(C_ORDER,)],                    [(READ_ONLY,), (5,)]),
     ("WRITEABLE",      [(K.WRITEABLE, 0, False)],                                [(READ_ONLY,)],                  [(C_ORDER,)]),
-    ("ORDER",          [(K.ORDER, 0, (0, 1))],                                   [(C_ORDER,), (C_ORDER[:, ::2],), (FORTRAN[:, :1],)], [(FORTRAN,), (C_ORDER[::-1],), (np.broadcast_to(0.0, (3, 4)),), (READ_ONLY,)]),
+    ("ORDER",          [(K.ORDER, 0, (0, 1))],                                   [(C_ORDER,), (C_ORDER[:, ::2],), (FORTRAN[:, :1],)], [(FORTRAN,), (C_ORDER[::-1],), (np.broadcast_to(0.0, (3, 4)),), (as_strided(np.zeros(9), (2, 3), (8, 8)),), (READ_ONLY,)]),
     ("ORDER",          [(K.ORDER, 0, (1, 0))],                                   [(FORTRAN,)],                    [(C_ORDER,)]),
     ("CONTIGUOUS",     [(K.CONTIGUOUS, 0, (0, 1), True)],                        [(C_ORDER,), (C_ORDER[:1],), (C_ORDER[:0, ::2],)], [(C_ORDER[:, ::2],), (FORTRAN,), (READ_ONLY,)]),
     ("CONTIGUOUS",     [(K.CONTIGUOUS, 0, (0, 1), False)],                       [(C_ORDER[:, ::2],)],            [(C_ORDER,), (READ_ONLY,)]),
+    ("APART",          [(K.APART, 0)],                                           [(C_ORDER,), (C_ORDER.T[::-2],), (C_ORDER[:, ::-1],), (C_ORDER[:0],), (as_strided(np.zeros(9), (3,), (32,)),), (as_strided(np.zeros(9), (1, 3), (0, 8)),), (as_strided(np.zeros(9), (0, 3), (0, 0)),), (np.array(1.0),)],
+                                                                                 [(as_strided(np.zeros(9), (3,), (0,)),), (as_strided(np.zeros(9), (2, 3), (8, 8)),), (as_strided(np.zeros(9), (2, 3), (16, 8)),), (as_strided(np.zeros(9), (2,), (-4,)),), (np.broadcast_to(0.0, (3, 4)),), (5,), (NULL,)]),
     ("SIZE",           [(K.SIZE, 0, 1, 4)],                                      [(C_ORDER,)],                    [(C_ORDER.T,), (READ_ONLY,), (5,)]),
     ("RELATION",       [(K.RELATION, (("size", 0, 0), ("int", 1), ("mul",), ("const", 12), ("le",)))], [(C_ORDER, 4)], [(C_ORDER, 5), (5, 5), (C_ORDER, BIG), (C_ORDER, True), (C_ORDER, 1 << 62), (C_ORDER, NULL)]),
     ("DISJOINT",       [(K.DISJOINT, 0, 1)],                                     [(C_ORDER, FORTRAN), (C_ORDER[:1], C_ORDER[1:]), (C_ORDER[:0], C_ORDER)], [(C_ORDER, C_ORDER), (C_ORDER[:, 0], C_ORDER[:, 1]), (C_ORDER[::-1], C_ORDER), (C_ORDER, 5)]),

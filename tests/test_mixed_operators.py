@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.compare import MODES, check_same
 
 
 class Union(set):  # type: ignore[type-arg]
@@ -103,3 +105,66 @@ def test_every_pair(function: Callable[..., Any]) -> None:
             expected = outcome(function, left, right)
             for _ in range(2):
                 assert outcome(compiled, left, right) == expected, (left, right)
+
+
+def power_of_sum(x: Any, n: int) -> Any:
+    """The power of a value that the graph computes."""
+    return (x + x) ** n
+
+
+@pytest.mark.parametrize("program", [lambda x, n: x**n, pow, power_of_sum])
+@pytest.mark.parametrize("dtype", "?bhilBHILefdgFD")
+def test_powers_whose_exponent_changes(program: Any, dtype: str) -> None:
+    """NumPy squares where the exponent is 2, also when a graph has been made for other exponents: dtypes tell."""
+
+    def power(x: Any, n: int) -> Any:
+        return program(x, n)
+
+    for values in ([1, 0, 3], [], 3):
+        for exponents in ((3, 5, 2, 1, 0, 2), (2, 3, 5, 2), (-1, 4, 6, -1)):
+            if min(exponents) < 0 and dtype in "bhilBHIL":
+                continue  # that raises
+            following = itertools.cycle(exponents)
+            check_same(
+                power,
+                ufuse.compile(power),
+                lambda v=values, f=following: (np.array(v).astype(dtype), next(f)),
+                calls=len(exponents),
+                modes=MODES[:1],
+            )
+
+
+@pytest.mark.parametrize("dtype", "?bhilBHILefdgFD")
+def test_powers_of_every_type_of_exponent(dtype: str) -> None:
+    """Which exponents NumPy squares, or takes the root for, depends on its version: the result is always its own."""
+
+    def power(x: Any, n: Any) -> Any:
+        return x**n
+
+    exponents = (0.5, 2.0, 1.0, 0.0, True, np.float64(2), np.int8(2), 2 + 0j, 0.25, 2)
+    following = itertools.cycle(exponents)
+    check_same(
+        power,
+        ufuse.compile(power),
+        lambda: (np.array([1, 0, 3]).astype(dtype), next(following)),
+        calls=2 * len(exponents),
+        modes=MODES[:1],
+    )
+
+
+OPERANDS: tuple[Any, ...] = (None, 3, 1.5, 1j, "a", b"a", (1,), frozenset([1]), True, slice(1), range(3), int, ...)  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", "+ - * / // % ** @ & | ^ << >>".split())
+def test_errors_of_operators_in_place_say_so(sign: str) -> None:
+    """What is caught of `x += y` names `+=`, of `x + y` names `+`: as Python words it."""
+    for text in (f"x {sign}= y", f"x = x {sign} y"):
+        source = f"def f(x, y):\n    try:\n        {text}\n    except Exception as error:\n        return str(error)\n    return x"
+        names: dict[str, Any] = {}
+        exec(source, names)
+        for x, y in itertools.product(OPERANDS, OPERANDS):
+            compiled = ufuse.compile(names["f"])
+            expected = names["f"](x, y)
+            for _ in range(2):
+                found = compiled(x, y)
+                assert (type(found), found) == (type(expected), expected), (text, x, y)

@@ -135,6 +135,50 @@ def test_a_first_write_may_be_refused() -> None:
             _tiles.Program(2, 4, (), (before, step), (2,))(x, x)
 
 
+def test_a_later_kernel_that_refuses_is_run_plainly() -> None:
+    """The program is told the step and its arguments, and takes what is given for the step's results."""
+    asked: list[Any] = []
+    answer: list[Any] = []
+
+    def plainly(number: int, arguments: Any) -> Any:
+        asked.append((number, arguments))
+        return answer.pop()
+
+    before = ("call", abs, (0,), (), 3, (), True)
+    step = ("kernel", into_kernel(), (0, 1), (None, 2), (), True)
+    x = np.ones(4)
+    x.flags.writeable = False
+    program = _tiles.Program(2, 4, (), (before, step), (2,), None, plainly)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answer.append((x, "made"))
+        assert program(x, x) == "made"
+        for wrong in ((x,), [x, x], None):
+            answer.append(wrong)
+            with pytest.raises(TypeError, match="expected a tuple of 2"):
+                program(x, x)
+    assert len(asked) == 4
+    assert all(number == 1 and all(one is x for one in given) for number, given in asked)
+
+
+def test_numbers_are_looked_at_before_the_first_write() -> None:
+    """A number that does not fit a later kernel leaves the call to plain Python, before anything is done."""
+    done: list[Any] = []
+    kernel = map_kernel(np.add, (np.dtype("i1"),) * 3)
+    steps = (
+        ("call", done.append, (0,), (), 2, (), True),
+        ("kernel", kernel, (0, 1), (3,), (), True),
+    )
+    program = _tiles.Program(2, 4, (), steps, (3,))
+    x = np.arange(3, dtype="i1")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert program(x, 300) is NotImplemented
+        assert not done
+        assert_same(program(x, 2), x + 2)
+    assert len(done) == 1
+
+
 def test_clear_releases_early() -> None:
     """A cleared slot's array dies before the program ends."""
     alive: list[bool] = []

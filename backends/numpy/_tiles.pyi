@@ -70,6 +70,7 @@ class Program:
         steps: tuple[tuple[Any, ...], ...],
         outputs: tuple[int, ...],
         report: Callable[[int, _Flags], object] | None = None,
+        plainly: Callable[[int, tuple[Any, ...]], tuple[Any, ...]] | None = None,
     ) -> Program: ...
     @property
     def steps(self) -> int: ...

@@ -11,6 +11,7 @@ from typing import Any
 from ufuse.backends.numpy import _tiles, machine
 from ufuse.backends.numpy.kernels import KernelPlan, Segment
 from ufuse.backends.numpy.loops import Loop, sees_strides
+from ufuse.backends.numpy.plainly import Plainly
 from ufuse.backends.numpy.report import Report, Teller, Told, out_of_order
 from ufuse.backends.numpy.steps import Plan, Step
 from ufuse.backends.numpy.tiers import NativeSegment, native_segments
@@ -113,7 +114,7 @@ def step_tuple(step: Step, teller: Teller, options: Options) -> tuple[Any, ...]:
     if step.kind == "call":
         function = step.function
         if step.committed and step.location is not None and function is not None:
-            function = Told(step, teller)
+            function = Told(function, step.location, step.position, teller)
         return ("call", function, step.reads, step.keywords, step.outs[0], *tail)
     if step.kind == "getitem":
         return ("getitem", *step.reads, step.outs[0], *tail)
@@ -132,5 +133,6 @@ def program(plan: Plan, options: Options) -> Callable[..., object]:
         tuple(step_tuple(step, teller, options) for step in plan.steps),
         plan.outputs,
         Report(plan.steps, teller),
+        Plainly(plan.steps, teller),
     )
     return teller.in_order(made) if out_of_order(plan.steps) else made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,14 @@ class Origin:
     position: int
 
 
+class Plain(NamedTuple):
+    """One of a kernel's operations for NumPy; inputs are numbered operands, or operations before it."""
+
+    node: Node
+    inputs: tuple[int | Node, ...]  # of a store: its target, and what is stored
+    position: int  # of the graph's node
+
+
 @dataclass(slots=True)
 class KernelPlan:
     """Everything about a kernel but its code."""
@@ -78,6 +86,7 @@ class KernelPlan:
     segments: list[Segment] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     nodes: list[Origin] = field(default_factory=list)
+    operations: list[Plain] = field(default_factory=list)
     rows: bool = False
 
     def dtype(self, value: int) -> np.dtype:
@@ -158,19 +167,20 @@ class KernelBuilder:
 
     def _collect_operands(self) -> None:
         for node in self.unit.members:
+            inputs: tuple[int | Node, ...]
             if node.op.kind is Kind.STORE:
-                self._operand_of_target(node)
                 assert isinstance(node.type, ArrayType)
-                self._note(node.inputs[1], node.type.dtype)
-                continue
-            loop = self.grouping.loops[node]
-            dtypes = loop.loop.dtypes[1:2] if isinstance(loop, Fold) else loop.dtypes
-            for source, dtype in zip(node.inputs, dtypes, strict=False):
-                self._note(source, dtype)
+                target = self._operand_of_target(node)
+                inputs = (target, self._maker_or_operand(node.inputs[1], node.type.dtype))
+            else:
+                loop = self.grouping.loops[node]
+                dtypes = loop.loop.dtypes[1:2] if isinstance(loop, Fold) else loop.dtypes
+                inputs = tuple(map(self._maker_or_operand, node.inputs, dtypes))
+            self.plan.operations.append(Plain(node, inputs, self.grouping.position[node]))
 
-    def _note(self, source: Node, wanted: np.dtype) -> None:
-        if self.grouping.value_in(source, self.members) is None:
-            self._operand(source, wanted)
+    def _maker_or_operand(self, source: Node, wanted: np.dtype) -> int | Node:
+        maker = self.grouping.value_in(source, self.members)
+        return self._operand(source, wanted) if maker is None else maker
 
     def _operand(self, source: Node, wanted: np.dtype) -> int:
         single = not is_array(source)

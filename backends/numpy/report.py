@@ -113,12 +113,16 @@ def warn(message: str, location: Location) -> None:
 class Told:
     """A call of NumPy's own after the user may have seen a write: its warnings name the user's line."""
 
-    def __init__(self, step: Step, teller: Teller) -> None:
-        assert step.function is not None
-        assert step.location is not None
-        self.function = step.function
-        self.location = step.location
-        self.position = step.position
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        location: Location | None,
+        position: int,
+        teller: Teller,
+    ) -> None:
+        self.function = function
+        self.location = location
+        self.position = position
         self.teller = teller
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

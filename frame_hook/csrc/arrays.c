@@ -70,7 +70,7 @@ array_writeable(PyObject *array)
 }
 
 /*
- * Whether walking `axes` from the slowest to the fastest never lengthens the stride, and no axis
+ * Whether walking `axes` from the slowest to the fastest always shortens the stride, and no axis
  * that is walked at all stands still or goes backwards. An array with another number of axes has
  * another order; an empty one is in C order whatever its strides, which may all be zero.
  */
@@ -96,7 +96,7 @@ array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
             continue;
         }
         npy_intp stride = PyArray_STRIDE(a, axes[i]);
-        if (stride <= 0 || stride < item || stride > previous) {
+        if (stride <= 0 || stride < item || stride >= previous) {
             return false;
         }
         previous = stride;
@@ -128,6 +128,34 @@ array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count)
         }
     }
     return gapless;
+}
+
+/*
+ * Whether every axis steps over all that the axes with shorter steps reach: then no two elements
+ * share memory. So it is with every view of contiguous memory that indexing makes; other arrays
+ * whose elements are apart may be told from these.
+ */
+bool
+array_elements_apart(PyObject *array)
+{
+    PyArrayObject *a = (PyArrayObject *)array;
+    int axes = PyArray_NDIM(a);
+    if (PyArray_SIZE(a) == 0) {
+        return true;
+    }
+    for (int i = 0; i < axes; i++) {
+        npy_intp step = Py_ABS(PyArray_STRIDE(a, i)), reach = PyArray_ITEMSIZE(a);
+        for (int j = 0; j < axes; j++) {
+            npy_intp other = Py_ABS(PyArray_STRIDE(a, j));
+            if (j != i && other <= step) {
+                reach += (PyArray_DIM(a, j) - 1) * other;
+            }
+        }
+        if (PyArray_DIM(a, i) > 1 && step < reach) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /*

@@ -41,6 +41,7 @@ bool same_descr(PyArray_Descr *a, PyArray_Descr *b);
 bool array_writeable(PyObject *array);
 bool array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count);
 bool array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count);
+bool array_elements_apart(PyObject *array);
 bool arrays_disjoint(PyObject *a, PyObject *b);
 
 /*

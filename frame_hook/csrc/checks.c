@@ -130,6 +130,8 @@ layout_holds(const Guard *guard, PyObject *source)
         return array_writeable(source) == (guard->number[0] != 0);
     case GUARD_ORDER:
         return array_order_is(source, guard->axes, guard->n_axes);
+    case GUARD_APART:
+        return array_elements_apart(source);
     case GUARD_SIZE:
         return guard->number[0] >= 0 && guard->number[0] < array_ndim(source) &&
                array_shape(source)[guard->number[0]] == guard->number[1];

@@ -62,6 +62,7 @@
     X(WRITEABLE, "rb", "the writeable flag of {0} is no longer {1}")                               \
     X(ORDER, "rp", "the axes of {0} no longer lie in memory in the order {1}")                     \
     X(CONTIGUOUS, "rpb", "that {0} lies in memory without gaps in the order {1} is no longer {2}") \
+    X(APART, "r", "elements of {0} may now share memory")                                          \
     X(SIZE, "rnn", "axis {1} of {0} no longer has size {2}")                                       \
     X(RELATION, "R", "the relation {0} between sizes no longer holds")                             \
     X(DISJOINT, "rr", "{0} and {1} may now share memory")                                          \

@@ -459,5 +459,7 @@ def bit_rows(array: AnyArray) -> AnyArray:
     flat = np.frombuffer(np.ndarray.tobytes(array), "u1").reshape(array.size, array.dtype.itemsize)
     if array.dtype in PADDED:
         whole = np.dtype(np.longdouble).itemsize
-        return flat.reshape(-1, whole)[:, :LONG_DOUBLE_BYTES].reshape(array.size, -1)
+        parts = array.dtype.itemsize // whole
+        bare = flat.reshape(array.size * parts, whole)[:, :LONG_DOUBLE_BYTES]
+        return bare.reshape(array.size, parts * LONG_DOUBLE_BYTES)
     return flat

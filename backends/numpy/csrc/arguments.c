@@ -119,6 +119,24 @@ pack(PyObject *argument, int type, char *out)
     return false;
 }
 
+/*
+ * Whether every number among borrowed `arguments` would fit the kernel; NULL is one that is not
+ * known yet, and fits. Runs no Python code and leaves no exception.
+ */
+bool
+kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments)
+{
+    _Alignas(16) char packed[MAX_ITEM];
+    for (int i = 0; i < kernel->operands; i++) {
+        PyObject *argument = arguments[i];
+        if (argument != NULL && !PyArray_CheckExact(argument) &&
+            !pack(argument, kernel->value[i].descr->type_num, packed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Check and pack the arguments and find the space. False: the kernel refuses. */
 bool
 take_arguments(Binding *binding)

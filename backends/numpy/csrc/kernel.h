@@ -79,6 +79,9 @@ enum { RUN_DONE = 0, RUN_REFUSED = 1, RUN_FAILED = -1 };
 int kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
                PyObject **results, PyObject **flags);
 
+/* arguments.c */
+bool kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments);
+
 /* How an operand is read in a run. */
 typedef enum {
     READ_LINEAR, /* one pointer and one step for the whole space */

@@ -210,12 +210,13 @@ read_constants(Program *self, PyObject *constants)
 static PyObject *
 program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"n_inputs", "n_slots", "constants", "steps", "outputs", "report", NULL};
+    static char *names[] = {"n_inputs", "n_slots", "constants", "steps",
+                            "outputs",  "report",  "plainly",   NULL};
     int inputs, slots;
-    PyObject *constants, *steps, *outputs, *report = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|O:Program", names, &inputs, &slots,
+    PyObject *constants, *steps, *outputs, *report = Py_None, *plainly = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OO:Program", names, &inputs, &slots,
                                      &PyTuple_Type, &constants, &PyTuple_Type, &steps,
-                                     &PyTuple_Type, &outputs, &report)) {
+                                     &PyTuple_Type, &outputs, &report, &plainly)) {
         return NULL;
     }
     if (inputs < 0 || slots < inputs || slots > 1000000) {
@@ -229,6 +230,7 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->inputs = inputs;
     self->slots = slots;
     self->report = report == Py_None ? NULL : Py_NewRef(report);
+    self->plainly = plainly == Py_None ? NULL : Py_NewRef(plainly);
     Py_ssize_t count = PyTuple_GET_SIZE(steps);
     self->step = PyMem_Calloc((size_t)count + 1, sizeof(Step));
     if (self->step == NULL) {
@@ -254,6 +256,7 @@ program_traverse(Program *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->report);
+    Py_VISIT(self->plainly);
     for (int i = 0; i < self->constants; i++) {
         Py_VISIT(self->constant[i]);
     }
@@ -268,6 +271,7 @@ static int
 program_clear(Program *self)
 {
     Py_CLEAR(self->report);
+    Py_CLEAR(self->plainly);
     int constants = self->constants, steps = self->steps;
     self->constants = 0;
     self->steps = 0;
@@ -306,8 +310,9 @@ static PyMemberDef program_members[] = {
 };
 
 static PyType_Slot program_slots[] = {
-    {Py_tp_doc, "Program(n_inputs, n_slots, constants, steps, outputs, report=None)\n--\n\n"
-                "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
+    {Py_tp_doc,
+     "Program(n_inputs, n_slots, constants, steps, outputs, report=None, plainly=None)\n--\n\n"
+     "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
     {Py_tp_new, program_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, program_traverse},

@@ -41,7 +41,8 @@ typedef struct {
     PyObject **constant;
     Step *step;
     Slots outputs;
-    PyObject *report; /* or NULL */
+    PyObject *report;  /* or NULL */
+    PyObject *plainly; /* or NULL */
     bool has_kernels, has_calls, has_committed;
 } Program;
 

@@ -30,6 +30,15 @@ store(PyObject **slots, int slot, PyObject *value)
     Py_XDECREF(before);
 }
 
+/* The objects in some slots, borrowed; NULL where a slot is empty. */
+static void
+take_slots(const Slots *from, PyObject **slots, PyObject **objects)
+{
+    for (int i = 0; i < from->count; i++) {
+        objects[i] = slots[from->slot[i]];
+    }
+}
+
 /* Flags that the error state does not ignore: warn of them, or leave that to plain Python. */
 static Outcome
 report_flags(const Program *self, int number, PyObject *flags)
@@ -46,23 +55,56 @@ report_flags(const Program *self, int number, PyObject *flags)
     return STEP_DONE;
 }
 
+/*
+ * A kernel that refuses when it is too late for plain Python: its operations one by one, by NumPy.
+ * Runs Python code. The results are new references.
+ */
+static int
+run_plainly(const Program *self, int number, PyObject *const *arguments, PyObject **results)
+{
+    const Step *step = &self->step[number];
+    int count = step->outputs.count;
+    if (self->plainly == NULL) {
+        PyErr_Format(PyExc_RuntimeError, "kernel of step %d refuses after a write was seen",
+                     number);
+        return -1;
+    }
+    PyObject *given = PyTuple_New(step->inputs.count);
+    for (int i = 0; given != NULL && i < step->inputs.count; i++) {
+        PyTuple_SET_ITEM(given, i, Py_NewRef(arguments[i]));
+    }
+    PyObject *made =
+        given == NULL ? NULL : PyObject_CallFunction(self->plainly, "iO", number, given);
+    Py_XDECREF(given);
+    if (made == NULL) {
+        return -1;
+    }
+    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != count) {
+        PyErr_Format(PyExc_TypeError, "expected a tuple of %d, not %R", count, made);
+        Py_DECREF(made);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        results[i] = Py_NewRef(PyTuple_GET_ITEM(made, i));
+    }
+    Py_DECREF(made);
+    return 0;
+}
+
 static Outcome
 step_kernel(const Program *self, int number, PyObject **slots, unsigned mask)
 {
     const Step *step = &self->step[number];
     Kernel *kernel = (Kernel *)step->object;
     PyObject *arguments[step->inputs.count + 1], *results[step->outputs.count + 1], *flags;
-    for (int i = 0; i < step->inputs.count; i++) {
-        arguments[i] = slots[step->inputs.slot[i]];
-    }
+    take_slots(&step->inputs, slots, arguments);
     int done = kernel_run(kernel, arguments, mask, !step->committed, results, &flags);
     if (done == RUN_REFUSED) {
         if (!step->committed || step->first_write) {
             return STEP_GIVES_UP;
         }
-        PyErr_Format(PyExc_RuntimeError, "kernel of step %d refuses after a write was seen",
-                     number);
-        return STEP_FAILED;
+        done = run_plainly(self, number, arguments, results) < 0 ? RUN_FAILED : RUN_DONE;
+        flags = done == RUN_DONE ? Py_NewRef(Py_None) : NULL; /* they are told already */
     }
     if (done == RUN_FAILED) {
         return outcome_of_exception(step);
@@ -198,13 +240,42 @@ watch(const Step *step, unsigned mask, PyObject **token)
     return 0;
 }
 
+/*
+ * Whether the numbers that are known before the first committed step fit the kernels from there on.
+ * Where one does not, NumPy may raise: plain Python must run while that is possible.
+ */
+static bool
+later_kernels_take_numbers(const Program *self, int first, PyObject **slots)
+{
+    for (int i = first; i < self->steps; i++) {
+        const Step *step = &self->step[i];
+        if (step->kind != STEP_KERNEL) {
+            continue;
+        }
+        PyObject *arguments[step->inputs.count + 1];
+        take_slots(&step->inputs, slots, arguments);
+        if (!kernel_takes_numbers((const Kernel *)step->object, arguments)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static Outcome
 run_steps(const Program *self, PyObject **slots)
 {
     unsigned mask;
     PyObject *token = NULL;
+    bool committed = false;
     Outcome outcome = read_state(self, &mask);
     for (int i = 0; outcome == STEP_DONE && i < self->steps; i++) {
+        if (self->step[i].committed && !committed) {
+            committed = true;
+            if (!later_kernels_take_numbers(self, i, slots)) {
+                outcome = STEP_GIVES_UP;
+                break;
+            }
+        }
         if (watch(&self->step[i], mask, &token) < 0) {
             outcome = STEP_FAILED;
             break;
