@@ -76,6 +76,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "{what}() is marked with ufuse.disable",
         "remove the mark to capture it",
     ),
+    "remade": (
+        "{what}() is made anew again and again, as new code, and each time a graph would be too",
+        "make it once, outside the function that is called often; left here it runs as plain Python",
+    ),
     "recursion": (
         "{what}() calls itself, or others, too deeply to inline",
         "no need to change it: plain Python makes the call",

@@ -109,6 +109,15 @@ def left_alone(x: Any) -> Any:
     return x
 
 
+def makes_again(x: Any) -> Any:
+    """Code that is made by each call of `compile`, and dies."""
+    for _ in range(60):
+        text = "lambda v: v + 1"
+        made = eval(compile(text, __file__, "eval"))  # noqa: S307  the program under test
+        x = made(x)
+    return x
+
+
 def deeper(x: Any, n: int) -> Any:
     return x if n == 0 else deeper(x + 1, n - 1)
 
@@ -192,6 +201,7 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "loop":              (turned, (X,)),
     "requested":         (asked, (X,)),
     "disabled":          (lambda x: left_alone(x) + 1, (X,)),
+    "remade":            (makes_again, (X,)),
     "recursion":         (lambda x: deeper(x, 80), (X,)),
 }
 # fmt: on
