@@ -6,8 +6,12 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ufuse.frame_hook.kept_builtins import KEPT
+
 if TYPE_CHECKING:
     from types import CodeType
+
+__builtins__ = KEPT
 
 Kept = TypeVar("Kept")
 

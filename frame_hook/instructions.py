@@ -17,10 +17,13 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from ufuse.frame_hook.by_code import ByCode
+from ufuse.frame_hook.kept_builtins import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType
+
+__builtins__ = KEPT
 
 Location: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 Result = TypeVar("Result")

@@ -11,7 +11,10 @@ import numpy as np
 from ufuse.frame_hook.build import Specialisation
 from ufuse.frame_hook.by_code import ByCode
 from ufuse.frame_hook.guards import Guard
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.places import in_words, shown
+
+__builtins__ = KEPT
 
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TEXTS = 8  # the same of one string or bytes object

@@ -61,6 +61,7 @@ from ufuse.frame_hook.interpret import (
     Returned,
     slot_names,
 )
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.learned import CodeRecord, Places, Retrace, retraced
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file
@@ -74,6 +75,8 @@ from ufuse.frame_hook.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.signals import is_of_signal
 from ufuse.graph.text import to_text
+
+__builtins__ = KEPT
 
 MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
@@ -170,6 +173,10 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
+        replaced = _hook.replaced_builtin()
+        if replaced is not None:
+            self._note_break(_at_position(code, position, GraphBreak("builtins", replaced)))
+            return None
         refusal = "marked with ufuse.disable" if code in DISABLED else resume.why_not_code(code)
         refusal = refusal or _own_names(function)
         if refusal is not None:
@@ -436,9 +443,7 @@ class Session:
         found: Break | None,
         seconds: float,
     ) -> Any:
-        line = (
-            instructions.by_position(cache.code)[position].location[0] or cache.code.co_firstlineno
-        )
+        line = _line(cache.code, position)
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
             self.stats.traces, weakref.ref(cache.code), position,
@@ -563,6 +568,15 @@ class Session:
         self._places = Places()
         for cache in self.caches:
             cache.clear()
+
+
+def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:
+    """A break of a frame that was not traced at all."""
+    return graph_break.at(code.co_filename, _line(code, position), code.co_qualname)
+
+
+def _line(code: CodeType, position: int) -> int:
+    return instructions.by_position(code)[position].location[0] or code.co_firstlineno
 
 
 def _own_names(function: FunctionType) -> str | None:
