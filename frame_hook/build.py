@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -58,7 +59,8 @@ IDLE_KINDS = frozenset({Kind.INPUT, Kind.CONST, Kind.SIZE})
 class Specialisation:
     """What Python keeps of an entry: for diagnostics, and to say why it was not taken."""
 
-    code: types.CodeType
+    number: int  # of those of its session, in the order traced
+    code_reference: weakref.ref[types.CodeType]
     position: int
     graph: Graph
     guards: tuple[Guard, ...]
@@ -68,6 +70,14 @@ class Specialisation:
     effects: tuple[str, ...] = ()  # what is changed behind the graph, in words
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
+
+    @property
+    def code(self) -> types.CodeType:
+        """The code object that was traced, which is not kept alive; ReferenceError when it is gone."""
+        code = self.code_reference()
+        if code is None:
+            raise ReferenceError(f"the code traced from line {self.line} is gone")
+        return code
 
 
 def holds_itself(symbol: Symbol) -> bool:

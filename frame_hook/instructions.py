@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import opcode
 import sys
-import weakref
 from bisect import bisect_left
 from dis import stack_effect
 from functools import wraps
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
+from ufuse.frame_hook.by_code import ByCode
+from ufuse.frame_hook.kept_builtins import KEPT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType
+
+__builtins__ = KEPT
 
 Location: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 Result = TypeVar("Result")
@@ -133,17 +137,15 @@ JUMP_SIGNS = jump_signs()
 
 def per_code(compute: Callable[[CodeType], Result]) -> Callable[[CodeType], Result]:
     """Remember a result for as long as the code object lives; equal ones are told apart."""
-    known: dict[int, tuple[weakref.ref[CodeType], Result]] = {}
+    known: ByCode[tuple[Result]] = ByCode()
 
     @wraps(compute)
     def remembered(code: CodeType) -> Result:
-        key = id(code)
-        entry = known.get(key)
-        if entry is not None and entry[0]() is code:
-            return entry[1]
-        result = compute(code)
-        known[key] = (weakref.ref(code, lambda _: known.pop(key, None)), result)
-        return result
+        found = known.get(code)
+        if found is None:
+            found = (compute(code),)
+            known.keep(code, found)
+        return found[0]
 
     return remembered
 

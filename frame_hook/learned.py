@@ -9,11 +9,21 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.build import Specialisation
+from ufuse.frame_hook.by_code import ByCode
 from ufuse.frame_hook.guards import Guard
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.places import in_words, shown
+
+__builtins__ = KEPT
 
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TEXTS = 8  # the same of one string or bytes object
+MOST_GONE = 6  # entries of one position that are remembered though no call can find them
+MOST_REMADE = 48  # code objects that were made at one place and died
+MOST_MADE = (
+    256  # those that live: what is captured may keep a namespace alive that has the function
+)
+MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,8 @@ class CodeRecord:
     failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not looked yet
+    starts: int = 0  # entries made for position 0
+    specialisations: list[Specialisation] = field(default_factory=list)
 
     def learn(self, row: Guard) -> bool:
         """Note that a guard failed; whether its entry is of no more use, for what it is about is known to vary."""
@@ -63,6 +75,19 @@ class CodeRecord:
             return self._count(row, MOST_TEXTS if is_text else MOST_VALUES)
         return False
 
+    def note(self, kept: Specialisation, entries: list[Any]) -> None:
+        """Keep what people may ask about; of the position's entries that are gone only the last few."""
+        self.starts += kept.position == 0
+        living = [id(entry.data) for entry in entries if entry.valid]
+        gone = [
+            one
+            for one in self.specialisations
+            if one.position == kept.position and id(one) not in living
+        ]
+        if len(gone) > MOST_GONE:
+            self.specialisations = [one for one in self.specialisations if one is not gone[0]]
+        self.specialisations.append(kept)
+
     def _count(self, row: Guard, most: int) -> bool:
         """Whether so many values were seen of what a guard is about that it varies from now on."""
         self.values[row.source] = self.values.get(row.source, 0) + 1
@@ -70,6 +95,41 @@ class CodeRecord:
         if varies:
             self.varying.add(row.source)
         return varies
+
+
+@dataclass(slots=True)
+class Made:
+    """The code objects that were made at one place of a program: by each `eval` of a text, for example."""
+
+    count: int = 0
+    living: ByCode[bool] = field(default_factory=ByCode)
+
+
+class Places:
+    """Where the code objects came from that a session has met, and how many of each place have died."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, str, int], Made] = {}
+        self._most = MOST_PLACES
+
+    def has_too_many(self, code: CodeType) -> bool:
+        """Whether code objects of this one's place come and go, so that no graph of theirs is of any use; notes it."""
+        place = code.co_filename, code.co_qualname, code.co_firstlineno
+        made = self._places.get(place)
+        if made is None:
+            self._forget_some()
+            made = self._places[place] = Made()
+        if code not in made.living:
+            if made.count - len(made.living) >= MOST_REMADE or len(made.living) >= MOST_MADE:
+                return True
+            made.count += 1
+            made.living.keep(code, True)
+        return False
+
+    def _forget_some(self) -> None:
+        if len(self._places) >= self._most:
+            self._places = {place: made for place, made in self._places.items() if made.living}
+            self._most = 2 * len(self._places) + MOST_PLACES
 
 
 def retraced(code: CodeType, kept: Specialisation, row: Guard, state: tuple[Any, ...]) -> Retrace:

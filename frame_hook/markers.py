@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CodeType
 from typing import ParamSpec, TypeVar
+
+from ufuse.frame_hook.by_code import ByCode
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DISABLED: set[CodeType] = set()
+DISABLED: ByCode[bool] = ByCode()
 
 
 def graph_break(reason: str = "") -> None:
@@ -60,5 +61,5 @@ def disable(fn: Callable[P, R]) -> Callable[P, R]:
             f"fn must be a Python function, not {type(fn).__name__}: only those can be marked"
         )
 
-    DISABLED.add(code)
+    DISABLED.keep(code, True)
     return fn

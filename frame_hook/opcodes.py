@@ -20,6 +20,7 @@ from ufuse.frame_hook import (
 )
 from ufuse.frame_hook.instructions import VERSION, Instruction
 from ufuse.frame_hook.interpret import Frame, Interpreter, Outcome, handles, raise_error
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.reasons import GraphBreak
 from ufuse.frame_hook.symbols import (
     BESIDE_METHOD,
@@ -301,7 +302,7 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
         raise GraphBreak("opcode", "IMPORT_NAME")
     trace = interpreter.trace
     importer = look(trace.global_value(frame.globals, "__import__"))
-    if not isinstance(importer, Constant) or importer.value is not __import__:
+    if not isinstance(importer, Constant) or importer.value is not KEPT["__import__"]:
         raise GraphBreak("opcode", "IMPORT_NAME")
     if wanted == name and not _has_all(modules[name], names):
         raise GraphBreak("opcode", "IMPORT_NAME")

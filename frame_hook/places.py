@@ -11,6 +11,9 @@ from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 from ufuse.frame_hook.instructions import Instruction, flow, instructions
+from ufuse.frame_hook.kept_builtins import KEPT
+
+__builtins__ = KEPT
 
 ON_STACK = "the value {} on the stack"  # what a trace calls a slot of the stack
 _ON_STACK = re.compile(r"the value (\d+) on the stack")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.places import short_file
+
+__builtins__ = KEPT
 
 # For each reason: what happened, and what to do about it. docs/breaks.md shows this table; a test compares them.
 REASONS: dict[str, tuple[str, str]] = {
@@ -75,6 +78,14 @@ REASONS: dict[str, tuple[str, str]] = {
     "disabled": (
         "{what}() is marked with ufuse.disable",
         "remove the mark to capture it",
+    ),
+    "builtins": (
+        "builtins.{what} was replaced, on which ufuse relies",
+        "no need to change it: everything runs as plain Python until it is put back",
+    ),
+    "remade": (
+        "{what}() is made anew again and again, as new code, and each time a graph would be too",
+        "make it once, outside the function that is called often; left here it runs as plain Python",
     ),
     "recursion": (
         "{what}() calls itself, or others, too deeply to inline",

@@ -57,6 +57,7 @@ from ufuse.frame_hook.instructions import (
     slot_count,
     successors,
 )
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.tables import exception_table, line_table
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 
     Restore = Callable[[tuple[object, ...] | None], object]
     Suspend = Callable[[tuple[object, ...]], object]
+
+__builtins__ = KEPT
 
 GENERATORS = (
     inspect.CO_GENERATOR

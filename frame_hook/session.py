@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
@@ -41,6 +42,7 @@ from ufuse.frame_hook import (
     unseen,
 )
 from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
+from ufuse.frame_hook.by_code import ByCode
 from ufuse.frame_hook.endings import (
     Visited,
     dropped,
@@ -60,7 +62,8 @@ from ufuse.frame_hook.interpret import (
     Returned,
     slot_names,
 )
-from ufuse.frame_hook.learned import CodeRecord, Retrace, retraced
+from ufuse.frame_hook.kept_builtins import KEPT
+from ufuse.frame_hook.learned import CodeRecord, Places, Retrace, retraced
 from ufuse.frame_hook.markers import DISABLED
 from ufuse.frame_hook.places import ON_STACK, in_words, short_file
 from ufuse.frame_hook.reasons import Break, GraphBreak
@@ -74,11 +77,14 @@ from ufuse.graph.node import Graph
 from ufuse.graph.signals import is_of_signal
 from ufuse.graph.text import to_text
 
+__builtins__ = KEPT
+
 MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_TRIES = 24
 MOST_DULL = 48
 MOST_FAILURES = 3  # of a position where traces are cut short
+MOST_TOLD = 10_000  # breaks, and retraces, that are remembered
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")
@@ -155,11 +161,10 @@ class Session:
         self.breaks: list[Break] = []
         self._known_breaks: set[Break] = set()
         self.retraces: list[Retrace] = []
-        self.specialisations: list[Specialisation] = []
-        self.caches: dict[int, Any] = {}
         self.misfits: list[str] = []
-        self._records: dict[CodeType, CodeRecord] = {}
-        self._refused: dict[int, int] = {}  # by id of an entry, which its cache keeps alive
+        self._caches: ByCode[Any] = ByCode()  # of the functions that plain Python calls
+        self._records: ByCode[CodeRecord] = ByCode()
+        self._places = Places()
         self._visited: list[int] = []  # positions of the last trace that broke
 
     # What C calls ----------------------------------------------------------------------------------------------
@@ -169,6 +174,10 @@ class Session:
     ) -> Any:
         """Trace a frame from a position: a new entry, or None to run it in plain Python."""
         code = cache.code
+        replaced = _hook.replaced_builtin()
+        if replaced is not None:
+            self._note_break(_at_position(code, position, GraphBreak("builtins", replaced)))
+            return None
         if code in DISABLED:
             self._give_up(cache, position, "marked with ufuse.disable")
             return None
@@ -232,20 +241,37 @@ class Session:
         """The cache of a function that plain Python calls while this session runs it; None: never trace it."""
         if code in DISABLED or not self.should_trace(code) or resume.why_not_code(code) is not None:
             return None
-        known = self.caches.get(id(code))
+        known = self._caches.get(code)
         if known is None:
+            if self._places.has_too_many(code):
+                self._remember(
+                    GraphBreak("remade", code.co_qualname).at(
+                        code.co_filename, code.co_firstlineno, code.co_qualname
+                    )
+                )
+                return None
             made = _hook.CodeCache(code, self)
             made.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
-            known = self.caches.setdefault(id(code), made)  # another thread may have been first
+            known = self._caches.first(code, made)  # another thread may have been earlier
         return known
+
+    @property
+    def caches(self) -> list[Any]:
+        """The caches of the functions that plain Python calls."""
+        return self._caches.values()
+
+    @property
+    def specialisations(self) -> list[Specialisation]:
+        """What was captured of code that lives, in that order."""
+        found = [kept for record in self._records.values() for kept in record.specialisations]
+        return sorted(found, key=attrgetter("number"))
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
         """Count a run in plain Python that a graph asked for; one that asks nearly always is given up."""
         self.stats.eager_calls += 1
         if entry is None:
             return
-        refused = self._refused.get(id(entry), 0) + 1
-        self._refused[id(entry)] = refused
+        refused = entry.declined
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
             self._give_up(cache, position, "its graph warns or fails at nearly every call")
@@ -274,7 +300,7 @@ class Session:
         """What is known of a code object."""
         known = self._records.get(code)
         if known is None:
-            known = self._records.setdefault(code, CodeRecord())
+            known = self._records.first(code, CodeRecord())
         return known
 
     def _trace(
@@ -428,16 +454,15 @@ class Session:
         found: Break | None,
         seconds: float,
     ) -> Any:
-        line = (
-            instructions.by_position(cache.code)[position].location[0] or cache.code.co_firstlineno
-        )
+        line = _line(cache.code, position)
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            cache.code, position, graph, trace.guards.remembered(), sources, found, line,
+            self.stats.traces, weakref.ref(cache.code), position,
+            graph, trace.guards.remembered(), sources, found, line,
             tuple(in_words(one.in_words(), cache.code, position) for one in trace.changes.effects), seconds,
         )  # fmt: skip
         entry.data = kept
-        self.specialisations.append(kept)
+        self.record(cache.code).note(kept, cache.entries(position))
         self.stats.traces += 1
         if LOG_GRAPHS.isEnabledFor(logging.DEBUG):
             LOG_GRAPHS.debug("%s from line %d:\n%s", cache.code.co_qualname, line, to_text(graph))
@@ -452,12 +477,15 @@ class Session:
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
-    def _note_break(self, found: Break) -> None:
-        if found not in self._known_breaks:
+    def _remember(self, found: Break) -> None:
+        if found not in self._known_breaks and len(self.breaks) < MOST_TOLD:
             self._known_breaks.add(found)
             self.breaks.append(found)
             self.stats.breaks += 1
             LOG_BREAKS.info("%s\n  %s", found, found.hint)
+
+    def _note_break(self, found: Break) -> None:
+        self._remember(found)
         if self.fullgraph is not None:
             raise self.fullgraph(found)
 
@@ -517,7 +545,8 @@ class Session:
         if nearest is not None:
             failed, kept = nearest
             found = retraced(cache.code, kept, kept.guards[failed], state)
-            self.retraces.append(found)
+            if len(self.retraces) < MOST_TOLD:
+                self.retraces.append(found)
             LOG_RETRACES.info(
                 "%s:%d in %s() is traced again, because %s%s",
                 short_file(found.file), found.line, cache.code.co_qualname, found.guard,
@@ -546,10 +575,19 @@ class Session:
         self.breaks.clear()
         self._known_breaks.clear()
         self.retraces.clear()
-        self.specialisations.clear()
         self._records.clear()
-        for cache in self.caches.copy().values():  # other threads add to it
+        self._places = Places()
+        for cache in self.caches:
             cache.clear()
+
+
+def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:
+    """A break of a frame that was not traced at all."""
+    return graph_break.at(code.co_filename, _line(code, position), code.co_qualname)
+
+
+def _line(code: CodeType, position: int) -> int:
+    return instructions.by_position(code)[position].location[0] or code.co_firstlineno
 
 
 def _own_names(function: FunctionType) -> str | None:

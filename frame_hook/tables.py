@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ufuse.frame_hook.kept_builtins import KEPT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ufuse.frame_hook.instructions import Location
+
+__builtins__ = KEPT
 
 
 def exception_table(ranges: Iterable[tuple[int, int, int, int]]) -> bytes:

@@ -237,6 +237,25 @@ def test_bad_resume_code_is_refused(session: Session) -> None:
         dispatcher(other, session, going)(1)
 
 
+@pytest.mark.parametrize("previous", [0, 99])
+def test_marks_that_lie_about_handlers_are_refused(session: Session, previous: int) -> None:
+    """What is no exception never becomes the current one, whatever resume code says of its stack."""
+    make = session.resume_code
+
+    def marked(key: Any) -> Any:
+        is_stop = type(key) is tuple and len(key) == 2 and type(key[1]) is int and key[1] > 0
+        return (*key, previous, (), ()) if is_stop else key
+
+    def lying(cache: Any, position: int) -> Any:
+        code = make(cache, position)
+        return code.replace(co_consts=tuple(marked(one) for one in code.co_consts))
+
+    session.resume_code = lying  # type: ignore[method-assign]
+    with pytest.raises(SystemError, match="is not what its marks say"):
+        stop_everywhere(session, looping)(5)
+    assert sys.exception() is None
+
+
 def test_resume_functions_are_made_once(session: Session) -> None:
     """Per position, until they are dropped."""
     made: list[int] = []

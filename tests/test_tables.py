@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import dis
 import inspect
@@ -109,6 +110,25 @@ def left_alone(x: Any) -> Any:
     return x
 
 
+def replaces(x: Any) -> Any:
+    """A builtin that is replaced in the middle of array work."""
+    kept, y = builtins.max, x + 1
+    builtins.max = print  # type: ignore[assignment]
+    try:
+        return y * 2
+    finally:
+        builtins.max = kept
+
+
+def makes_again(x: Any) -> Any:
+    """Code that is made by each call of `compile`, and dies."""
+    for _ in range(300):
+        text = "lambda v: v + 1"
+        made = eval(compile(text, __file__, "eval"))  # noqa: S307  the program under test
+        x = made(x)
+    return x
+
+
 def deeper(x: Any, n: int) -> Any:
     return x if n == 0 else deeper(x + 1, n - 1)
 
@@ -192,6 +212,8 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "loop":              (turned, (X,)),
     "requested":         (asked, (X,)),
     "disabled":          (lambda x: left_alone(x) + 1, (X,)),
+    "builtins":          (replaces, (X,)),
+    "remade":            (makes_again, (X,)),
     "recursion":         (lambda x: deeper(x, 80), (X,)),
 }
 # fmt: on

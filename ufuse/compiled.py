@@ -129,7 +129,7 @@ class CompiledFunction(_hook.Dispatcher):
         calls, hits = self._before_reset
         stats: Stats = self.session.stats
         # A call that is traced finds its entry, too; it is no hit to the user.
-        fresh = sum(k.position == 0 and k.code is self.__code__ for k in self.specialisations)
+        fresh = self.session.record(self.__code__).starts
         return replace(stats, calls=self.calls - calls, hits=max(0, self.hits - hits - fresh))
 
     def signatures(self) -> str:

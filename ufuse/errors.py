@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ufuse.frame_hook.kept_builtins import KEPT
 from ufuse.frame_hook.places import source_line
 from ufuse.frame_hook.reasons import Break
+
+__builtins__ = KEPT
 
 
 class UfuseError(Exception):

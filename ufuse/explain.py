@@ -6,8 +6,9 @@ import html
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from ufuse import wording
@@ -42,6 +43,7 @@ class Report:
         compile_seconds: how long compiling took.
         why_plain: why nothing was captured; empty where something was.
         result: what the second call returned.
+        codes: the code object of each specialisation.
 
     Example:
         >>> import numpy as np, ufuse
@@ -68,6 +70,7 @@ class Report:
     compile_seconds: float
     why_plain: str
     result: Any
+    codes: tuple[CodeType, ...] = field(repr=False)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -153,22 +156,27 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         seconds.append(time.perf_counter() - started)
     session = inner.session
     code = inner.function.__code__
+    found = [(kept, kept.code_reference()) for kept in inner.specialisations]
+    living = [(kept, traced) for kept, traced in found if traced is not None]
+    specialisations = tuple(kept for kept, _ in living)
+    graphs = tuple(Graph(kept.graph) for kept in specialisations if not is_idle(kept.graph))
     return Report(
         inner.__name__,
         code.co_filename,
         code.co_firstlineno,
-        inner.graphs,
+        graphs,
         inner.breaks,
         inner.retraces,
-        inner.specialisations,
-        _runs(inner),
+        specialisations,
+        _runs(inner, specialisations),
         (seconds[0], seconds[1]),
         session.stats.eager_calls,
         session.stats.traces,
         session.stats.trace_seconds,
         session.stats.compile_seconds,
-        "" if inner.graphs else _why_plain(inner),
+        "" if graphs else _why_plain(inner),
         result,
+        tuple(traced for _, traced in living),
     )
 
 
@@ -183,11 +191,11 @@ def _folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary><pre>{html.escape(text)}</pre></details>"
 
 
-def _runs(inner: CompiledFunction) -> tuple[int, ...]:
+def _runs(inner: CompiledFunction, specialisations: tuple[Specialisation, ...]) -> tuple[int, ...]:
     """How often each specialisation ran: found again, and once when it was made."""
-    caches = (inner.cache, *inner.session.caches.values())
+    caches = (inner.cache, *inner.session.caches)
     counts = []
-    for kept in inner.specialisations:
+    for kept in specialisations:
         found = [
             e.hits
             for c in caches

@@ -25,14 +25,15 @@ cache_position(CodeCache *cache, Py_ssize_t position)
     if (found != NULL) {
         return found;
     }
-    if (cache->code == NULL) {
+    PyObject *code = cache_code(cache);
+    if (code == NULL) {
         PyErr_SetString(PyExc_ReferenceError, "this cache is gone");
         return NULL;
     }
-    Py_ssize_t n_units = (Py_ssize_t)Py_SIZE(cache->code);
+    Py_ssize_t n_units = (Py_ssize_t)Py_SIZE(code);
     if (position < 0 || position >= n_units) {
         PyErr_Format(PyExc_ValueError, "%zd is no position of %S", position,
-                     ((PyCodeObject *)cache->code)->co_qualname);
+                     ((PyCodeObject *)code)->co_qualname);
         return NULL;
     }
     if (position >= cache->n_positions) {
@@ -232,9 +233,9 @@ CodeCache_New(PyObject *code, PyObject *session)
     if (self == NULL) {
         return NULL;
     }
-    self->code = Py_NewRef(code);
     self->session = Py_NewRef(session);
-    int wants = wants_every_frame(session);
+    self->reference = PyWeakref_NewRef(code, NULL);
+    int wants = self->reference == NULL ? -1 : wants_every_frame(session);
     if (wants < 0) {
         Py_CLEAR(self);
         return NULL;
@@ -255,10 +256,13 @@ CodeCache_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
     return (PyObject *)CodeCache_New(code, session);
 }
 
+/*
+ * The reference is not shown to the garbage collector: it keeps nothing alive, and one that was
+ * cleared as garbage before its cache would not tell where the marks are to be wiped.
+ */
 static int
 CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
 {
-    Py_VISIT(self->code);
     Py_VISIT(self->session);
     Py_VISIT(self->globals);
     for (Py_ssize_t i = 0; i < self->n_positions; i++) {
@@ -278,13 +282,14 @@ CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
 static int
 CodeCache_tp_clear(CodeCache *self)
 {
-    if (self->code != NULL) {
-        wipe_marks(self->code, self);
+    PyObject *code = cache_code(self);
+    if (code != NULL) {
+        wipe_marks(code, self);
     }
     free_positions(self);
     Py_CLEAR(self->globals);
     Py_CLEAR(self->session);
-    Py_CLEAR(self->code);
+    Py_CLEAR(self->reference);
     return 0;
 }
 
@@ -438,7 +443,6 @@ static PyMethodDef CodeCache_methods[] = {
 };
 
 static PyMemberDef CodeCache_members[] = {
-    {"code", T_OBJECT, offsetof(CodeCache, code), READONLY, "The code object."},
     {"session", T_OBJECT, offsetof(CodeCache, session), READONLY, "Who is asked for entries."},
     {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
      "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
@@ -455,6 +459,19 @@ static PyMemberDef CodeCache_members[] = {
     {0},
 };
 
+/* cache.code */
+static PyObject *
+CodeCache_code(CodeCache *self, void *Py_UNUSED(closure))
+{
+    PyObject *code = cache_code(self);
+    return Py_NewRef(code == NULL ? Py_None : code);
+}
+
+static PyGetSetDef CodeCache_getset[] = {
+    {"code", (getter)CodeCache_code, NULL, "The code object; None when it is gone.", NULL},
+    {0},
+};
+
 PyTypeObject CodeCache_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.CodeCache",
     .tp_doc =
@@ -468,6 +485,7 @@ PyTypeObject CodeCache_Type = {
     .tp_clear = (inquiry)CodeCache_tp_clear,
     .tp_methods = CodeCache_methods,
     .tp_members = CodeCache_members,
+    .tp_getset = CodeCache_getset,
 };
 
 /* Prepare the type. Returns 0, or -1 with an exception set. */

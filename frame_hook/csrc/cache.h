@@ -20,14 +20,15 @@ typedef struct {
 } Position;
 
 /*
- * Who owns whom: a cache owns its code and its session, all visible to the garbage collector; the
- * mark a cache has on its code (marks.h) borrows it and is wiped before the cache dies. So nothing
- * hangs off a code object that could keep it alive, and whoever wants a cache to last holds it: a
- * Dispatcher its own, a session those it gives the eval hook.
+ * Who owns whom: a cache owns its session, visible to the garbage collector, and knows its code by
+ * a weak reference; the mark a cache has on its code (marks.h) borrows it and is wiped before the
+ * cache dies. So neither keeps the other alive, and whoever wants a cache to last holds it: a
+ * Dispatcher its own, a session those it gives the eval hook, until their code dies. Whoever runs
+ * frames through a cache keeps the code alive meanwhile.
  */
 typedef struct {
     PyObject_HEAD
-    PyObject *code;       /* owned */
+    PyObject *reference;  /* owned weak reference to the code; NULL once cleared */
     PyObject *session;    /* owned */
     PyObject *globals;    /* owned; of the first function captured: entries rely on them */
     Position **positions; /* owned array by position, each NULL until used */
@@ -44,6 +45,18 @@ typedef struct {
 } CodeCache;
 
 extern PyTypeObject CodeCache_Type;
+
+/*
+ * The code of a cache, borrowed; NULL when it is gone, or about to go: its references to others are
+ * dropped before those to it are.
+ */
+static inline PyObject *
+cache_code(const CodeCache *cache)
+{
+    PyObject *code =
+        cache->reference == NULL ? NULL : ((PyWeakReference *)cache->reference)->wr_object;
+    return code == NULL || code == Py_None || Py_REFCNT(code) <= 0 ? NULL : code;
+}
 
 CodeCache *CodeCache_New(PyObject *code, PyObject *session);
 int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);

@@ -105,27 +105,12 @@ bind_state(Dispatcher *self, PyObject *const *args, Py_ssize_t n_args, PyObject 
 }
 
 /*
- * What calling a dispatcher does. Arguments are borrowed; returns the call's result or NULL with an
- * exception set.
+ * Call the function through the entries of its code, which the caller keeps alive: the program may
+ * give the function another meanwhile. Returns the call's result or NULL with an exception set.
  */
 static PyObject *
-Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+call_through_cache(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    Dispatcher *self = (Dispatcher *)callable;
-    if (self->function == NULL) {
-        PyErr_SetString(PyExc_TypeError,
-                        "this dispatcher has no function: its __init__ was not called");
-        return NULL;
-    }
-    if (stack_is_spent()) {
-        return NULL;
-    }
-    self->calls++;
-    if (!self->enabled || self->generator_like ||
-        PyFunction_GET_CODE(self->function) != self->cache->code ||
-        runs_plainly(PyThreadState_Get(), self->cache->code)) {
-        return call_without_session(self, args, nargsf, names);
-    }
     PyObject *result = NULL;
     FrameState *next = NULL;
     RunOutcome outcome = RUN_RAISED;
@@ -155,6 +140,34 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
     default:
         return NULL;
     }
+}
+
+/*
+ * What calling a dispatcher does. Arguments are borrowed; returns the call's result or NULL with an
+ * exception set.
+ */
+static PyObject *
+Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Dispatcher *self = (Dispatcher *)callable;
+    if (self->function == NULL) {
+        PyErr_SetString(PyExc_TypeError,
+                        "this dispatcher has no function: its __init__ was not called");
+        return NULL;
+    }
+    if (stack_is_spent()) {
+        return NULL;
+    }
+    self->calls++;
+    PyObject *code = PyFunction_GET_CODE(self->function);
+    if (!self->enabled || self->generator_like || code != cache_code(self->cache) ||
+        runs_plainly(PyThreadState_Get(), code)) {
+        return call_without_session(self, args, nargsf, names);
+    }
+    Py_INCREF(code);
+    PyObject *result = call_through_cache(self, args, nargsf, names);
+    Py_DECREF(code);
+    return result;
 }
 
 /* ---- the type ---- */

@@ -507,6 +507,8 @@ static PyMemberDef Entry_members[] = {
     {"position", T_OBJECT, offsetof(Entry, position), 0, "Where the entry belongs; for its maker."},
     {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
     {"hits", T_LONGLONG, offsetof(Entry, hits), READONLY, "How often its guards held."},
+    {"declined", T_LONGLONG, offsetof(Entry, declined), READONLY,
+     "How often plain Python ran in its place."},
     {0},
 };
 

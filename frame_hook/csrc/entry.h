@@ -31,6 +31,7 @@ typedef struct {
                              */
     bool valid;
     long long hits;
+    long long declined; /* runs that ended in plain Python */
 } Entry;
 
 /*

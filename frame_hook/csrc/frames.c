@@ -332,6 +332,24 @@ fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *m
 }
 
 /*
+ * Whether a frame's stack of `depth` values keeps an exception, or None, where its marks say that
+ * a handler does.
+ */
+static bool
+frame_fits_marks(Slot *stack, Py_ssize_t depth, const StackMarks *marks)
+{
+    if (marks->previous < 0) {
+        return true;
+    }
+    if (marks->previous >= depth || error_position(&stack[marks->previous]) >= 0) {
+        PyErr_Clear(); /* of an int too large for any position */
+        return false;
+    }
+    PyObject *kept = SLOT_BORROW(stack[marks->previous]);
+    return kept != NULL && (kept == Py_None || PyExceptionInstance_Check(kept));
+}
+
+/*
  * Let the positions of errors on a frame's stack count in the original code, as ordinary ints.
  * Returns 0, or -1 with SystemError set and nothing changed.
  */
@@ -409,6 +427,10 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
         return NULL;
     }
     Slot *stack = frame->localsplus + n_locals;
+    if (!frame_fits_marks(stack, depth, marks)) {
+        (void)refuse_marks(code);
+        return NULL;
+    }
     FrameState *state = FrameState_New(position, n_locals + depth, n_locals);
     if (state == NULL || translate_errors(code, stack, depth, marks) < 0 ||
         take_stack(stack, depth, state->slots + n_locals) < 0) {

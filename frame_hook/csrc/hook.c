@@ -1,6 +1,7 @@
 #include "hook.h"
 
 #include "arrays.h"
+#include "builtins.h"
 #include "loop.h"
 #include "marks.h"
 #include "session.h"
@@ -181,6 +182,9 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
         return cache != NULL;
     }
     if (!ufuse_thread.every_frame && !frame_brings_array(frame, code)) {
+        return 0;
+    }
+    if (replaced_builtin() != NULL) { /* for now */
         return 0;
     }
     cache = ask_cache(session, (PyObject *)code);

@@ -55,7 +55,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
                 FrameState **next)
 {
     PyThreadState *thread = PyThreadState_Get();
-    if (runs_plainly(thread, cache->code)) {
+    if (runs_plainly(thread, cache_code(cache))) {
         return RUN_DECLINED;
     }
     Registers registers;
@@ -80,7 +80,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
 static int
 check_resume_code(CodeCache *cache, PyObject *answer)
 {
-    PyCodeObject *original = (PyCodeObject *)cache->code;
+    PyCodeObject *original = (PyCodeObject *)cache_code(cache);
     PyCodeObject *code = (PyCodeObject *)answer;
     if (PyCode_Check(answer) && code->co_nlocalsplus == original->co_nlocalsplus &&
         code->co_nfreevars == original->co_nfreevars &&
@@ -89,7 +89,7 @@ check_resume_code(CodeCache *cache, PyObject *answer)
         (code->co_flags & CO_OPTIMIZED)) {
         return 0;
     }
-    PyErr_Format(PyExc_SystemError, "ufuse: %R is no resume code for %R", answer, cache->code);
+    PyErr_Format(PyExc_SystemError, "ufuse: %R is no resume code for %R", answer, original);
     return -1;
 }
 
@@ -308,8 +308,8 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
  * Go on with a frame from `state` (stolen) until it returns or raises. The eval hook takes the
  * frames of what it calls. An exception out of an entry is raised inside the frame where something
  * there could catch it. Where entries have jumped back and others wait, the frame goes on in plain
- * Python: it has a frame to call signal handlers with. Returns the frame's result, a new reference,
- * or NULL with its exception set.
+ * Python: it has a frame to call signal handlers with. The caller keeps the code alive. Returns the
+ * frame's result, a new reference, or NULL with its exception set.
  */
 PyObject *
 continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
@@ -317,7 +317,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     PyObject *result = NULL;
     Py_INCREF(cache);
     Py_INCREF(function);
-    bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache->code)->co_exceptiontable) > 0;
+    bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache_code(cache))->co_exceptiontable) > 0;
     Region outer = region_enter(cache);
     PyThreadState *thread = PyThreadState_Get();
     bool ran = state->position != 0, looks = false;

@@ -2,6 +2,7 @@
 #include <Python.h>
 
 #include "arrays.h"
+#include "builtins.h"
 #include "cache.h"
 #include "collector.h"
 #include "dispatcher.h"
@@ -143,6 +144,10 @@ static PyMethodDef module_methods[] = {
      "Whether this thread calls plainly, or every one does."},
     {"lines_are_watched", ask_lines_are_watched, METH_O,
      "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
+    {"keep_builtins", keep_builtins, METH_VARARGS,
+     "Have replaced_builtin() notice when one of these names of a dict is no longer what it is."},
+    {"replaced_builtin", ask_replaced_builtin, METH_NOARGS,
+     "The name of a builtin that the program has replaced, or None."},
     {"hook_installed", hook_installed, METH_NOARGS,
      "Whether the eval-frame hook evaluates frames now."},
     {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,

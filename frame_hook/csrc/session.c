@@ -280,7 +280,7 @@ ask_cache(PyObject *session, PyObject *code)
     step_aside(&aside);
     PyObject *answer = PyObject_CallMethodOneArg(session, name_cache_for, code);
     if (answer != NULL && answer != Py_None &&
-        !(Py_IS_TYPE(answer, &CodeCache_Type) && ((CodeCache *)answer)->code == code)) {
+        !(Py_IS_TYPE(answer, &CodeCache_Type) && cache_code((CodeCache *)answer) == code)) {
         PyErr_Format(PyExc_TypeError,
                      "cache_for() returned %R instead of a CodeCache of this code or None", answer);
         Py_CLEAR(answer);
@@ -302,6 +302,9 @@ ask_cache(PyObject *session, PyObject *code)
 int
 tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
+    if (entry != NULL) {
+        entry->declined++;
+    }
     Aside aside;
     step_aside(&aside);
     PyObject *wanted = PyObject_GetAttr(cache->session, name_notify_eager);

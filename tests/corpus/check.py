@@ -58,7 +58,7 @@ class Tally:
     def add(self, compiled: CompiledFunction) -> None:
         """Count what a compiled function did since it was made or reset."""
         session: Session = compiled.session
-        caches = {id(cache): cache for cache in (compiled.cache, *session.caches.values())}
+        caches = {id(cache): cache for cache in (compiled.cache, *session.caches)}
         self.suspensions += sum(cache.suspensions for cache in caches.values())
         self.entries += len(session.specialisations)
         self.computing += sum(not is_idle(kept.graph) for kept in session.specialisations)

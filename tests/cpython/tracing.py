@@ -78,7 +78,7 @@ def counts(session: EveryFrame, seconds: float) -> dict[str, Any]:
     frames: Counter[str] = Counter()
     codes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    for cache in session.caches.values():
+    for cache in session.caches:
         eager = cache.frames - cache.whole - cache.mixed
         frames.update(whole=cache.whole, mixed=cache.mixed, eager=eager)
         if cache.frames:

@@ -1,0 +1,11 @@
+/* Python's builtins, on which code of ours relies. */
+#ifndef UFUSE_BUILTINS_H
+#define UFUSE_BUILTINS_H
+
+#include <Python.h>
+
+PyObject *keep_builtins(PyObject *module, PyObject *args);
+PyObject *replaced_builtin(void);
+PyObject *ask_replaced_builtin(PyObject *module, PyObject *ignored);
+
+#endif
