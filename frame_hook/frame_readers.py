@@ -13,6 +13,8 @@ from typing import Any
 
 # The attribute by which the locals of another frame are read.
 READING = "f_locals"
+# A module's dict; a module that is loaded when it is needed first would notice `vars`.
+CONTENTS = vars(ModuleType)["__dict__"]
 # Functions that are looked at before it is taken that none reads locals.
 MOST_FUNCTIONS = 300
 # Nothing in there reads the locals of its callers.
@@ -45,19 +47,24 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 def called_by_name(code: CodeType, function: FunctionType) -> Iterator[FunctionType]:
     """The functions that names in the code stand for: globals, free variables and attributes of modules."""
-    named = [function.__globals__.get(name) for name in code.co_names]
+    named: list[Any] = [function.__globals__.get(name) for name in code.co_names]
     named += [cell_content(cell) for cell in function.__closure__ or ()]
     named += [sys.modules.get(name) for name in code.co_names]
-    modules = [value for value in named if isinstance(value, ModuleType)]
+    modules = [value for value in named if is_module(value)]
     for module in modules:
-        found = [vars(module).get(name) for name in code.co_names]
+        contents = CONTENTS.__get__(module)
+        found = [contents.get(name) for name in code.co_names]
         named += found
-        modules += [
-            value for value in found if isinstance(value, ModuleType) and value not in modules
-        ]
+        known = {id(one) for one in modules}
+        modules += [value for value in found if is_module(value) and id(value) not in known]
     for value in named:
         if type(value) is FunctionType:
             yield value
+
+
+def is_module(value: object) -> bool:
+    """Whether it is a module; `isinstance` would ask the value for its class."""
+    return issubclass(type(value), ModuleType)
 
 
 def cell_content(cell: Any) -> object:
