@@ -72,3 +72,20 @@ def test_from_some_elements_to_none() -> None:
         np.ones((0, 0)),
     ):
         assert outcome(compiled, array) == outcome(lambda p: (p.T * 2).sum(axis=0), array)
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_nothing_is_left_of_a_new_axis(length: int) -> None:
+    """A slice of a new axis of length 1 may have none, and is another array than what was sliced."""
+
+    def added(x: Any) -> Any:
+        rows = (x / 2)[None]
+        return rows + rows[1:], rows[:1] * rows, rows[1:3] - x
+
+    def stored(x: Any) -> Any:
+        rows = (x - 2.5)[None]
+        rows[1:3] = 7
+        return rows.T * rows
+
+    for use in (added, stored):
+        check(use, lambda: (np.arange(float(length)),))

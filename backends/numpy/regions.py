@@ -19,7 +19,7 @@ class Region:
 
     `axes` has an entry for every axis of the buffer: a `Span`, or the one index that is left. `view` says for
     every axis of the view which axis of the buffer it walks (None: a new axis of length 1). `rest` are the
-    steps from the first one on that is not understood (a reshape): compared, never analysed.
+    steps from the first one on that is not understood (a reshape, nothing of a new axis): compared, never analysed.
     """
 
     axes: tuple[Span | Size, ...]
@@ -34,7 +34,7 @@ def whole(shape: tuple[Size, ...]) -> Region:
 
 def seen_through(region: Region, name: str, attributes: Mapping[str, Any]) -> Region:
     """The region after one more view step."""
-    if region.rest or name not in {"index", "transpose"}:
+    if region.rest or name not in {"index", "transpose"} or _empties_new_axis(region, attributes):
         frozen = tuple(sorted((key, _frozen(value)) for key, value in attributes.items()))
         return replace(region, rest=(*region.rest, (name, frozen)))
     if name == "transpose":
@@ -61,6 +61,15 @@ def seen_through(region: Region, name: str, attributes: Mapping[str, Any]) -> Re
         else:
             axes[axis] = base.start + base.step * entry
     return Region(tuple(axes), (*view, *entries))
+
+
+def _empties_new_axis(region: Region, attributes: Mapping[str, Any]) -> bool:
+    """Whether an index leaves nothing of a new axis, or perhaps nothing: regions do not say how long these are."""
+    old = [entry for entry in attributes.get("index", ()) if entry is not None]
+    return any(
+        axis is None and isinstance(entry, Span) and entry.length != 1
+        for axis, entry in zip(region.view, old, strict=False)
+    )
 
 
 def _frozen(value: Any) -> Any:
