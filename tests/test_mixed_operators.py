@@ -168,3 +168,15 @@ def test_errors_of_operators_in_place_say_so(sign: str) -> None:
             for _ in range(2):
                 found = compiled(x, y)
                 assert (type(found), found) == (type(expected), expected), (text, x, y)
+
+
+def test_warnings_of_reflected_comparisons_name_what_numpy_did() -> None:
+    """A Python number leaves a comparison to the array, which is asked the other way round."""
+
+    def function(x: Any, n: float, out: Any) -> Any:
+        out[0] = 1
+        return np.minimum(n > x, 3, out=out), n <= x
+
+    nans = np.array([complex("nan"), 1])
+    for n in (3, 2.5, True, np.float64(2), np.int64(3)):
+        check_same(function, ufuse.compile(function), lambda n=n: (nans.copy(), n, np.zeros(2)))  # type: ignore[misc]
