@@ -67,7 +67,7 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
             return _compare_instances(interpreter, name, left, right)
         left, right = _compared_contents(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
-        if not isinstance(left, Array) and not is_of_numpy(left):
+        if not is_of_numpy(left):
             name, left, right = REFLECTED[name], right, left  # it leaves the answer to the array
         return arrays.elementwise(trace, COMPARE[name], (left, right))
     if isinstance(left, Constant) and isinstance(right, Constant):

@@ -30,11 +30,16 @@ def shows_its_locals(function: FunctionType) -> bool:
             if READING in code.co_names and now is not function:
                 return True
             for callee in called_by_name(code, now):
-                entered = str(callee.__module__).partition(".")[0] not in NOT_ENTERED
-                if entered and callee.__code__ not in seen:
+                if not is_ours_or_numpys(callee) and callee.__code__ not in seen:
                     seen.add(callee.__code__)
                     waiting.append(callee)
     return False
+
+
+def is_ours_or_numpys(function: FunctionType) -> bool:
+    """Whether a function is of a package that is not entered; a program may call its module anything."""
+    module = function.__module__
+    return type(module) is str and module.partition(".")[0] in NOT_ENTERED
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -47,7 +52,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 def called_by_name(code: CodeType, function: FunctionType) -> Iterator[FunctionType]:
     """The functions that names in the code stand for: globals, free variables and attributes of modules."""
-    named: list[Any] = [function.__globals__.get(name) for name in code.co_names]
+    named: list[Any] = [dict.get(function.__globals__, name) for name in code.co_names]
     named += [cell_content(cell) for cell in function.__closure__ or ()]
     named += [sys.modules.get(name) for name in code.co_names]
     modules = [value for value in named if is_module(value)]

@@ -20,9 +20,8 @@ MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TEXTS = 8  # the same of one string or bytes object
 MOST_GONE = 6  # entries of one position that are remembered though no call can find them
 MOST_REMADE = 48  # code objects that were made at one place and died
-MOST_MADE = (
-    256  # those that live: what is captured may keep a namespace alive that has the function
-)
+# Those that live: what is captured may keep a namespace alive that has the function.
+MOST_MADE = 256
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
 

@@ -213,9 +213,8 @@ def pattern(operand: Operand, fill: str = "one") -> Hashable:
 
     """
     if isinstance(operand, Constant) and type(operand.value) in (tuple, list):
-        parts = [
-            pattern(Constant(item)) for item in operand.value
-        ]  # (1, 2) and (1.0, 2.0) are equal
+        # item by item, as (1, 2) and (1.0, 2.0) are equal
+        parts = [pattern(Constant(item)) for item in operand.value]
         return group(type(operand.value).__name__, parts)
     if isinstance(operand, Constant) and not isinstance(operand.value, np.ndarray):
         return ("constant", type(operand.value), operand.value)
