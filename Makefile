@@ -45,21 +45,21 @@ leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
 	$(RUN) -m pytest -m leaks $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_COUNT, FUZZ_SEED
-	for kind in numpy python; do $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.fuzz", run_name="__main__")' \
+	for kind in numpy python; do $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.fuzz", run_name="__main__")' \
 		--kind $$kind --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --processes 2 || exit; done
 
 break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1, 2, 3, 5 or drawn numbers of instructions
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.corpus", run_name="__main__")' $(CORPUS)
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.corpus", run_name="__main__")' $(CORPUS)
 
 stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; STRESS_SECONDS
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.stress", run_name="__main__")' \
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.stress", run_name="__main__")' \
 		--seconds $(STRESS_SECONDS)
 
 test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame traced; CPYTHON="--modules grammar,dict"
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.cpython", run_name="__main__")' $(CPYTHON)
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.cpython", run_name="__main__")' $(CPYTHON)
 
 test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test function compiled; NUMPY="--modules _core.einsum,lib.histograms"
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.numpy_tests", run_name="__main__")' $(NUMPY)
+	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.numpy_tests", run_name="__main__")' $(NUMPY)
 
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import save_rows
-from tests.corpus.check import should_trace
-from tests.corpus.everything import CASES
+from tests.whole.corpus.check import should_trace
+from tests.whole.corpus.everything import CASES
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction
 from ufuse.compiled import _state_of as state_of

@@ -14,36 +14,15 @@ from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
-from ufuse.frame_hook import (
-    _hook,
-    attributes,
-    calls,
-    exception_groups,
-    exceptions,
-    generators,
-    instructions,
-    numpy_arrays,
-    numpy_calls,
-    opcodes,
-    opcodes_calls,
-    opcodes_control,
-    opcodes_values,
-    python_bisect,
-    python_calls,
-    python_containers,
-    python_deques,
-    python_functions,
-    python_heaps,
-    python_itertools,
-    python_mappings,
-    python_numbers,
-    python_text,
-    resume,
-    unseen,
-)
-from ufuse.frame_hook.build import Recipe, Specialisation, finished_graph, is_idle, make_entry
-from ufuse.frame_hook.by_code import ByCode
-from ufuse.frame_hook.endings import (
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.arrays import making, reductions
+from ufuse.frame_hook.code import instructions, resume
+from ufuse.frame_hook.code.by_code import ByCode
+from ufuse.frame_hook.code.frame_readers import shows_its_locals
+from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.code.markers import DISABLED
+from ufuse.frame_hook.code.places import ON_STACK, in_words, short_file
+from ufuse.frame_hook.entries.endings import (
     Visited,
     dropped,
     end_after,
@@ -53,26 +32,37 @@ from ufuse.frame_hook.endings import (
     state_registers,
     watched,
 )
-from ufuse.frame_hook.frame_readers import shows_its_locals
-from ufuse.frame_hook.interpret import (
-    Frame,
-    Interpreter,
-    LoopTooLong,
-    NotRebuilt,
-    Returned,
-    slot_names,
+from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace, retraced
+from ufuse.frame_hook.entries.recipe import (
+    Recipe,
+    Specialisation,
+    finished_graph,
+    is_idle,
+    make_entry,
 )
-from ufuse.frame_hook.kept_builtins import KEPT
-from ufuse.frame_hook.learned import CodeRecord, Places, Retrace, retraced
-from ufuse.frame_hook.markers import DISABLED
-from ufuse.frame_hook.places import ON_STACK, in_words, short_file
-from ufuse.frame_hook.reasons import Break, GraphBreak
-from ufuse.frame_hook.symbols import (
-    NULL,
-    Symbol,
-    Unbound,
+from ufuse.frame_hook.interpreter import generators
+from ufuse.frame_hook.interpreter.frame import Frame, slot_names
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
+from ufuse.frame_hook.library import (
+    bisection,
+    container_methods,
+    deque_methods,
+    exception_methods,
+    function_tools,
+    heaps,
+    introspection,
+    lazy_tools,
+    mapping_methods,
+    numeric,
+    text,
+    unseen,
 )
-from ufuse.frame_hook.trace import Trace
+from ufuse.frame_hook.opcodes import calls, control, exception_groups, functions, names, values
+from ufuse.frame_hook.operations import attributes
+from ufuse.frame_hook.trace.reasons import Break, GraphBreak
+from ufuse.frame_hook.trace.symbols import NULL, Symbol, Unbound
+from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.node import Graph
 from ufuse.graph.signals import is_of_signal
 from ufuse.graph.text import to_text
@@ -97,9 +87,9 @@ LOG_ERRORS = logging.getLogger("ufuse")
 
 # Importing these fills the tables of handlers and rules.
 TABLES_ARE_FILLED_BY = (
-    exception_groups, exceptions, numpy_arrays, numpy_calls, opcodes, opcodes_calls, opcodes_control, opcodes_values,
-    python_bisect, python_calls, python_containers, python_deques, python_functions, python_heaps, python_itertools,
-    python_mappings, python_numbers, python_text, unseen,
+    exception_groups, exception_methods, making, reductions, names, functions, control, values,
+    bisection, introspection, container_methods, deque_methods, function_tools, heaps, lazy_tools,
+    mapping_methods, numeric, text, unseen,
 )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer, operand_of, result_type
 from ufuse.graph.memory import (
     buffer_of,
     is_memory,
@@ -15,10 +14,11 @@ from ufuse.graph.memory import (
 )
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.sample import Facts
 from ufuse.graph.size import Size
 from ufuse.graph.text import type_text
 from ufuse.graph.types import ArrayType, NumberType, Type
+from ufuse.graph.typing.infer import CannotInfer, operand_of, result_type
+from ufuse.graph.typing.sample import Facts
 
 
 class GraphError(Exception):

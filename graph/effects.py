@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer, loop_dtypes, operand_of
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
 
 COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 LOGIC = frozenset("logical_and logical_or logical_xor logical_not".split())

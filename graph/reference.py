@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.calls import function_named
-from ufuse.graph.infer import scalar_function
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Expression, Size, Symbol, evaluate
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
+from ufuse.graph.typing.calls import function_named
+from ufuse.graph.typing.infer import scalar_function
 
 Sizes = dict[str, int]
 

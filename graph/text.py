@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer, operand_of, result_type, type_of, view_through
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import OPS, Kind, Op
 from ufuse.graph.size import divide
@@ -31,6 +30,7 @@ from ufuse.graph.types import (
     Type,
     c_order,
 )
+from ufuse.graph.typing.infer import CannotInfer, operand_of, result_type, type_of, view_through
 from ufuse.graph.values import (
     NAMES,
     TextError,

@@ -16,9 +16,9 @@ from ufuse import compiled as _compiled
 from ufuse.compiled import CompiledFunction, compile, eager, set_eager
 from ufuse.errors import BackendUnavailable, GraphBreakError, UfuseError
 from ufuse.explain import Report, explain
-from ufuse.frame_hook.learned import Retrace
-from ufuse.frame_hook.markers import disable, graph_break, is_tracing
-from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.code.markers import disable, graph_break, is_tracing
+from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.trace.reasons import Break
 from ufuse.graphs import Graph
 from ufuse.log import set_log
 from ufuse.settings import from_environment as _from_environment

@@ -22,11 +22,11 @@ from ufuse.backends.protocol import Backend
 from ufuse.checking import checked
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.build import Specialisation, is_idle
-from ufuse.frame_hook.learned import Retrace
-from ufuse.frame_hook.reasons import Break
-from ufuse.frame_hook.resume import GENERATORS, why_not_code
+from ufuse.frame_hook.code.resume import GENERATORS, why_not_code
+from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
 from ufuse.frame_hook.session import Session, Stats
+from ufuse.frame_hook.trace.reasons import Break
 from ufuse.graphs import Graph
 from ufuse.settings import Settings
 from ufuse.spec import Spec

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.kept_builtins import KEPT
-from ufuse.frame_hook.places import source_line
-from ufuse.frame_hook.reasons import Break
+from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.code.places import source_line
+from ufuse.frame_hook.trace.reasons import Break
 
 __builtins__ = KEPT
 

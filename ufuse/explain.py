@@ -14,12 +14,13 @@ from typing import Any
 from ufuse import wording
 from ufuse.compiled import CompiledFunction
 from ufuse.compiled import compile as compile_function
-from ufuse.frame_hook import _hook, markers
-from ufuse.frame_hook.build import Specialisation, is_idle
-from ufuse.frame_hook.learned import Retrace
-from ufuse.frame_hook.places import in_words, short_file, source_line
-from ufuse.frame_hook.reasons import Break
-from ufuse.frame_hook.resume import GENERATORS, why_not_code
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import markers
+from ufuse.frame_hook.code.places import in_words, short_file, source_line
+from ufuse.frame_hook.code.resume import GENERATORS, why_not_code
+from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
+from ufuse.frame_hook.trace.reasons import Break
 from ufuse.graphs import Graph
 from ufuse.wording import count
 

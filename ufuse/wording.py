@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ufuse.frame_hook.build import Specialisation
-from ufuse.frame_hook.guards import Guard
-from ufuse.frame_hook.places import in_words
+from ufuse.frame_hook.code.places import in_words
+from ufuse.frame_hook.entries.recipe import Specialisation
+from ufuse.frame_hook.trace.guards import Guard
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer, loop_dtypes, operand_of
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType, c_order
+from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
 
 DTYPES = frozenset("?bBhHiIlLqQefdgFDG")
 

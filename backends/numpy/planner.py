@@ -16,12 +16,12 @@ from ufuse.backends.numpy.keys import NotConstant, Sizes, constant_key, symbols_
 from ufuse.backends.numpy.memory import Access, Memory, version_before
 from ufuse.backends.numpy.steps import Plan, Step
 from ufuse.graph import ops, passes, reference
-from ufuse.graph.calls import function_named
-from ufuse.graph.infer import scalar_function, view_through
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size, symbol
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
+from ufuse.graph.typing.calls import function_named
+from ufuse.graph.typing.infer import scalar_function, view_through
 
 
 def plan_of(graph: Graph) -> Plan:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.patterns import Apply, Pattern, Variable, matches, named
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
 from ufuse.graph.types import ArrayType, Span, Type, c_order
+from ufuse.graph.typing.infer import CannotInfer
 
 BITS = "bits"  # every bit of the result, NaN and signed zero included
 COST = {"input": 0, "const": 0, "size": 0, "item": 0, "view": 1, "create": 2, "copy": 3}

@@ -7,12 +7,12 @@ fresh memory; only `base` would tell them apart, so results that are returned st
 from __future__ import annotations
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer
 from ufuse.graph.memory import buffer_of
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.types import ArrayType, Span
+from ufuse.graph.typing.infer import CannotInfer
 
 
 def peeled(graph: Graph) -> Graph:

@@ -10,9 +10,9 @@ from ufuse.graph import ops, reference, signals
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
-from ufuse.graph.sample import is_number
 from ufuse.graph.strict import context_with
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.sample import is_number
 
 
 def folded(graph: Graph) -> Graph:

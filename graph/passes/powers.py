@@ -9,11 +9,11 @@ import dataclasses
 from dataclasses import dataclass
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer
 from ufuse.graph.memory import buffer_of, is_memory, written_inputs
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.rewrite import Builder
 from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.infer import CannotInfer
 
 FEWEST = 4  # products for which squaring needs fewer
 

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ufuse.graph.infer import operand_of, result_type
 from ufuse.graph.memory import buffer_of, is_memory, previous_version, written_inputs
 from ufuse.graph.node import Graph, Location, Node
 from ufuse.graph.ops import CONST, Kind, Op
-from ufuse.graph.sample import type_of
+from ufuse.graph.typing.infer import operand_of, result_type
+from ufuse.graph.typing.sample import type_of
 
 
 @dataclasses.dataclass(slots=True)

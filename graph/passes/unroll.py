@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ufuse.graph import ops
-from ufuse.graph.infer import CannotInfer
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
-from ufuse.graph.shapes import normalised_axes
 from ufuse.graph.types import ArrayType, Span
+from ufuse.graph.typing.infer import CannotInfer
+from ufuse.graph.typing.shapes import normalised_axes
 
 LONGEST = 7
 STARTS = {"reduce_add": 0, "reduce_multiply": 1}

@@ -13,7 +13,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Self
 
-from ufuse.frame_hook import _hook, resume
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import resume
 
 NULL = _hook.NULL
 

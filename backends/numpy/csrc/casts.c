@@ -2,7 +2,7 @@
  * Casts between numbers with NumPy's results, bit for bit; choice and copy.
  *
  * A value out of range of an integer type has no meaning in C. NumPy casts with the same C
- * expressions, and tests/test_tiles.py compares all pairs of types.
+ * expressions, and tests/backends/numpy/csrc/test_tiles.py compares all pairs of types.
  */
 #include "loops.h"
 

@@ -1,0 +1,1 @@
+"""NumPy on symbols: arrays, and the rules of NumPy's functions."""

@@ -1,0 +1,584 @@
+"""Arrays in the trace: elementwise results, indexing, stores, attributes; NumPy's rules for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.sizes import LARGEST_INT
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    ArrayMethod,
+    Constant,
+    Deque,
+    Integer,
+    List,
+    Number,
+    Slice,
+    Symbol,
+    Tuple,
+)
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops, size
+from ufuse.graph.node import Node
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType, NumberType, Span, c_order
+from ufuse.graph.typing import infer
+from ufuse.graph.typing.shapes import is_c_like
+
+IndexEntry = Size | Span | None
+WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var"})
+WHOLE = Slice(Constant(None), Constant(None), Constant(None))
+
+
+def node_of(trace: Trace, symbol: Symbol) -> Node:
+    """The node of an array or number operand.
+
+    Raises:
+        GraphBreak: it is neither.
+
+    """
+    symbol = trace.look(symbol)
+    match symbol:
+        case Array():
+            return trace.graph.value(symbol)
+        case Number(node=node):
+            return node
+        case Integer(size=value):
+            return trace.graph.size_node(value)
+        case Constant(value=int() | float() | complex() | np.generic() as value):
+            return trace.graph.constant(value)
+        case Deque(items=members):
+            return node_of(trace, List(list(members)))
+        case List() | Tuple():
+            return trace.graph.node(
+                ops.CALL,
+                (),
+                {
+                    "function": "numpy.array",
+                    "arguments": (("const", plain(trace, symbol)),),
+                    "keywords": (),
+                },
+            )
+    raise GraphBreak(
+        "operator", f"array arithmetic with a {type(getattr(symbol, 'value', symbol)).__name__}"
+    )
+
+
+def plain(trace: Trace, symbol: Symbol) -> Any:
+    """The Python value of a symbol that is known entirely, containers included.
+
+    Raises:
+        GraphBreak: part of it is known only when the program runs.
+
+    """
+    symbol = trace.look(symbol)
+    match symbol:
+        case Constant(value=value):
+            return value
+        case Tuple(items=items):
+            return tuple(plain(trace, item) for item in items)
+        case List(items=items) | Deque(items=items):  # to NumPy every sequence is as a list
+            return [plain(trace, item) for item in items]
+        case Slice():
+            return slice(
+                plain(trace, symbol.start), plain(trace, symbol.stop), plain(trace, symbol.step)
+            )
+        case Integer(size=value):
+            return trace.sizes.fixed(value)
+    raise GraphBreak("operator", "a NumPy call whose argument is computed here")
+
+
+def integer(trace: Trace, value: Size) -> Symbol:
+    """The symbol of a whole number expression."""
+    if isinstance(value, int):
+        return Constant(value)
+    example = trace.sizes.example(value)
+    if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
+        raise GraphBreak("operator", "arithmetic with very large numbers")
+    return Integer(value, example)
+
+
+# Elementwise -----------------------------------------------------------------------------------------------------
+
+
+def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Symbol:
+    """The fresh result of a ufunc."""
+    nodes = tuple(node_of(trace, symbol) for symbol in operands)
+    return trace.graph.fresh(_ufunc_node(trace, ufunc, nodes))
+
+
+def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
+    if ufunc.nout != 1 or ufunc.signature is not None:
+        raise GraphBreak("numpy-call", ufunc.__name__)
+    return trace.graph.node(ops.op_of(ufunc), nodes, may_raise=_may_raise(ufunc, nodes))
+
+
+def _may_raise(ufunc: np.ufunc, nodes: tuple[Node, ...]) -> bool:
+    """Whether running it could raise: an int that does not fit, a negative power of ints."""
+    kinds = [n.type.dtype.kind for n in nodes if isinstance(n.type, ArrayType)]
+    if ufunc.__name__ == "power" and not set(kinds) & set("fc"):
+        return True
+    unknown = any(
+        isinstance(n.type, NumberType) and n.type.kind == "int" and n.op is not ops.CONST
+        for n in nodes
+    )
+    unfit = any(
+        isinstance(n.type, NumberType) and n.type.kind != "bool" and n.op is not ops.CONST
+        for n in nodes
+    ) and any(n.type.dtype.char in "efF" for n in nodes if isinstance(n.type, ArrayType))
+    return unfit or (unknown and not set(kinds) & set("fc"))
+
+
+def store_result(
+    trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol], target: Array
+) -> Symbol:
+    """A ufunc whose result is written into `target`, as in-place operators and `out=` do."""
+    nodes = tuple(node_of(trace, symbol) for symbol in operands)
+    if target.buffer.visible:
+        trace.check_writable(target.buffer)
+    over_itself = any(
+        isinstance(one, Array) and one.buffer is target.buffer for one in map(trace.look, operands)
+    )
+    if target.type.dtype.kind == "c" and over_itself:
+        # NumPy's loops take other instructions where one element is written over a factor.
+        if trace.sizes.decide("eq", total(target.type.shape), 1):
+            raise GraphBreak("numpy-call", f"{ufunc.__name__} of one complex number in place")
+    value = _ufunc_node(trace, ufunc, nodes)
+    kind = value.type
+    assert isinstance(kind, ArrayType)
+    if not target.type.contiguous and ops.sees_strides(ufunc.__name__, kind.dtype):
+        raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
+    if len(kind.shape) > target.type.ndim:
+        raise GraphBreak("eager-raises", "the result does not fit the output array")
+    if target.type.dtype.kind in "fc" and not np.can_cast(kind.dtype, target.type.dtype, "safe"):
+        # The cast may overflow, and NumPy's warning names the ufunc then.
+        raise GraphBreak("numpy-call", f"{ufunc.__name__} with a result narrower than its loop")
+    trace.store(target, value, "same_kind")
+    return target
+
+
+def matmul(trace: Trace, left: Symbol, right: Symbol, *, in_place: bool) -> Symbol:
+    """`left @ right`."""
+    if in_place:
+        raise GraphBreak("numpy-call", "in-place matmul")
+    return call_whole(trace, "numpy.matmul", (left, right))
+
+
+def call_whole(
+    trace: Trace,
+    function: str,
+    arguments: Sequence[Symbol],
+    keywords: dict[str, Symbol] | None = None,
+    *,
+    may_raise: bool = False,
+) -> Symbol:
+    """A call of NumPy's own function as one node, with a fresh result."""
+    if "out" in (keywords or {}):
+        raise GraphBreak("numpy-call", f"{function} with out=")
+    if function.rpartition(".")[2] in WARN_OF_NOTHING:
+        _refuse_empty(trace, function, arguments)
+    inputs: list[Node] = []
+    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    named = tuple(
+        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
+    )
+    attributes = {"function": function, "arguments": given, "keywords": named}
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
+    return trace.graph.fresh(node)
+
+
+def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
+    """NumPy's Python code warns of empty arrays; a graph that is given up afterwards would warn twice."""
+    for symbol in map(trace.look, arguments):
+        if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
+            raise GraphBreak("numpy-call", f"{function} of an empty array")
+
+
+def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:
+    found = _argument(trace, symbol, inputs)
+    if name != "dtype" or found == ("const", None):
+        return found
+    match found:
+        case ("const", type() | str() | np.dtype() as value):
+            return "const", dtype_of(value)
+    raise GraphBreak("numpy-call", "a dtype that is computed here")
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype that a value names.
+
+    Raises:
+        GraphBreak: it names none.
+
+    """
+    try:
+        named: np.dtype = np.dtype(value)
+    except TypeError as error:
+        raise GraphBreak("eager-raises", f"TypeError: {error}") from None
+    return named
+
+
+def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+    symbol = trace.look(symbol)
+    if isinstance(symbol, Deque):
+        symbol = List(list(symbol.items))
+    if isinstance(symbol, Array | Number | Integer):
+        inputs.append(node_of(trace, symbol))
+        return len(inputs) - 1
+    if isinstance(symbol, Tuple | List) and any(
+        isinstance(trace.look(item), Array | Number | Integer) for item in symbol.items
+    ):
+        kind = "tuple" if isinstance(symbol, Tuple) else "list"
+        return (kind, tuple(_argument(trace, item, inputs) for item in symbol.items))
+    return ("const", plain(trace, symbol))
+
+
+# Indexing --------------------------------------------------------------------------------------------------------
+
+
+def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
+    """`array[key]`: a view, an element, or what fancy indexing gives."""
+    key = trace.look(key)
+    if isinstance(key, Array | List):
+        return _fancy_item(trace, array, key)
+    entries = basic_index(trace, array, key)
+    if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
+        node = trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), {"index": entries})
+        return trace.graph.fresh(node)
+    return trace.graph.view(array, ops.INDEX, {"index": entries})
+
+
+def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
+    return any(entry is None or isinstance(entry, Span) for entry in entries)
+
+
+def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
+    parts = key.items if isinstance(key, Tuple) else (key,)
+    looked = [trace.look(part) for part in parts]
+    return any(isinstance(part, Constant) and part.value is Ellipsis for part in looked)
+
+
+def _fancy_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
+    if not isinstance(key, Array) or key.type.dtype.kind not in "iu" or array.type.ndim != 1:
+        raise GraphBreak("index", "with an array or list")
+    if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
+        raise GraphBreak("index", "with an array whose layout the result takes over")
+    return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
+
+
+def basic_index(trace: Trace, array: Array, key: Symbol) -> tuple[IndexEntry, ...]:
+    """The normalised entries of a basic index; one for each axis, and None for each new one.
+
+    Raises:
+        GraphBreak: it is not a basic index, or eager raises for it.
+
+    """
+    parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
+    used = sum(
+        1 for part in parts if not _is_constant(part, None) and not _is_constant(part, Ellipsis)
+    )
+    missing = array.type.ndim - used
+    if missing < 0:
+        raise GraphBreak("eager-raises", "IndexError: too many indices for array")
+    ellipses = sum(1 for part in parts if _is_constant(part, Ellipsis))
+    if ellipses > 1:
+        raise GraphBreak("eager-raises", "IndexError: an index can only have a single ellipsis")
+    if not ellipses:
+        parts += [WHOLE] * missing
+    entries: list[IndexEntry] = []
+    axis = 0
+    for part in parts:
+        if _is_constant(part, None):
+            entries.append(None)
+        elif _is_constant(part, Ellipsis):
+            entries += [Span(0, array.type.shape[axis + i]) for i in range(missing)]
+            axis += missing
+        else:
+            entries.append(_entry(trace, part, array.type.shape[axis]))
+            axis += 1
+    return tuple(entries)
+
+
+def _is_constant(symbol: Symbol, value: object) -> bool:
+    return isinstance(symbol, Constant) and symbol.value is value
+
+
+def _entry(trace: Trace, part: Symbol, length: Size) -> IndexEntry:
+    match part:
+        case Constant(value=bool()):
+            raise GraphBreak("index", "with a bool")
+        case Constant(value=int() | np.integer() as value):
+            return _element(trace, int(value), length)
+        case Integer(size=value):
+            return _element(trace, value, length)
+        case Slice():
+            return _span(trace, part, length)
+    raise GraphBreak("index", f"with a {type(getattr(part, 'value', part)).__name__}")
+
+
+def _element(trace: Trace, value: Size, length: Size) -> Size:
+    if trace.sizes.decide("lt", value, 0):
+        value = size.add(value, length)
+    if trace.sizes.decide("lt", value, 0) or trace.sizes.decide("ge", value, length):
+        raise GraphBreak("eager-raises", "IndexError: index is out of bounds")
+    return value
+
+
+def _bound(trace: Trace, symbol: Symbol) -> Size | None:
+    symbol = trace.look(symbol)
+    match symbol:
+        case Constant(value=None):
+            return None
+        case Constant(value=int() | np.integer() as value):
+            return int(value)
+        case Integer(size=value):
+            return value
+    raise GraphBreak("index", "with a bound that is not a whole number")
+
+
+def _span(trace: Trace, part: Slice, length: Size) -> Span:
+    """What `slice.indices` gives, decided on the sizes of this call and guarded."""
+    step = _bound(trace, part.step)
+    step = 1 if step is None else trace.sizes.fixed(step)
+    if step == 0:
+        raise GraphBreak("eager-raises", "ValueError: slice step cannot be zero")
+    lowest: Size = 0 if step > 0 else -1
+    highest: Size = length if step > 0 else size.add(length, -1)
+    start = _clipped(trace, _bound(trace, part.start), lowest, highest, length, first=step > 0)
+    stop = _clipped(trace, _bound(trace, part.stop), lowest, highest, length, first=step < 0)
+    distance = size.add(stop, size.multiply(start, -1))
+    if step < 0:
+        distance = size.multiply(distance, -1)
+    if trace.sizes.decide("le", distance, 0):
+        return Span(0 if trace.sizes.decide("eq", length, 0) or step < 0 else start, 0, step)
+    stride = abs(step)
+    count = size.divide("//", size.add(distance, stride - 1), stride)
+    if trace.sizes.decide(
+        "eq", count, 1
+    ):  # an axis of length 1 broadcasts, and has no say in the order
+        count = 1
+    return Span(start, count, step)
+
+
+def _clipped(
+    trace: Trace, bound: Size | None, lowest: Size, highest: Size, length: Size, *, first: bool
+) -> Size:
+    if bound is None:
+        return lowest if first else highest
+    if trace.sizes.decide("lt", bound, 0):
+        bound = size.add(bound, length)
+        if trace.sizes.decide("lt", bound, lowest):
+            return lowest
+        return bound
+    return highest if trace.sizes.decide("gt", bound, highest) else bound
+
+
+# Stores ----------------------------------------------------------------------------------------------------------
+
+
+def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
+    """`array[key] = value`."""
+    key = trace.look(key)
+    if isinstance(key, Array | List):
+        raise GraphBreak("index", "with an array or list, to assign to it,")
+    entries = basic_index(trace, array, key)
+    if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
+        value = trace.look(value)
+        if isinstance(value, Array) and value.type.ndim:
+            raise GraphBreak("eager-raises", "setting an array element with a sequence")
+    target = trace.graph.view(array, ops.INDEX, {"index": entries})
+    store_into(trace, target, value)
+
+
+def store_into(trace: Trace, target: Array, value: Symbol) -> None:
+    """Write a value into a view, with the casting and broadcasting of item assignment."""
+    value = trace.look(value)
+    if isinstance(value, Array) and value.buffer is target.buffer and value.path == target.path:
+        if target.buffer.visible:
+            trace.check_writable(target.buffer)
+        return  # the end of `a[i] += x`: the view is written back onto itself
+    node = node_of(trace, value)
+    _refuse_failing_cast(trace, value, node, target)
+    trace.store(target, node, "unsafe")
+
+
+def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array) -> None:
+    """A Python number known only at run time may not fit into whole numbers: then storing it raises."""
+    kind, dtype = node.type, target.type.dtype
+    if isinstance(kind, ArrayType) and kind.scalar and dtype.kind in "iu":
+        if not np.can_cast(kind.dtype, dtype, "safe"):
+            raise GraphBreak("raise-after-write", f"storing a NumPy {kind.dtype} into {dtype}")
+    if node.op is ops.CONST or not isinstance(kind, NumberType):
+        return
+    if dtype.kind in "iub" and kind.kind in ("float", "complex"):
+        raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
+    seen = trace.graph.first_write is not None
+    if dtype.kind in "iu" and kind.kind == "int" and (seen or target.buffer.visible):
+        if not isinstance(value, Integer) or not _fits(trace, value.size, dtype):
+            raise GraphBreak("raise-after-write", f"storing a Python int into {dtype}")
+    elif seen and dtype.char in "efF" and kind.kind != "bool":
+        raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
+
+
+def _fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
+    """Whether a whole number is one of the dtype's, guarded where it is."""
+    limits = np.iinfo(dtype)
+    least, most = max(limits.min, -LARGEST_INT), min(limits.max, LARGEST_INT)
+    return trace.sizes.decide("ge", value, least) and trace.sizes.decide("le", value, most)
+
+
+def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) -> None:
+    """`array.flat[key] = value` of a contiguous array: a store through the array seen in one dimension."""
+    array = method.self
+    assert isinstance(array, Array)
+    if array.type.order != c_order(array.type.ndim) or not array.type.contiguous:
+        raise GraphBreak("layout", "the flat view of an array that is not contiguous")
+    if not is_number(trace.look(value)):
+        raise GraphBreak("operator", "storing an array through .flat")
+    key = trace.look(key)
+    if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):
+        raise GraphBreak("index", "with these through .flat")
+    flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
+    store_item(trace, flat, key, value)
+
+
+def _is_int_or_ellipsis(key: Symbol) -> bool:
+    return isinstance(key, Constant) and (type(key.value) is int or key.value is Ellipsis)
+
+
+def is_number(symbol: Symbol) -> bool:
+    """Whether it is a number, known or not."""
+    if isinstance(symbol, Constant):
+        return isinstance(symbol.value, (int, float, complex, np.generic))
+    return isinstance(symbol, (Number, Integer))
+
+
+def total(shape: Sequence[Size]) -> Size:
+    """The number of elements of a shape."""
+    result: Size = 1
+    for dimension in shape:
+        result = size.multiply(result, dimension)
+    return result
+
+
+# Attributes ------------------------------------------------------------------------------------------------------
+
+
+def attribute(trace: Trace, array: Array, name: str) -> Symbol:
+    """An attribute of an array, or a method to be called."""
+    kind = array.type
+    match name:
+        case "shape":
+            return Tuple(tuple(integer(trace, dimension) for dimension in kind.shape))
+        case "ndim":
+            return Constant(kind.ndim)
+        case "size":
+            return integer(trace, total(kind.shape))
+        case "dtype":
+            return Constant(kind.dtype)
+        case "itemsize":
+            return Constant(kind.dtype.itemsize)
+        case "nbytes":
+            return integer(trace, size.multiply(total(kind.shape), kind.dtype.itemsize))
+        case "T":
+            return transpose(trace, array, tuple(reversed(range(kind.ndim))))
+    if name == "flat" or callable(getattr(np.ndarray, name, None)):
+        return ArrayMethod(array, name)
+    raise GraphBreak("attribute", f"{name} of an array")
+
+
+def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
+    """An attribute of a NumPy scalar, or a method to be called."""
+    kind = number.node.type
+    if isinstance(kind, ArrayType):
+        match name:
+            case "shape":
+                return Tuple(())
+            case "ndim":
+                return Constant(0)
+            case "size":
+                return Constant(1)
+            case "dtype":
+                return Constant(kind.dtype)
+        if callable(getattr(kind.dtype.type, name, None)):
+            return ArrayMethod(number, name)
+    raise GraphBreak("attribute", f"{name} of a number")
+
+
+def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:
+    """The array with its axes in another order."""
+    return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})
+
+
+def is_bool(symbol: Symbol) -> bool:
+    """Whether it is True or False, which NumPy takes for no size and no axis."""
+    return isinstance(symbol, Constant) and type(symbol.value) is bool
+
+
+def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
+    """`array.reshape(shape)`: a view where NumPy gives one, else a copy in C order."""
+    if any(map(is_bool, shape)):
+        raise GraphBreak("eager-raises", "TypeError: an integer is required")
+    wanted: list[Size | None] = [_bound(trace, part) for part in shape]
+    known: Size = 1
+    open_axis = None
+    for axis, dimension in enumerate(wanted):
+        if dimension is None:
+            raise GraphBreak("numpy-call", "reshape to what is no whole number")
+        if isinstance(dimension, int) and dimension == -1:
+            if open_axis is not None:
+                raise GraphBreak(
+                    "eager-raises", "ValueError: can only specify one unknown dimension"
+                )
+            open_axis = axis
+        elif trace.sizes.decide("lt", dimension, 0):
+            raise GraphBreak("eager-raises", "ValueError: negative dimension")
+        else:
+            known = size.multiply(known, dimension)
+    count = total(array.type.shape)
+    if open_axis is not None:
+        if trace.sizes.decide("eq", known, 0) or not trace.sizes.decide(
+            "eq", size.divide("%", count, known), 0
+        ):
+            raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
+        wanted[open_axis] = _quotient(trace, array.type.shape, count, known)
+    elif not trace.sizes.equal(count, known):
+        raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
+    final = tuple(dimension for dimension in wanted if dimension is not None)
+    if open_axis is not None and final == array.type.shape and {0, 1} & set(final):
+        # With its shape spelt out NumPy keeps all strides; with -1 it may choose others.
+        raise GraphBreak("layout", "reshape with -1 to the same shape")
+    try:
+        infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace.sizes)
+    except infer.CannotInfer as refusal:
+        if str(refusal) != "this reshape copies":
+            raise GraphBreak("layout", str(refusal)) from None
+        copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
+        fresh = trace.graph.fresh(copy)
+        assert isinstance(fresh, Array)
+        return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
+    return trace.graph.view(array, ops.RESHAPE, {"shape": final})
+
+
+def ravel(trace: Trace, array: Array) -> Symbol:
+    """`array.ravel()`: a view of what is C-contiguous, else a flat copy."""
+    if is_c_like(array.type):
+        return reshape(trace, array, [Constant(-1)])
+    if array.path or array.type.order is None:
+        raise GraphBreak("layout", "it is not known whether ravel copies")
+    return call_whole(trace, "numpy.ndarray.flatten", (array,))
+
+
+def _quotient(trace: Trace, shape: Sequence[Size], count: Size, known: Size) -> Size:
+    """`count // known`, by leaving out dimensions where that shows the result without a division."""
+    rest = list(shape)
+    if isinstance(known, int) and known == 1:
+        return count
+    if known in rest:
+        rest.remove(known)
+        return total(rest)
+    return size.divide("//", count, known)

@@ -1,0 +1,83 @@
+"""Arguments that take NumPy's functions over: `__array_function__` is asked for before an implementation runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.objects.values import described
+from ufuse.frame_hook.trace.followed import CONTAINERS, is_plain
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    Constant,
+    Deque,
+    Dict,
+    Generator,
+    Instance,
+    Iterator,
+    List,
+    Opaque,
+    Set,
+    Symbol,
+    Tuple,
+    View,
+)
+from ufuse.frame_hook.trace.trace import Trace
+
+NAME = "__array_function__"
+PLAIN = vars(np.ndarray)[NAME]
+
+
+def refuse_overriders(trace: Trace, name: str, arguments: Iterable[Symbol]) -> None:
+    """Break where an argument, or what a container among them holds, may have an `__array_function__` of its own.
+
+    Which arguments a function asks is not told: all are looked at, and their classes are guarded.
+    """
+    _refuse(trace, name, arguments, set())
+
+
+def _refuse(trace: Trace, name: str, symbols: Iterable[Symbol], above: set[int]) -> None:
+    for symbol in map(trace.look, symbols):
+        kind = _class_to_ask(symbol)
+        if kind is not None and _overrides(trace, kind):
+            raise GraphBreak("numpy-call", f"{name} of a {kind.__name__}, which has {NAME},")
+        items = _items(symbol)
+        if items is None:
+            raise GraphBreak("numpy-call", f"{name} of {described(symbol)}")
+        if items and id(symbol) not in above:
+            _refuse(trace, name, items, {*above, id(symbol)})
+
+
+def _class_to_ask(symbol: Symbol) -> type | None:
+    """The class of a value that may be of the user's making; None for those that symbols of their own stand for."""
+    if isinstance(symbol, Instance):
+        return symbol.kind
+    return type(symbol.value) if isinstance(symbol, Opaque | Constant) else None
+
+
+def _overrides(trace: Trace, kind: type) -> bool:
+    """Whether NumPy finds a function on a class, or on its metaclass, that is not ndarray's; guarded."""
+    for one in (kind,) if type(kind) is type else (kind, type(kind)):
+        found, member = classes.class_member(trace, one, NAME)
+        if found is not classes.ABSENT:
+            trace.look(member)
+            return found is not PLAIN
+    return False
+
+
+def _items(symbol: Symbol) -> Iterable[Symbol] | None:
+    """What a container holds; None where that is not known, or going through it would change something."""
+    match symbol:
+        case Instance(content=content):
+            return () if content is None else (content,)
+        case Tuple() | List() | Deque():
+            return symbol.items
+        case Dict() | Set():
+            return () if all(map(is_plain, symbol.items)) else None
+        case Opaque(value=value):
+            return None if issubclass(type(value), CONTAINERS) else ()
+        case Iterator() | Generator() | View():
+            return None
+    return ()

@@ -1,0 +1,73 @@
+"""Operators on numbers that are known only when the program runs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.interpreter.outcomes import Raised
+from ufuse.frame_hook.objects.values import pure
+from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Symbol
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops
+from ufuse.graph.node import Node
+from ufuse.graph.types import ArrayType
+
+NUMBER_TYPES: dict[str, Callable[..., Any]] = {"float": float, "int": int, "bool": bool}
+
+
+def operator_function(name: str, *, in_place: bool) -> Callable[..., Any] | None:
+    """The function of an operator: in place its errors say `+=`, and what cannot be changed is made anew."""
+    found: Callable[..., Any] | None = getattr(
+        operator, f"i{name.strip('_')}" if in_place else name, None
+    )
+    return found
+
+
+def scalar(trace: Trace, name: str, *operands: Symbol, in_place: bool = False) -> Symbol:
+    """A Python operator on numbers of which one is known only when the program runs."""
+    nodes = tuple(arrays.node_of(trace, symbol) for symbol in operands)
+    node = trace.graph.node(
+        ops.SCALAR, nodes, {"operator": name}, may_raise=_may_raise(name, nodes)
+    )
+    examples = [_example(trace, symbol) for symbol in operands]
+    if not any(value is None for value in examples):
+        function = operator_function(name, in_place=in_place) or NUMBER_TYPES.get(name)
+        if function is not None:
+            try:
+                result = pure(function, *examples)
+            except Raised:
+                _keep_examples(trace, operands)
+                raise
+            assert isinstance(result, Constant)
+            trace.number_examples[node] = result.value
+    return Number(node)
+
+
+def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
+    """Guard that numbers stay what they are: it is these that raise, others may not."""
+    for symbol in operands:
+        if isinstance(symbol, Number):
+            trace.specialised(symbol)
+        elif isinstance(symbol, Integer):
+            trace.sizes.fixed(symbol.size)
+
+
+def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
+    """Python's own numbers raise where NumPy's scalars warn."""
+    if name == "int":
+        return True
+    return not any(isinstance(n.type, ArrayType) for n in nodes)
+
+
+def _example(trace: Trace, symbol: Symbol) -> Any:
+    match symbol:
+        case Constant(value=value):
+            return value
+        case Integer(size=value):
+            return trace.sizes.example(value)
+        case Number(node=node):
+            return trace.number_examples.get(node)
+    return None

@@ -1,0 +1,1 @@
+"""What CPython keeps of code, and code that resumes a frame."""

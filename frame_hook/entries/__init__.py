@@ -1,0 +1,1 @@
+"""From the end of a trace to what the C layer runs."""

@@ -1,0 +1,200 @@
+"""Where a trace ends: positions where its frame can go on, the state it leaves there, the place of a break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, MethodDescriptorType
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import instructions, resume
+from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.code.places import in_words, short_file
+from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.interpreter.interpreter import Interpreter, held_registers
+from ufuse.frame_hook.interpreter.outcomes import Returned
+from ufuse.frame_hook.objects.classes import static_lookup
+from ufuse.frame_hook.trace.reasons import Break, GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    BESIDE_METHOD,
+    BUILT_IN,
+    Array,
+    ArrayMethod,
+    Constant,
+    Integer,
+    Number,
+    Symbol,
+    Unbound,
+    Unread,
+)
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.types import ArrayType
+
+
+def goes_on(code: CodeType, start: int, position: int) -> bool:
+    """Whether an entry that begins at `start` may end at `position`.
+
+    What is being handled stays where it is on the stack; and no recipe makes half a function.
+    """
+    if resume.why_not_resume(code, position) is not None:
+        return False
+    if instructions.by_position(code)[position].opname == "SET_FUNCTION_ATTRIBUTE":
+        return False
+    before, after = (resume.marked_slots(code, place)[0] for place in (start, position))
+    return before < 0 or before == after
+
+
+def end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], bool]:
+    """Tell when a trace has run its instructions and the frame can go on at the next one."""
+
+    def may_end(count: int, position: int) -> bool:
+        return count >= most and goes_on(code, start, position)
+
+    return may_end
+
+
+class Visited:
+    """The root positions that a trace has been through."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.positions = interpreter.positions
+        self._interpreter = interpreter
+
+    def where_it_broke(self) -> int:
+        """The number of root instructions in front of a break; one found at the very end is put before the last."""
+        count = self._interpreter.root_count
+        if count == len(self.positions):
+            count -= 1
+            self._interpreter.call_stack[0].position = self.positions[count]
+        return count
+
+    def last_resumable(self, code: CodeType, count: int) -> int:
+        """The number of root instructions to run so that the frame can be resumed behind them."""
+        while count and not goes_on(code, self.positions[0], self.positions[count]):
+            count -= 1
+        return count
+
+
+def located(interpreter: Interpreter, graph_break: GraphBreak) -> Break:
+    """The break at the innermost frame's line, and at the root's where that is another one."""
+    root, inner = interpreter.call_stack[0], interpreter.call_stack[-1]
+    called_from = ""
+    if inner is not root:
+        called_from = (
+            f"{short_file(root.code.co_filename)}:{_line(root)} in {root.code.co_qualname}()"
+        )
+    code = inner.code
+    reason = GraphBreak(
+        graph_break.code, in_words(graph_break.what, root.code, interpreter.positions[0])
+    )
+    return reason.at(code.co_filename, _line(inner), code.co_qualname, called_from)
+
+
+def _line(frame: Frame) -> int:
+    location = instructions.by_position(frame.code)[frame.position].location
+    return location[0] or frame.code.co_firstlineno
+
+
+def forget_frames(error: BaseException | None, handled: BaseException | None) -> None:
+    """Drop what keeps the traced frame's values alive: an exception and a frame that holds it are a cycle.
+
+    `handled` is the exception in whose handler the frame was traced: that one is the user's, and so is what it holds.
+    """
+    while error is not None and error is not handled:
+        error.__traceback__ = None
+        error = error.__context__
+
+
+def watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
+    """The registers of the state whose values cannot die unnoticed, with their names."""
+    return {
+        symbol.source.register: symbol.source.text
+        for symbol, value in zip(trace.state, state, strict=True)
+        if isinstance(symbol, Unread) and not _hook.dies_quietly(value)
+    }
+
+
+def dropped(trace: Trace, frame: Frame, returned: Returned | None) -> Iterator[Symbol]:
+    """What the frame had at the start of the trace and no longer has at its end, though nothing looked what it is."""
+    kept = held_registers(frame, *([returned.value] if returned else []))
+    for symbol in trace.state:
+        if isinstance(symbol, Unread) and symbol.source.register not in kept:
+            if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):
+                yield symbol
+
+
+def filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
+    """Slots that were empty at the start of the trace and were written: in a loop's next turn they hold something."""
+    if position == 0:
+        return
+    for before, now in zip(trace.state, frame.locals, strict=False):
+        if isinstance(before, Unbound) and now is not before:
+            yield before
+
+
+def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[Any, ...]:
+    """The registers of the state to resume: the locals and the stack.
+
+    A local that is never read again is left out where only the trace has it and it need not be computed then:
+    nothing can tell, unless it reads locals of its callers (`keeps_all`). What others hold too would die too early.
+    """
+    live = None if keeps_all else instructions.live_locals(frame.code).get(frame.position)
+    idle = {
+        slot
+        for slot, symbol in enumerate(frame.locals)
+        if live is not None
+        and slot not in live
+        and isinstance(symbol, Array | Number | Integer)
+        and not _is_cheap(symbol)
+    }
+    found = {
+        slot: recipe.register(symbol)
+        for slot, symbol in enumerate(frame.locals)
+        if slot not in idle
+    }
+    stack = [recipe.register(symbol) for symbol in with_methods(frame.stack)]
+    for slot in idle:
+        symbol = frame.locals[slot]
+        found[slot] = recipe.register(symbol) if recipe.has(symbol) else -1
+    return (*(found[slot] for slot in range(len(frame.locals))), *stack)
+
+
+def with_methods(stack: Sequence[Symbol]) -> list[Symbol]:
+    """The stack as CPython has it in a call: a C method that was looked up for it is beside `self`, and not bound.
+
+    The errors of the two name the method in different words.
+    """
+    found = list(stack)
+    for place, symbol in enumerate(stack):
+        if symbol is BESIDE_METHOD:
+            method = place + 1 if VERSION < (3, 13) else place - 1
+            pair = _unbound(stack[method])
+            if pair is not None:
+                found[min(place, method)], found[max(place, method)] = pair
+    return found
+
+
+def _unbound(symbol: Symbol) -> tuple[Symbol, Symbol] | None:
+    """The function of a C method, and what it was looked up on; None for anything else."""
+    if not isinstance(symbol, ArrayMethod):
+        return None
+    match symbol.self:
+        case Array():
+            owner: type | None = np.ndarray
+        case Number(node=node) if isinstance(node.type, ArrayType):
+            owner = node.type.dtype.type
+        case Constant(value=value):
+            owner = type(value)
+        case receiver:
+            owner = BUILT_IN.get(type(receiver))
+    function = static_lookup(owner, symbol.name) if owner is not None else None
+    if not isinstance(function, MethodDescriptorType):
+        return None
+    return Constant(function), symbol.self
+
+
+def _is_cheap(symbol: Any) -> bool:
+    return getattr(symbol, "source", None) is not None

@@ -1,0 +1,172 @@
+"""What calls teach of a code object: which of its values vary, and why its frames were traced again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.code.by_code import ByCode
+from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.code.places import in_words, shown
+from ufuse.frame_hook.entries.recipe import Specialisation
+from ufuse.frame_hook.trace.guards import Guard
+
+__builtins__ = KEPT
+
+MOST_VALUES = 4  # values of one number before it is no longer specialised on
+MOST_TEXTS = 8  # the same of one string or bytes object
+MOST_GONE = 6  # entries of one position that are remembered though no call can find them
+MOST_REMADE = 48  # code objects that were made at one place and died
+# Those that live: what is captured may keep a namespace alive that has the function.
+MOST_MADE = 256
+MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """Why a frame was traced again.
+
+    Attributes:
+        guard: the fact that no longer held, as a sentence.
+        was, now: what it was about before and in this call.
+        file, line: where the trace begins.
+
+    """
+
+    guard: str
+    was: str
+    now: str
+    file: str
+    line: int
+
+
+@dataclass(slots=True)
+class CodeRecord:
+    """What has been learned of one code object."""
+
+    dynamic: set[str] = field(default_factory=set)  # ints that have changed
+    # floats too many values of which were seen, and containers that were found with another length
+    varying: set[str] = field(default_factory=set)
+    values: dict[str, int] = field(default_factory=dict)
+    dull: set[int] = field(default_factory=set)
+    stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
+    kept_loops: set[int] = field(default_factory=set)
+    traces: dict[int, int] = field(default_factory=dict)  # by position
+    given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
+    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
+    useful: bool = False  # some graph of it computes something
+    shows_locals: bool | None = None  # what it calls may read its locals; None: not looked yet
+    starts: int = 0  # entries made for position 0
+    specialisations: list[Specialisation] = field(default_factory=list)
+
+    def learn(self, row: Guard) -> bool:
+        """Note that a guard failed; whether its entry is of no more use, for what it is about is known to vary."""
+        if row.kind in ("INT", "BIG_INT"):
+            self.dynamic.add(row.source)
+            return True
+        if row.kind in ("LENGTH", "DICT_KEYS", "SET_IS"):
+            self._count(row, MOST_VALUES)
+        elif row.kind in ("FLOAT", "EQUAL", "STR"):
+            is_text = isinstance(row.operands[1], str | bytes)
+            return self._count(row, MOST_TEXTS if is_text else MOST_VALUES)
+        return False
+
+    def note(self, kept: Specialisation, entries: list[Any]) -> None:
+        """Keep what people may ask about; of the position's entries that are gone only the last few."""
+        self.starts += kept.position == 0
+        living = [id(entry.data) for entry in entries if entry.valid]
+        gone = [
+            one
+            for one in self.specialisations
+            if one.position == kept.position and id(one) not in living
+        ]
+        if len(gone) > MOST_GONE:
+            self.specialisations = [one for one in self.specialisations if one is not gone[0]]
+        self.specialisations.append(kept)
+
+    def _count(self, row: Guard, most: int) -> bool:
+        """Whether so many values were seen of what a guard is about that it varies from now on."""
+        self.values[row.source] = self.values.get(row.source, 0) + 1
+        varies = self.values[row.source] >= most
+        if varies:
+            self.varying.add(row.source)
+        return varies
+
+
+@dataclass(slots=True)
+class Made:
+    """The code objects that were made at one place of a program: by each `eval` of a text, for example."""
+
+    count: int = 0
+    living: ByCode[bool] = field(default_factory=ByCode)
+
+
+class Places:
+    """Where the code objects came from that a session has met, and how many of each place have died."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, str, int], Made] = {}
+        self._most = MOST_PLACES
+
+    def has_too_many(self, code: CodeType) -> bool:
+        """Whether code objects of this one's place come and go, so that no graph of theirs is of any use; notes it."""
+        place = code.co_filename, code.co_qualname, code.co_firstlineno
+        made = self._places.get(place)
+        if made is None:
+            self._forget_some()
+            made = self._places[place] = Made()
+        if code not in made.living:
+            if made.count - len(made.living) >= MOST_REMADE or len(made.living) >= MOST_MADE:
+                return True
+            made.count += 1
+            made.living.keep(code, True)
+        return False
+
+    def _forget_some(self) -> None:
+        if len(self._places) >= self._most:
+            self._places = {place: made for place, made in self._places.items() if made.living}
+            self._most = 2 * len(self._places) + MOST_PLACES
+
+
+def retraced(code: CodeType, kept: Specialisation, row: Guard, state: tuple[Any, ...]) -> Retrace:
+    """Why a frame in this state is traced again where `kept` was the nearest, of which the guard `row` failed."""
+    text = in_words(row.text, code, kept.position)
+    return Retrace(
+        text, _described_was(row), _described_now(row, state), code.co_filename, kept.line
+    )
+
+
+def _described_now(row: Guard, state: tuple[Any, ...]) -> str:
+    register = row.operands[0] if row.operands else None
+    if isinstance(register, int) and register < len(state):
+        value = state[register]
+        if row.kind == "TYPE":
+            return f"a {type(value).__name__}"
+        if row.kind == "SIZE":
+            return f"{value.shape[row.operands[1]]}"
+        if row.kind == "LENGTH":
+            return _items(len(value))
+        if isinstance(value, np.ndarray):
+            return f"a {value.ndim}-d {value.dtype} array"
+        return shown(value)
+    return ""
+
+
+def _items(count: int) -> str:
+    return f"{count} item" if count == 1 else f"{count} items"
+
+
+def _described_was(row: Guard) -> str:
+    match row.kind, row.operands:
+        case "ARRAY", (_, dtype, ndim):
+            return f"a {ndim}-d {dtype} array"
+        case "TYPE", (_, kind):
+            return f"a {kind}"
+        case "LENGTH", (_, length):
+            return _items(length)
+        case "IDENTITY" | "INT" | "BIG_INT" | "FLOAT" | "STR" | "EQUAL" | "SIZE", (*_, value):
+            return shown(value)
+    return ""

@@ -1,0 +1,603 @@
+"""From the end of a trace to an entry for C: its graph, and the recipe for the Python objects around the results."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.entries.recipe_iterators import iterator_row, made_set, refilled
+from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
+from ufuse.frame_hook.objects.classes import HEAP_TYPE, KEY_MAKER, UNBOUND_C
+from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS
+from ufuse.frame_hook.trace.changes import Effect, ObjectOperand, RegisterOperand
+from ufuse.frame_hook.trace.guards import Guard, postfix
+from ufuse.frame_hook.trace.reasons import Break
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    ArrayMethod,
+    Cell,
+    Constant,
+    Deque,
+    Dict,
+    Function,
+    Generator,
+    Handled,
+    Instance,
+    Integer,
+    Iterator,
+    List,
+    Method,
+    Null,
+    Number,
+    Opaque,
+    Range,
+    Set,
+    Slice,
+    Super,
+    Symbol,
+    Tuple,
+    Unread,
+    View,
+)
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops, size
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.types import ArrayType, NumberType, Span
+
+IDLE_KINDS = frozenset({Kind.INPUT, Kind.CONST, Kind.SIZE})
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation:
+    """What Python keeps of an entry: for diagnostics, and to say why it was not taken."""
+
+    number: int  # of those of its session, in the order traced
+    code_reference: weakref.ref[types.CodeType]
+    position: int
+    graph: Graph
+    guards: tuple[Guard, ...]
+    inputs: tuple[str, ...]
+    ends_with: Break | None
+    line: int
+    effects: tuple[str, ...] = ()  # what is changed behind the graph, in words
+    trace_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+    @property
+    def code(self) -> types.CodeType:
+        """The code object that was traced, which is not kept alive; ReferenceError when it is gone."""
+        code = self.code_reference()
+        if code is None:
+            raise ReferenceError(f"the code traced from line {self.line} is gone")
+        return code
+
+
+def holds_itself(symbol: Symbol) -> bool:
+    """Whether a container can be reached from what it holds."""
+    seen: set[int] = set()
+    waiting = _held(symbol)
+    while waiting:
+        one = waiting.pop()
+        if one is symbol:
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            waiting += _held(one)
+    return False
+
+
+def _held(symbol: Symbol | None) -> list[Any]:
+    """What an object that is built refers to."""
+    if getattr(symbol, "source", None) is not None:
+        return []
+    match symbol:
+        case List(items=items) | Tuple(items=items):
+            return list(items)
+        case Deque(items=members):
+            return list(members)
+        case Dict(items=entries):
+            return list(entries.values())
+        case Instance(attributes=attributes, content=content):
+            return [*attributes.values(), content]
+        case Cell(content=content):
+            return [content]
+        case Function(closure=cells, defaults=defaults, attributes=given):
+            return [*cells, *defaults, *given.values()]
+        case Method(self=receiver, function=function):
+            return [receiver, function]
+        case Iterator(parts=parts):
+            return list(parts)
+    return []
+
+
+def made_function(
+    code: types.CodeType,
+    namespace: dict[str, Any],
+    defaults: tuple[Any, ...],
+    keyword_defaults: dict[str, Any],
+    *closure: types.CellType,
+) -> types.FunctionType:
+    """The function that MAKE_FUNCTION makes."""
+    function = types.FunctionType(code, namespace, code.co_name, defaults or None, closure or None)
+    function.__qualname__ = code.co_qualname
+    function.__kwdefaults__ = keyword_defaults or None
+    return function
+
+
+def called(function: Callable[..., Any], arguments: Any, keywords: dict[str, Any]) -> Any:
+    """What a call gives."""
+    return function(*arguments, **keywords)
+
+
+IN_C = (*UNBOUND_C, types.ClassMethodDescriptorType)
+
+
+def bound_in_c(found: Any, receiver: Any) -> Any:
+    """A method of C as Python binds it; without the second argument CPython may crash (3.11 does)."""
+    if isinstance(found, types.ClassMethodDescriptorType):
+        return found.__get__(None, receiver)
+    return found.__get__(receiver, type(receiver))
+
+
+MADE_BY_CALL = (operator.itemgetter, operator.attrgetter, operator.methodcaller, functools.partial)
+NOT_REBUILT = (KEY_MAKER,)
+# The size of an instance of a class that adds a dict and weak references to a plain exception, and nothing else.
+PLAIN_EXCEPTION_SIZE = type("Plain", (Exception,), {}).__basicsize__
+
+
+class Recipe:
+    """Rows that build objects; registers are named until their numbers are known."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.outputs: list[Node] = []
+        self.rows: list[tuple[Any, ...]] = []
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []
+        self._open: set[int] = set()  # being built: meeting one again is a cycle
+        self._unfilled: deque[Symbol] = deque()  # made, in this order, and empty so far
+        self._filling = False
+
+    def follow(self, effects: Iterable[Effect]) -> None:
+        """The rows of the effects, in their order."""
+        for effect in effects:
+            operands = [self._operand(operand) for operand in effect.operands]
+            self.rows.append((effect.row, *operands))
+
+    def _operand(self, operand: Any) -> Any:
+        match operand:
+            case RegisterOperand(source=source):
+                return source.register
+            case ObjectOperand(value=value):
+                return self.constant(value)
+            case tuple():
+                return tuple(self._operand(one) for one in operand)
+            case None:
+                return -1
+        is_symbol = type(operand).__module__ == Constant.__module__
+        return self.register(operand) if is_symbol else operand
+
+    def register(self, symbol: Symbol | None) -> Any:
+        """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
+        if symbol is None or isinstance(symbol, Null):
+            return -1
+        symbol = self.trace.owners.get(id(symbol), symbol)
+        known = self._made.get(id(symbol))
+        if known is None:
+            if id(symbol) in self._open:
+                raise NotRebuilt(0, "an object that holds itself")
+            self._open.add(id(symbol))
+            known = self._build(symbol)
+            self._open.discard(id(symbol))
+            self._made[id(symbol)] = known
+            self._kept.append(symbol)
+        if not self._open and not self._filling:
+            self._fill_all()
+        return known
+
+    def _fill_all(self) -> None:
+        """Fill what was made empty: only now, when all that it may refer to can be built around it."""
+        self._filling = True
+        while self._unfilled:
+            self._fill(self._unfilled[0])
+            self._unfilled.popleft()
+        self._filling = False
+
+    def fill_first(self, container: Symbol) -> None:
+        """Build a container whose content is needed at once, by an iterator over it.
+
+        Raises:
+            NotRebuilt: it holds itself, so that something must be built before it is full.
+
+        """
+        owner = self.trace.owners.get(id(container), container)
+        self.register(owner)
+        if owner in self._unfilled:
+            if holds_itself(owner):
+                raise NotRebuilt(0, "an iterator over an object that holds itself")
+            self._unfilled.remove(owner)
+            self._fill(owner)
+
+    def has(self, symbol: Symbol | None) -> bool:
+        """Whether something that is built holds the object of this symbol."""
+        return id(symbol) in self._made
+
+    def _output(self, node: Node) -> tuple[str, int]:
+        if node in self.outputs and node.op.kind is Kind.VIEW:
+            node = self.trace.graph.node(
+                node.op, node.inputs, node.attributes
+            )  # two views are two objects
+        if node not in self.outputs:
+            self.outputs.append(node)
+        return ("output", self.outputs.index(node))
+
+    def constant(self, value: Any) -> tuple[str, int]:
+        """This very object."""
+        return self.row("const", value)
+
+    def row(self, *row: Any) -> tuple[str, int]:
+        """One more row; its register."""
+        self.rows.append(row)
+        return ("row", len(self.rows) - 1)
+
+    def call(self, function: Callable[..., Any], *registers: Any) -> tuple[str, int]:
+        """What a C or Python function makes of what is in registers."""
+        return self.row("call", function, registers)
+
+    def registers(self, symbols: Iterable[Symbol]) -> tuple[Any, ...]:
+        """The registers of several symbols."""
+        return tuple(self.register(symbol) for symbol in symbols)
+
+    def _build(self, symbol: Symbol) -> Any:
+        source = getattr(symbol, "source", None)
+        if source is not None and (
+            not isinstance(symbol, Constant) or type(symbol.value) is frozenset
+        ):
+            return source.register
+        match symbol:
+            case Array(buffer=buffer, path=()) if buffer.source is not None:
+                return buffer.source.register
+            case Array():
+                return self._output(self.trace.graph.value(symbol))
+            case Number(node=node):
+                return self._output(node)
+            case Constant() if id(symbol) in self.trace.frozensets:
+                _, step = self.trace.frozensets[id(symbol)]
+                return self.call(made_set, self.constant((step,)))
+            case Constant(value=value):
+                return self.constant(value)
+            case Integer(size=value):
+                return self._integer(value)
+            case Tuple() | Slice() if id(symbol) in self.trace.code_constants:
+                return self.constant(self.trace.code_constants[id(symbol)])
+            case Tuple(items=items):
+                return self.row("tuple", self.registers(items))
+            case List() | Dict() | Deque() if holds_itself(symbol):
+                return self._empty_container(symbol)
+            case Deque(items=members):
+                held = self.row("list", self.registers(members))
+                return self.call(deque, held, self.constant(members.maxlen))
+            case List(items=items):
+                return self.row("list", self.registers(items))
+            case Dict(items=entries):
+                pairs = [
+                    r for k, v in entries.items() for r in (self.constant(k), self.register(v))
+                ]
+                return self.row("dict", tuple(pairs))
+            case View(of=mapping, kind=kind):
+                owner = OrderedDict if isinstance(mapping.items, OrderedDict) else dict
+                return self.call(getattr(owner, kind), self.register(mapping))
+            case Set(made=None, born=born):
+                raise NotRebuilt(born, "a set whose order is not followed")
+            case Set(made=steps):
+                return self.call(made_set, self.constant(tuple(steps or ())))
+            case Instance():
+                return self._instance(symbol)
+            case Generator():
+                return self._generator(symbol)
+            case Super(start=start, self=of):
+                return self.call(super, self.constant(start), self.register(of))
+            case Slice(start=start, stop=stop, step=step):
+                return self.row("slice", *self.registers((start, stop, step)))
+            case Range(start=start, stop=stop, step=step):
+                return self.call(range, *self.registers((start, stop, step)))
+            case Iterator():
+                return iterator_row(self, symbol)
+            case Cell():
+                return self._cell(symbol)
+            case Function():
+                return self._function(symbol)
+            case Method(self=receiver, function=Constant(value=found)) if isinstance(found, IN_C):
+                return self.call(bound_in_c, self.constant(found), self.register(receiver))
+            case Method(self=receiver, function=function):
+                return self.call(types.MethodType, self.register(function), self.register(receiver))
+            case ArrayMethod(self=receiver, name=name):
+                return self.call(getattr, self.register(receiver), self.constant(name))
+            case Handled(born=born):
+                raise NotRebuilt(born, "an exception that is being handled")
+        assert not isinstance(symbol, Unread | Opaque | Null), symbol
+        raise TypeError(f"no recipe for {symbol}")
+
+    def _empty_container(self, symbol: List | Dict | Deque) -> Any:
+        if isinstance(symbol, Deque):
+            made = self.call(deque, self.constant(()), self.constant(symbol.items.maxlen))
+        else:
+            made = self.row("list" if isinstance(symbol, List) else "dict", ())
+        self._made[id(symbol)] = made
+        self._kept.append(symbol)
+        self._unfilled.append(symbol)
+        return made
+
+    def _integer(self, value: size.Size) -> Any:
+        """A whole number, which is guarded to fit into 64 bits."""
+        program = tuple(postfix(value, self.trace.sizes.leaves))
+        if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
+            raise NotRebuilt(0, "a number beyond 64 bits")
+        always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
+        text = f"{value} no longer fits into 64 bits"
+        self.trace.guards.check("RELATION", (*program, *always), text=text, source=str(value))
+        return self.row("int", program)
+
+    def _generator(self, generator: Generator) -> Any:
+        function, arguments, keywords = generator.call
+        if generator.state != "new":
+            raise NotRebuilt(generator.born, "a generator that has begun")
+        pairs = [r for k, v in keywords.items() for r in (self.constant(k), self.register(v))]
+        given = self.row("tuple", self.registers(arguments))
+        return self.call(called, self.register(function), given, self.row("dict", tuple(pairs)))
+
+    def _instance(self, instance: Instance) -> Any:
+        """The object first and its attributes later, because they may refer to it."""
+        if instance.raised is not None:
+            raise NotRebuilt(instance.raised, "an exception that was raised")
+        if instance.kind in MADE_BY_CALL:
+            return self._called_class(instance)
+        if instance.kind in NOT_REBUILT:
+            raise NotRebuilt(0, f"a {instance.kind.__name__}")
+        made = self._empty_instance(instance)
+        self._made[id(instance)] = made
+        self._kept.append(instance)
+        self._unfilled.append(instance)
+        return made
+
+    def _called_class(self, instance: Instance) -> Any:
+        """One of a C class that keeps what it was called with."""
+        assert isinstance(instance.content, Tuple)
+        self.fill_first(instance.content.items[1])
+        given, named = self.registers(instance.content.items)
+        return self.call(called, self.constant(instance.kind), given, named)
+
+    def _empty_instance(self, instance: Instance) -> Any:
+        """An object without attributes; what cannot change is in it already."""
+        kind, content = instance.kind, instance.content
+        if issubclass(kind, BaseException):
+            items = content.items if isinstance(content, Tuple) else ()
+            if kind is ExceptionGroup:
+                return self._group(instance, items)
+            return self._exception(kind, self.registers(items))
+        match content:
+            case None if issubclass(kind, types.SimpleNamespace):
+                return self.call(types.SimpleNamespace.__new__, self.constant(kind))
+            case None:
+                return self.call(object.__new__, self.constant(kind))
+            case Tuple(items=items):
+                held = self.row("tuple", self.registers(items))
+                return self.call(tuple.__new__, self.constant(kind), held)
+            case Constant(value=value):
+                return self.call(type(value).__new__, self.constant(kind), self.constant(value))
+            case List() | Dict() | Set():
+                base = {List: list, Dict: dict, Set: set}[type(content)]
+                made = self.call(base.__new__, self.constant(kind))
+                self._made[id(content)] = made
+                return made
+        raise NotRebuilt(0, f"a {kind.__name__}")
+
+    def _fill(self, symbol: Symbol) -> None:
+        """Give a made object what it holds, and its attributes in their order."""
+        made = self._made[id(symbol)]
+        match symbol:
+            case List(items=items):
+                for item in items:
+                    self.row("list_append", made, self.register(item))
+            case Deque(items=members):
+                for item in members:
+                    self.call(deque.append, made, self.register(item))
+            case Dict(items=entries):
+                for key, value in entries.items():
+                    self.row("dict_set", made, self.constant(key), self.register(value))
+            case Function(attributes=attributes):
+                for name, written in attributes.items():
+                    self.call(setattr, made, self.constant(name), self.register(written))
+            case Cell(content=content):
+                self.row("cell_set", made, self.register(content))
+            case Set(made=None, born=born):
+                raise NotRebuilt(born, "a set whose order is not followed")
+            case Set(made=steps):
+                self.call(refilled, made, self.constant(tuple(steps or ())))
+            case Instance(content=held, attributes=attributes):
+                if isinstance(held, List | Dict | Set):
+                    self._fill(held)
+                for name, given in attributes.items():
+                    if given is not None:
+                        self._set_attribute(symbol, made, name, self.register(given))
+
+    def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
+        if instance.kind is ExceptionGroup and name in ("message", "exceptions"):
+            return  # it was made of these
+        if name == "default_factory" and issubclass(instance.kind, defaultdict):
+            self.call(defaultdict.__init__, made, value)
+            return
+        self.row("set_attr", made, name, value)
+
+    def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
+        if not kind.__flags__ & HEAP_TYPE:
+            return self.call(kind, *arguments)
+        if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
+            raise NotRebuilt(0, f"a {kind.__name__}")
+        return self.call(BaseException.__new__, self.constant(kind), *arguments)
+
+    def _group(self, group: Instance, arguments: tuple[Symbol, ...]) -> Any:
+        """An exception group, whose parts are a tuple that it makes where it is not given one."""
+        given, held = arguments[1], group.attributes["exceptions"]
+        made = self.call(ExceptionGroup, *self.registers(arguments))
+        if held is not None and held is not given:
+            changed = getattr(given, "items", None) != list(getattr(held, "items", ()))
+            if changed or self.has(held):
+                raise NotRebuilt(0, "an exception group whose parts are held elsewhere")
+            self._made[id(held)] = self.call(getattr, made, self.constant("exceptions"))
+            self._kept.append(held)
+        return made
+
+    def _cell(self, cell: Cell) -> Any:
+        """The cell first and its content later, because a function in it may close over it."""
+        made = self._made[id(cell)] = self.row("cell", -1)
+        self._kept.append(cell)
+        if cell.content is not None:
+            self._unfilled.append(cell)
+        return made
+
+    def _function(self, function: Function) -> Any:
+        defaults = self.row("tuple", self.registers(function.defaults))
+        pairs = [
+            r
+            for k, v in function.keyword_defaults.items()
+            for r in (self.constant(k), self.register(v))
+        ]
+        keyword_defaults = self.row("dict", tuple(pairs))
+        code, namespace = self.constant(function.code), self.constant(function.globals)
+        if function.attributes:
+            self._unfilled.append(function)
+        return self.call(
+            made_function,
+            code,
+            namespace,
+            defaults,
+            keyword_defaults,
+            *self.registers(function.closure),
+        )
+
+    def numbered(self, registers: Any) -> Any:
+        """Named registers replaced by numbers: the guards' first, then outputs, then rows."""
+        first = self.trace.guards.registers
+        if (
+            isinstance(registers, tuple)
+            and len(registers) == 2
+            and registers[0] in ("output", "row")
+        ):
+            return first + registers[1] + (len(self.outputs) if registers[0] == "row" else 0)
+        if isinstance(registers, tuple):
+            return tuple(self.numbered(r) for r in registers)
+        return registers
+
+    def for_c(self) -> list[tuple[Any, ...]]:
+        """The rows with numbered registers; constants and callables as they are."""
+        result = []
+        for kind, *rest in self.rows:
+            if kind in ("const", "int"):
+                result.append((kind, *rest))
+            elif kind == "call":
+                result.append((kind, rest[0], self.numbered(rest[1])))
+            else:
+                result.append((kind, *[self.numbered(r) for r in rest]))
+        return result
+
+
+def is_idle(graph: Graph) -> bool:
+    """Whether a graph computes nothing."""
+    return all(node.op.kind in IDLE_KINDS for node in graph.nodes)
+
+
+def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
+    """The graph of a trace with the inputs that it uses, and the registers they come from."""
+    new = _resolved_nodes(trace)
+    sources = {new[node]: source for node, source in trace.graph.inputs}
+    outputs = tuple(new[node] for node in recipe.outputs)
+    used = {one for node in new.values() for one in node.inputs} | set(outputs)
+    body = tuple(new[node] for node in trace.graph.nodes if new[node] not in sources)
+    leaves = [trace.sizes.leaves[symbol] for symbol in sorted(_symbols_in(body))]
+    sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
+    inputs = [
+        (n, source.register)
+        for n, source in sources.items()
+        if n in used or source.register in sized
+    ]
+    for symbol in sorted(_symbols_in(body)):
+        kind, register = trace.sizes.leaves[symbol][:2]
+        if kind == "int":
+            node = Node(ops.INPUT, (), NumberType("int", size.symbol(symbol)), {"name": symbol})
+            inputs.append((node, register))
+    first = tuple(node for node, _ in inputs)
+    return Graph(first, (*first, *body), outputs, name), [register for _, register in inputs]
+
+
+def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
+    """For every node of the trace, the same with sizes replaced by what they were found to equal."""
+    if not trace.sizes.known:
+        return {node: node for node in trace.graph.nodes}
+    new: dict[Node, Node] = {}
+    for node in trace.graph.nodes:
+        kind, attributes = _resolved(trace, node.type), _resolved(trace, node.attributes)
+        op = node.op
+        if op is ops.SIZE and isinstance(attributes["value"], int):
+            op, kind = ops.CONST, NumberType("int", attributes["value"])
+        inputs = tuple(new[one] for one in node.inputs)
+        new[node] = Node(op, inputs, kind, attributes, node.location)
+    return new
+
+
+def _resolved(trace: Trace, value: Any) -> Any:
+    """A type or attribute with its sizes resolved."""
+    if isinstance(value, size.Expression):
+        return trace.sizes.resolved(value)
+    if isinstance(value, ArrayType):
+        return replace(value, shape=_resolved(trace, value.shape))
+    if isinstance(value, NumberType):
+        return replace(value, value=_resolved(trace, value.value))
+    if isinstance(value, Span):
+        start, length = _resolved(trace, (value.start, value.length))
+        return Span(start, length, value.step)
+    if isinstance(value, Mapping):
+        return {key: _resolved(trace, item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_resolved(trace, item) for item in value)
+    return value
+
+
+def _symbols_in(value: Any) -> set[str]:
+    """Every symbol in the types and attributes of nodes."""
+    if isinstance(value, size.Expression):
+        return set(size.symbols(value))
+    if isinstance(value, Node):
+        return _symbols_in((value.type, value.attributes))
+    if isinstance(value, ArrayType):
+        return _symbols_in(value.shape)
+    if isinstance(value, NumberType):
+        return _symbols_in(value.value)
+    if isinstance(value, Span):
+        return _symbols_in((value.start, value.length))
+    if isinstance(value, Mapping):
+        return _symbols_in(tuple(value.values()))
+    if isinstance(value, (tuple, list)):
+        return set().union(*map(_symbols_in, value))
+    return set()
+
+
+def make_entry(
+    trace: Trace,
+    recipe: Recipe,
+    inputs: list[int],
+    artefact: Callable[..., Any] | None,
+    ending: tuple[Any, ...],
+) -> Any:
+    """The entry for C."""
+    return _hook.Entry(
+        trace.guards.for_c(), tuple(inputs), artefact, len(recipe.outputs), recipe.for_c(), ending
+    )

@@ -1,0 +1,288 @@
+"""From iterators and sets of the trace to real ones in the same state."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
+from ufuse.frame_hook.operations.iterate import keys_left
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    Constant,
+    Deque,
+    Dict,
+    Iterator,
+    List,
+    Replay,
+    Set,
+    Step,
+    Symbol,
+    Tuple,
+)
+
+
+class Builder(Protocol):
+    """What of a recipe is needed here."""
+
+    def register(self, symbol: Symbol | None) -> Any:
+        """Where the object of a symbol will be."""
+
+    def fill_first(self, container: Symbol) -> None:
+        """Build a container whose content is needed at once."""
+
+    def constant(self, value: Any) -> Any:
+        """This very object."""
+
+    def call(self, function: Callable[..., Any], *registers: Any) -> Any:
+        """What a function makes of what is in registers."""
+
+
+# Called when the recipe runs --------------------------------------------------------------------------------------
+
+
+def made_set(steps: tuple[Step, ...]) -> Any:
+    """A set made by the same steps as the trace's, which gives it the same order."""
+    result: Any = set()
+    for step in steps:
+        if step.begins:
+            result = step.function(*_given(step))
+        else:
+            step.function(result, *_given(step))
+    return result
+
+
+def refilled(target: set[Any], steps: tuple[Step, ...]) -> None:
+    """Fill an empty set of a class of the user's by the same steps as the trace's."""
+    for step in steps:
+        step.function(target, *_given(step))
+
+
+def _given(step: Step) -> list[Any]:
+    return [made_set(one) if isinstance(one, Replay) else one for one in step.arguments]
+
+
+def resumed(iterator: Any, position: int) -> Any:
+    """An iterator over a sequence that has given so many items."""
+    iterator.__setstate__(position)
+    return iterator
+
+
+def advanced(iterator: Any, count: int) -> Any:
+    """An iterator that has given so many items."""
+    for _ in range(count):
+        next(iterator)
+    return iterator
+
+
+def finished(iterator: Any) -> Any:
+    """An iterator that has nothing left."""
+    for _ in iterator:
+        pass
+    return iterator
+
+
+# An instance of a subclass may have an `__iter__` of its own.
+WHOLE: dict[type, Callable[..., Any]] = {
+    List: list.__iter__,
+    Tuple: tuple.__iter__,
+    Set: set.__iter__,
+}
+
+# Rows -------------------------------------------------------------------------------------------------------------
+
+
+def iterator_row(recipe: Builder, iterator: Iterator) -> Any:
+    """The register of a real iterator in the state of the trace's.
+
+    Raises:
+        NotRebuilt: no such iterator can be made from outside.
+
+    """
+    rule = ROWS.get(iterator.kind)
+    made = rule(recipe, iterator) if rule is not None else None
+    if made is None:
+        raise NotRebuilt(iterator.born, f"an iterator ({iterator.kind}) that has begun")
+    return made
+
+
+def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
+    over = iterator.parts[0]
+    if iterator.is_exhausted:
+        empty: Any = {List: [], Tuple: (), Dict: {}, Set: set()}.get(type(over))
+        if isinstance(over, Constant):
+            empty = type(over.value)(0) if isinstance(over.value, range) else type(over.value)()
+        if empty is None or (isinstance(over, Constant) and type(over.value) is str):
+            return None
+        return recipe.call(_ended, recipe.constant(type(empty)))
+    place = iterator.position
+    if _is_behind(over, place):
+        return None
+    recipe.fill_first(over)
+    made = recipe.call(WHOLE.get(type(over), iter), recipe.register(over))
+    if not place:
+        return made
+    can_resume = isinstance(over, List | Tuple | Array) or iterator.state is None
+    return recipe.call(resumed if can_resume else advanced, made, recipe.constant(place))
+
+
+def _is_behind(over: Symbol, place: int) -> bool:
+    """Whether a list has become so short that no iterator over it can be put at a place."""
+    return isinstance(over, List) and place > len(over.items)
+
+
+def _ended(kind: type) -> Any:
+    """An iterator over nothing, of the kind that a built-in type makes."""
+    return finished(iter(range(0) if kind is range else kind()))
+
+
+def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    if iterator.is_exhausted or tuple(mapping.items) != iterator.state:
+        return None
+    if keys_left(iterator) != iterator.state[iterator.position :]:
+        return None
+    recipe.fill_first(mapping)
+    method = {"keys": dict.keys, "values": dict.values, "pairs": dict.items}[iterator.kind]
+    made = recipe.call(iter, recipe.call(method, recipe.register(mapping)))
+    place = iterator.position
+    return recipe.call(advanced, made, recipe.constant(place)) if place else made
+
+
+def _over_members(recipe: Builder, iterator: Iterator) -> Any:
+    members = iterator.parts[0]
+    assert isinstance(members, Set)
+    if iterator.is_exhausted or iterator.position or members.items != set(iterator.state):
+        return None
+    recipe.fill_first(members)
+    return recipe.call(WHOLE[Set], recipe.register(members))
+
+
+def _backwards(recipe: Builder, iterator: Iterator) -> Any:
+    if iterator.is_exhausted or _is_behind(iterator.parts[0], iterator.length):
+        return None
+    recipe.fill_first(iterator.parts[0])
+    made = recipe.call(reversed, recipe.register(iterator.parts[0]))
+    return recipe.call(resumed, made, recipe.constant(iterator.length - 1))
+
+
+def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
+    """Of an OrderedDict that is as it was when the iterator was made, unless that has come to its end."""
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    try:
+        is_over = next(iterator.walk, None) is None
+    except RuntimeError:
+        return None
+    if is_over or iterator.length < 0:
+        return None
+    recipe.fill_first(mapping)
+    kind = iterator.kind.split()[1]
+    method = getattr(OrderedDict, "items" if kind == "pairs" else kind)
+    view = recipe.call(method, recipe.register(mapping))
+    made = recipe.call(reversed if iterator.state else iter, view)
+    place = iterator.position
+    return recipe.call(advanced, made, recipe.constant(place)) if place else made
+
+
+def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+    """Of deques that are as they were when the iterator was made: only then does a new one go on."""
+
+    def row(recipe: Builder, iterator: Iterator) -> Any:
+        over = iterator.parts[0]
+        assert isinstance(over, Deque)
+        try:
+            next(iterator.walk, None)
+        except RuntimeError:
+            return None
+        recipe.fill_first(over)
+        given, place = recipe.register(over), recipe.constant(iterator.position)
+        return None if iterator.length < 0 else recipe.call(function, given, place)
+
+    return row
+
+
+def _simply(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+    """Of kinds that remember nothing but what they go over."""
+
+    def row(recipe: Builder, iterator: Iterator) -> Any:
+        if iterator.is_exhausted:
+            return None
+        return recipe.call(function, *[recipe.register(part) for part in iterator.parts])
+
+    return row
+
+
+def _not_begun(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+    """Of kinds that can be made anew only before their first item; `position` counts what they were asked for."""
+
+    def row(recipe: Builder, iterator: Iterator) -> Any:
+        if iterator.position or iterator.is_exhausted:
+            return None
+        return recipe.call(function, *[recipe.register(part) for part in iterator.parts])
+
+    return row
+
+
+def _numbered(recipe: Builder, iterator: Iterator) -> Any:
+    place = recipe.constant(iterator.position)
+    return recipe.call(enumerate, recipe.register(iterator.parts[0]), place)
+
+
+def _strictly(*parts: Any) -> Any:
+    return zip(*parts, strict=True)
+
+
+def _repeated(recipe: Builder, iterator: Iterator) -> Any:
+    given = recipe.register(iterator.parts[0])
+    if iterator.length < 0:
+        return recipe.call(itertools.repeat, given)
+    return recipe.call(itertools.repeat, given, recipe.constant(iterator.length))
+
+
+def _sliced(recipe: Builder, iterator: Iterator) -> Any:
+    if iterator.is_exhausted:
+        return None
+    following, stop, step = iterator.state
+    count = iterator.position
+    bounds = (following - count, None if stop is None else stop - count, step)
+    given = [recipe.constant(bound) for bound in bounds]
+    return recipe.call(itertools.islice, recipe.register(iterator.parts[0]), *given)
+
+
+ROWS: dict[str, Callable[[Builder, Iterator], Any]] = {
+    "sequence": _over_sequence,
+    "constant": _over_sequence,
+    "rows": _over_sequence,
+    "getitem": _over_sequence,
+    "keys": _over_mapping,
+    "values": _over_mapping,
+    "pairs": _over_mapping,
+    "members": _over_members,
+    "reversed": _backwards,
+    "ordered keys": _over_ordered,
+    "ordered values": _over_ordered,
+    "ordered pairs": _over_ordered,
+    "deque": _over_deque(type(iter(deque()))),
+    "deque backwards": _over_deque(type(reversed(deque()))),
+    "enumerate": _numbered,
+    "zip": _simply(zip),
+    "zip strictly": _simply(_strictly),
+    "map": _simply(map),
+    "filter": _simply(filter),
+    "filterfalse": _simply(itertools.filterfalse),
+    "starmap": _simply(itertools.starmap),
+    "compress": _simply(itertools.compress),
+    "count": _simply(itertools.count),
+    "call": _simply(iter),
+    "repeat": _repeated,
+    "islice": _sliced,
+    "takewhile": _simply(itertools.takewhile),
+    "dropwhile": _not_begun(itertools.dropwhile),
+    "cycle": _not_begun(itertools.cycle),
+    "pairwise": _not_begun(itertools.pairwise),
+    "groupby": _not_begun(itertools.groupby),
+}

@@ -1,0 +1,319 @@
+"""The symbolic interpreter: reads a frame's instructions and runs each on symbols instead of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, MappingProxyType
+
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.instructions import Instruction
+from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.interpreter.outcomes import (
+    Jump,
+    LoopTooLong,
+    Outcome,
+    Raised,
+    Returned,
+    Yielded,
+)
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    Constant,
+    Generator,
+    Instance,
+    List,
+    Method,
+    Source,
+    Symbol,
+    Tuple,
+)
+from ufuse.frame_hook.trace.symbols import Iterator as IteratorSymbol
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.node import Location
+
+DEEPEST_INLINE = 40
+MOST_INSTRUCTIONS = 10_000
+MOST_NODES = 1_500
+SAMPLED_TURNS = 3  # of a loop, from which the work of all its turns is foreseen
+
+
+def _turns_left(frame: Frame) -> int:
+    """How often the innermost loop will still turn, as far as its iterator tells."""
+    iterator = frame.stack[-1] if frame.stack else None
+    if not isinstance(iterator, IteratorSymbol):
+        return 0
+    match iterator.kind, iterator.parts:
+        case "sequence", [List(items=items) | Tuple(items=items)]:
+            return len(items) - iterator.position
+    return max(0, iterator.length - iterator.position)
+
+
+CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
+AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
+Handler = Callable[["Interpreter", Frame, Instruction], Outcome]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Register the handler of one or more opcodes."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+class Interpreter:
+    """Runs the root frame until it returns or breaks; inlines what it calls.
+
+    `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
+    `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
+    attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
+    instruction but the first, with the number of those run and the position, whether the trace shall end there.
+    `watched` are registers of the state whose values must not die in the graph, with their names.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        call: CallRule,
+        attribute: AttributeRule,
+        stop_at: int | None,
+        kept_loops: frozenset[int],
+        watched: Mapping[int, str] = MappingProxyType({}),
+        may_end: Callable[[int, int], bool] | None = None,
+    ) -> None:
+        self.trace = trace
+        self._call = call
+        self._attribute = attribute
+        self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
+        self.generators: list[Generator] = []  # that have begun
+        self.stop_at = stop_at
+        self.kept_loops = kept_loops
+        self.watched = watched
+        self.may_end = may_end
+        self.root_count = 0  # root instructions run
+        self.total = 0
+        self.call_stack: list[Frame] = []
+        self.positions: list[int] = []  # of the root instructions begun
+
+    def call(
+        self,
+        function: Symbol,
+        arguments: Sequence[Symbol] = (),
+        keywords: Mapping[str, Symbol] | None = None,
+    ) -> Symbol:
+        """What `function(*arguments, **keywords)` gives."""
+        return self._call(self, function, arguments, keywords or {})
+
+    def attribute(self, symbol: Symbol, name: str) -> Symbol:
+        """What `symbol.name` is."""
+        return self._attribute(self, symbol, name)
+
+    def run_root(self, frame: Frame) -> Returned | None:
+        """Run until a return, or until `stop_at`: then None, with the frame as it stands before that instruction."""
+        self.call_stack.append(frame)
+        table = instructions.by_position(frame.code)
+        while True:
+            if self.root_count == self.stop_at or self._ends_early(frame):
+                return None
+            self.positions.append(frame.position)
+            try:
+                outcome = self.step(frame, table[frame.position])
+            except Raised as raised:
+                del self.call_stack[1:]
+                self._catch(frame, raised)
+                outcome = None
+            if isinstance(outcome, Returned):
+                if self.watched:
+                    self._refuse_reordering(frame)
+                self.root_count += 1
+                return outcome
+            if self.watched:
+                self._refuse_dropping(frame)
+            self.root_count += 1
+
+    def _refuse_dropping(self, frame: Frame) -> None:
+        """Leave it to plain Python to drop what cannot die unnoticed."""
+        gone = self.watched.keys() - held_registers(frame)
+        if gone:
+            raise GraphBreak("finalizer", self.watched[min(gone)])
+
+    def _refuse_reordering(self, frame: Frame) -> None:
+        """Leave the return to plain Python where locals would die in another order: that of where they were before."""
+        for slot, symbol in enumerate(frame.locals):
+            source = getattr(symbol, "source", None)
+            if source is not None and source.register in self.watched and source.register != slot:
+                raise GraphBreak("finalizer", self.watched[source.register])
+
+    def _ends_early(self, frame: Frame) -> bool:
+        return (
+            self.may_end is not None
+            and self.root_count > 0
+            and self.may_end(self.root_count, frame.position)
+        )
+
+    def _catch(self, frame: Frame, raised: Raised) -> None:
+        """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""
+        if not self.unwind(frame, raised):
+            raise GraphBreak("eager-raises", described_error(raised.symbol)) from None
+
+    def run_inlined(self, frame: Frame) -> Symbol:
+        """Run a called function to its return."""
+        outcome = self.run_frame(frame)
+        assert isinstance(outcome, Returned)
+        return outcome.value
+
+    def run_frame(self, frame: Frame) -> Returned | Yielded:
+        """Run a frame that the root calls, directly or not, until it returns or yields."""
+        if len(self.call_stack) > DEEPEST_INLINE:
+            raise GraphBreak("recursion", frame.code.co_qualname)
+        caller, handled = self.trace.graph.location, len(self.handled)
+        depth = len(self.call_stack)
+        self.call_stack.append(frame)
+        table = instructions.by_position(frame.code)
+        while True:
+            try:
+                outcome = self.step(frame, table[frame.position])
+            except Raised as raised:
+                del self.call_stack[depth + 1 :]
+                if self.unwind(frame, raised):
+                    continue
+                self.call_stack.pop()
+                del self.handled[handled:]
+                self.trace.graph.location = caller
+                raise
+            if isinstance(outcome, Returned | Yielded):
+                if len(self.handled) != handled:
+                    raise GraphBreak("call", "a generator that waits inside an exception handler")
+                self.call_stack.pop()
+                self.trace.graph.location = caller
+                return outcome
+
+    def unwind(self, frame: Frame, raised: Raised) -> bool:
+        """Put the frame at the handler of an exception; False where it has none."""
+        entry = instructions.protections(frame.code).get(frame.position)
+        if entry is None:
+            return False
+        symbol = raised.symbol
+        if getattr(symbol, "source", None) is not None:
+            raise GraphBreak("eager-raises", "an exception that was made before gets a traceback")
+        if isinstance(symbol, Instance) and symbol.raised is None:
+            symbol.raised = self.root_count
+        del frame.stack[entry.depth :]
+        if entry.lasti:
+            frame.push(Constant(frame.position))
+        frame.push(symbol)
+        frame.position = entry.target
+        return True
+
+    def step(self, frame: Frame, instruction: Instruction) -> Outcome:
+        """Run one instruction and move the frame behind it."""
+        self._locate(frame, instruction)
+        handler = HANDLERS.get(instruction.opname)
+        if handler is None:
+            raise GraphBreak("opcode", instruction.opname)
+        self.total += 1
+        outcome = handler(self, frame, instruction)
+        if isinstance(outcome, Jump):
+            if outcome.position <= instruction.position:
+                self._note_loop(frame, instruction)
+            frame.position = outcome.position
+        elif not isinstance(outcome, Returned):  # behind a return there may be nothing
+            frame.position = instruction.position + instruction.size
+        return outcome
+
+    def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
+        turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
+        nodes = len(self.trace.graph.nodes)
+        if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
+            root = self.call_stack[0]
+            if frame is not root and not root.jumps:
+                raise GraphBreak("loop")
+            longest = max(root.jumps, key=lambda position: root.jumps[position])
+            raise LoopTooLong(longest)
+        if frame is self.call_stack[0] and turns <= SAMPLED_TURNS:
+            before, frame.work[instruction.position] = (
+                frame.work.get(instruction.position),
+                (nodes, self.total),
+            )
+            left = _turns_left(frame)
+            if before is not None and (
+                nodes + (nodes - before[0]) * left > MOST_NODES
+                or self.total + (self.total - before[1]) * left > MOST_INSTRUCTIONS
+            ):
+                raise LoopTooLong(instruction.position)
+
+    def refuse_kept_loop(self, frame: Frame, instruction: Instruction) -> None:
+        """End the graph at a backward jump that is not unrolled, but let a trace begin there."""
+        if (
+            frame is self.call_stack[0]
+            and instruction.position in self.kept_loops
+            and self.root_count
+        ):
+            raise GraphBreak("loop")
+
+    def _locate(self, frame: Frame, instruction: Instruction) -> None:
+        if frame.places is None:
+            module = frame.globals.get("__name__")
+            known = places_by_module(frame.code)
+            frame.places = known.setdefault(module if isinstance(module, str) else "", {})
+        place = frame.places.get(instruction.position)
+        if place is None:
+            place = frame.places[instruction.position] = _location(frame, instruction)
+        self.trace.graph.location = place
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames being traced, the root first."""
+        return iter(self.call_stack)
+
+
+def held_registers(frame: Frame, *others: Symbol) -> set[int]:
+    """The registers of the frame's values that its slots and stack still hold, or that others are."""
+    found = set()
+    for symbol in (*frame.locals, *frame.stack, *others):
+        if isinstance(symbol, Array) and not symbol.path and symbol.buffer.source is not None:
+            found.add(symbol.buffer.source.register)
+        elif isinstance(symbol, Method):
+            parts = (symbol, symbol.self, symbol.function)
+            found |= {one.register for one in map(_source, parts) if one}
+        elif (source := _source(symbol)) is not None:
+            found.add(source.register)
+    return found
+
+
+def _source(symbol: object) -> Source | None:
+    return getattr(symbol, "source", None)
+
+
+@instructions.per_code
+def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
+    """The locations of a code object that were needed so far, for each module it runs in."""
+    return {}
+
+
+def _location(frame: Frame, instruction: Instruction) -> Location:
+    line, end_line, column, end_column = instruction.location
+    module = frame.globals.get("__name__")
+    return Location(
+        frame.code.co_filename,
+        frame.code.co_name,
+        line or frame.code.co_firstlineno,
+        module if isinstance(module, str) else "",
+        end_line or 0,
+        column or 0,
+        end_column or 0,
+    )
+
+
+def described_error(symbol: Symbol) -> str:
+    """An exception in words."""
+    if isinstance(symbol, Instance):
+        parts = symbol.content.items if isinstance(symbol.content, Tuple) else ()
+        said = ", ".join(str(p.value) for p in parts if isinstance(p, Constant))
+        return f"{symbol.kind.__name__}: {said}" if said else symbol.kind.__name__
+    return "an exception"

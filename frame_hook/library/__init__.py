@@ -1,0 +1,1 @@
+"""The rules of Python's own C functions and methods."""

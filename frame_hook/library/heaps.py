@@ -1,0 +1,82 @@
+"""The module heapq: its C functions, run as they are on items whose comparisons are traced."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import Any
+
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
+from ufuse.frame_hook.interpreter.rules import Given, Positional, Rule, rule_for
+from ufuse.frame_hook.library.container_methods import NONE, Compared
+from ufuse.frame_hook.objects.values import described
+from ufuse.frame_hook.operations import containers
+from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import List, Symbol
+
+Run = Callable[[list[Compared], list[Compared]], Compared | None]
+
+
+def arranged(interpreter: Interpreter, heap: Symbol, run: Run, *given: Symbol) -> Symbol:
+    """Let a function of heapq work on a list, whose comparisons are as many, and in the order, as in plain Python."""
+    heap = interpreter.trace.look(heap)
+    if not isinstance(heap, List):
+        raise GraphBreak("call", f"a heap that is {described(heap)}")
+    if len(heap.items) > LONGEST_SEQUENCE:
+        raise GraphBreak("loop")
+    before = list(heap.items)
+    look = interpreter.trace.look
+    rows = [Compared(interpreter, look(item), item) for item in before]
+    try:
+        result = run(rows, [Compared(interpreter, look(item), item) for item in given])
+    except Raised:
+        raise GraphBreak("effect", "a heap's function that stops in the middle") from None
+    if heap.items != before:
+        raise GraphBreak("eager-raises", "RuntimeError: list changed size during iteration")
+    _write(interpreter, heap, [row.symbol for row in rows])
+    return NONE if result is None else result.symbol
+
+
+def _write(interpreter: Interpreter, heap: List, items: list[Symbol]) -> None:
+    """Give a list its items, the changes being calls of the list's own methods."""
+    changes = interpreter.trace.changes
+    before = heap.items
+    if len(items) > len(before):
+        changes.call(list.append, heap, items[-1])
+    elif len(items) < len(before):
+        changes.call(list.pop, heap)
+    if items != before:
+        containers.replace_items(interpreter.trace, heap, items)
+
+
+def _rule(name: str, count: int) -> Rule:
+    function: Any = getattr(heapq, name)
+
+    def run(rows: list[Compared], given: list[Compared]) -> Compared | None:
+        result: Compared | None = function(rows, *given)
+        return result
+
+    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+        if keywords or len(arguments) != count:
+            raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
+        heap = interpreter.trace.look(arguments[0])
+        if isinstance(heap, List) and not heap.items and name in RAISE_WHEN_EMPTY:
+            raise raise_error(IndexError, "index out of range")
+        return arranged(interpreter, heap, run, *arguments[1:])
+
+    return rule
+
+
+# How many arguments each takes; those of heaps with the largest first have a name of their own from 3.14 on.
+COUNTS = {"heapify": 1, "heappop": 1, "heappush": 2, "heapreplace": 2, "heappushpop": 2}
+COUNTS |= {f"{name}_max": count for name, count in COUNTS.items()}
+COUNTS |= {"_heapify_max": 1, "_heappop_max": 1, "_heapreplace_max": 2}
+RAISE_WHEN_EMPTY = {name for name in COUNTS if "heappop" in name or "replace" in name}
+for _name, _count in COUNTS.items():
+    if isinstance(getattr(heapq, _name, None), BuiltinFunctionType):
+        rule_for(getattr(heapq, _name))(_rule(_name, _count))
+
+__all__ = ["arranged"]

@@ -1,0 +1,1 @@
+"""Python's object model on symbols: classes, attributes, instances."""

@@ -1,0 +1,206 @@
+"""`isinstance` and `issubclass` on symbols: by bases, by a metaclass's own check, by abstract classes' registers."""
+
+from __future__ import annotations
+
+import abc
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import raise_error
+from ufuse.frame_hook.objects.classes import (
+    ABSENT,
+    PLAIN_GETATTRIBUTE,
+    class_member,
+    guard_bases,
+    inherits,
+    static_lookup,
+    uses_plain,
+)
+from ufuse.frame_hook.objects.values import described
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple, class_of
+
+# Modules whose `__subclasshook__`s look at nothing but the class they are asked about.
+OWN_HOOKS = frozenset(
+    {"abc", "collections.abc", "_collections_abc", "contextlib", "io", "numbers", "os", "typing"}
+)
+CHECKS = {"__instancecheck__": "isinstance", "__subclasscheck__": "issubclass"}
+# What metaclasses must leave as it is: of the class that is looked for in `abc`'s sets, of the one that is asked.
+WITH_PLAIN_KEYS = {"__getattribute__": type, "__hash__": object, "__eq__": object}
+ASKED_PLAINLY = {"__getattribute__": type, "__subclasshook__": object, "__subclasses__": type}
+# What an abstract class remembers: the register, classes that passed, classes that did not, as of which token.
+_dump: Any = abc._get_dump  # type: ignore[attr-defined]
+
+
+def is_instance(interpreter: Interpreter, symbol: Symbol, kind: type, wanted: Symbol) -> bool:
+    """What `isinstance(symbol, wanted)` is, for an object of class `kind`."""
+    symbol = interpreter.trace.look(symbol)
+    for one in _wanted(interpreter, wanted):
+        if kind is one or _passes(interpreter, "__instancecheck__", one, symbol, kind):
+            return True
+    return False
+
+
+def is_subclass(interpreter: Interpreter, symbol: Symbol, wanted: Symbol) -> bool:
+    """What `issubclass(symbol, wanted)` is."""
+    symbol = interpreter.trace.look(symbol)
+    kind = class_of(symbol)
+    if kind is None:
+        raise raise_error(TypeError, "issubclass() arg 1 must be a class")
+    return any(
+        _passes(interpreter, "__subclasscheck__", one, symbol, kind)
+        for one in _wanted(interpreter, wanted)
+    )
+
+
+def _wanted(interpreter: Interpreter, wanted: Symbol) -> Iterator[type]:
+    """The classes that are asked for, in order."""
+    wanted = interpreter.trace.look(wanted)
+    kind = class_of(wanted)
+    if kind is not None:
+        yield kind
+    elif isinstance(wanted, Tuple):
+        for item in wanted.items:
+            yield from _wanted(interpreter, item)
+    elif isinstance(wanted, Constant) and isinstance(wanted.value, types.UnionType):
+        for one in wanted.value.__args__:
+            yield from _wanted(interpreter, Constant(one))
+    else:
+        raise GraphBreak("call", f"isinstance of {described(wanted)}")
+
+
+def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type) -> bool:
+    """Whether one class lets an object, or a class, pass."""
+    trace, meta = interpreter.trace, type(wanted)
+    found, function = class_member(trace, meta, check)
+    if found is vars(type)[check]:
+        return _inherits(interpreter, check, wanted, symbol, kind)
+    if found is vars(abc.ABCMeta)[check] and _checks_as_abstract(interpreter, meta):
+        if check == "__instancecheck__" and isinstance(symbol, Instance):
+            _refuse_pretending(interpreter, kind)
+        return _counts_as(interpreter, wanted, kind)
+    if not isinstance(found, types.FunctionType):
+        raise GraphBreak("call", f"{CHECKS[check]} of {wanted.__name__}")
+    answer = interpreter.call(function, (Constant(wanted), symbol))
+    truth = interpreter.call(Constant(bool), (answer,))
+    assert isinstance(truth, Constant)
+    return bool(truth.value)
+
+
+def _inherits(
+    interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type
+) -> bool:
+    guard_bases(interpreter.trace, kind)
+    if inherits(kind, wanted):
+        return True
+    if check == "__instancecheck__" and isinstance(symbol, Instance):
+        _refuse_pretending(interpreter, kind)
+    return False
+
+
+def _refuse_pretending(interpreter: Interpreter, kind: type) -> None:
+    """Break where `__class__` of an object may be something other than its class."""
+    trace = interpreter.trace
+    named, looked_up = static_lookup(kind, "__class__"), static_lookup(kind, "__getattribute__")
+    honest = named is vars(object)["__class__"] and looked_up in PLAIN_GETATTRIBUTE
+    if not honest or not uses_plain(trace, kind, "__class__", named):
+        raise GraphBreak("attribute", f"__class__ of a {kind.__name__}")
+    uses_plain(trace, kind, "__getattribute__", looked_up)
+
+
+def _checks_as_abstract(interpreter: Interpreter, meta: type) -> bool:
+    return all(
+        class_member(interpreter.trace, meta, name)[0] is vars(abc.ABCMeta)[name] for name in CHECKS
+    )
+
+
+# As `abc` finds it -----------------------------------------------------------------------------------------------
+
+
+def _counts_as(interpreter: Interpreter, wanted: type, kind: type) -> bool:
+    """Whether an abstract class counts a class as its own.
+
+    `abc` itself never forgets that it said yes, and asks again after a no only when something was registered.
+    """
+    trace = interpreter.trace
+    if not _is_plain(type(kind), WITH_PLAIN_KEYS):
+        raise GraphBreak("call", f"isinstance of {wanted.__name__} and {kind.__name__}")
+    if _remembered(wanted, kind) is None:
+        if trace.changes.writes_classes:
+            raise GraphBreak("call", f"isinstance of {wanted.__name__} behind a changed class")
+        _asked(wanted, kind)
+    if issubclass(kind, wanted):  # nothing of the user's runs
+        return True
+    text = f"a class was registered, perhaps with {wanted.__name__}"
+    trace.guards.check("ABC_TOKEN", abc.get_cache_token(), text=text, source=wanted.__name__)
+    return False
+
+
+def _asked(wanted: type, kind: type) -> bool:
+    """What an abstract class says of a class, asked for as `abc` does; a break where that runs code of the user's."""
+    known = _remembered(wanted, kind)
+    if known is not None:
+        return known
+    said = _said_by_hook(wanted, kind)
+    if said is not NotImplemented:
+        return bool(said)
+    if inherits(kind, wanted):
+        return True
+    registered = [reference() for reference in _dump(wanted)[0]]
+    answers = [one is not None and _counts_nested(one, kind) for one in registered]
+    if any(answers):  # they are in no certain order: each was asked
+        return True
+    below: list[type] = type.__subclasses__(wanted)
+    return any(_counts_nested(one, kind) for one in below)
+
+
+def _counts_nested(wanted: type, kind: type) -> bool:
+    """What `issubclass` says of a class that another one asks."""
+    check = static_lookup(type(wanted), "__subclasscheck__")
+    if check is vars(type)["__subclasscheck__"]:
+        return inherits(kind, wanted)
+    if check is vars(abc.ABCMeta)["__subclasscheck__"] or _is_own(check):
+        return _asked(wanted, kind)
+    raise GraphBreak("call", f"issubclass of {wanted.__name__}")
+
+
+def _remembered(wanted: type, kind: type) -> bool | None:
+    """What an abstract class has said of a class before, if that still counts."""
+    _, accepted, refused, version = _dump(wanted)
+    if any(reference() is kind for reference in accepted):
+        return True
+    if version == abc.get_cache_token() and any(reference() is kind for reference in refused):
+        return False
+    return None
+
+
+def _said_by_hook(wanted: type, kind: type) -> Any:
+    """What `__subclasshook__` says, if it is none of the user's."""
+    odd = f"isinstance of {wanted.__name__}, which has a __subclasshook__,"
+    hook = static_lookup(wanted, "__subclasshook__")
+    own = [static_lookup(wanted, name) for name in ("__subclasses__", "__subclasscheck__")]
+    if not _is_plain(type(wanted), ASKED_PLAINLY) or any(one is not ABSENT for one in own):
+        raise GraphBreak("call", odd)
+    if hook is vars(object)["__subclasshook__"]:
+        return NotImplemented
+    if not _is_own(hook.__func__ if type(hook) is classmethod else hook):
+        raise GraphBreak("call", odd)
+    return hook.__get__(None, wanted)(kind)
+
+
+def _is_own(function: Any) -> bool:
+    """Whether it is a function of a module whose hooks look at nothing but the class they are asked about."""
+    return (
+        isinstance(function, types.FunctionType)
+        and function.__globals__.get("__name__") in OWN_HOOKS
+    )
+
+
+def _is_plain(meta: type, names: dict[str, type]) -> bool:
+    """Whether a metaclass has Python's own under all these names."""
+    return all(static_lookup(meta, name) is vars(base)[name] for name, base in names.items())
+
+
+__all__ = ["is_instance", "is_subclass"]

@@ -1,0 +1,573 @@
+"""Python's object model on symbols: attributes of instances, classes and `super()`, special methods.
+
+Lookups are the interpreter's own: along the classes' `__mro__`, guarded by what was found there. Nothing of the user's
+runs while tracing: properties, descriptors and `__getattr__` written in Python are inlined, others break the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import weakref
+from collections import OrderedDict, _tuplegetter, defaultdict, deque  # type: ignore[attr-defined]
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    Constant,
+    Handled,
+    Instance,
+    Method,
+    Opaque,
+    Super,
+    Symbol,
+    Tuple,
+    Unread,
+    class_of,
+)
+from ufuse.frame_hook.trace.trace import Trace
+
+MAKES_NOTHING, IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 7, 1 << 8, 1 << 9, 1 << 20
+MOST_LOOKED = 64  # items of a container that are looked at for finalizers
+ABSENT: Any = object()
+MRO = type.__dict__["__mro__"]
+CALLBACK: Any = weakref.ref.__dict__["__callback__"]
+UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
+SLOT = types.MemberDescriptorType
+TUPLE_FIELD = _tuplegetter
+KEY_MAKER: type = type(
+    functools.cmp_to_key(lambda *_: 0)
+)  # of the key function, and of the keys it makes
+
+TRACEBACK = vars(BaseException)["__traceback__"]
+
+
+def mro(kind: type) -> tuple[type, ...]:
+    """The classes in which attributes of `kind` are looked up, whatever a metaclass says."""
+    result: tuple[type, ...] | None = MRO.__get__(kind)
+    if result is None:
+        raise GraphBreak("attribute", "a class that is being made")
+    return result
+
+
+def inherits(kind: type, base: type) -> bool:
+    """Whether `base` is among the classes of `kind`; `issubclass` would ask the metaclass of `base`."""
+    return any(one is base for one in mro(kind))
+
+
+def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
+    """What a class or its bases have under a name, unbound, or ABSENT; behind the class `after` if that is given."""
+    classes = mro(kind)
+    if after is not None:
+        classes = classes[classes.index(after) + 1 :]
+    for one in classes:
+        if not _hook.has_only_names(one):  # a key that is no string compares itself
+            raise GraphBreak("attribute", f"{name} of {one.__name__}, which has odd keys,")
+        found = namespace_of(one).get(name, ABSENT)
+        if found is not ABSENT:
+            return found
+    return ABSENT
+
+
+def is_changeable(kind: type) -> bool:
+    """Whether attributes of the class can be set: of none that is written in C."""
+    return any(one.__flags__ & HEAP_TYPE for one in mro(kind))
+
+
+def class_member(
+    trace: Trace, kind: type, name: str, after: type | None = None
+) -> tuple[Any, Symbol]:
+    """What a class has under a name, and the symbol for it; guarded. ABSENT and None if nothing."""
+    found = static_lookup(kind, name, after)
+    if not is_changeable(kind):
+        return found, Constant(None if found is ABSENT else found)
+    is_written = any(trace.changes.written_class_attribute(one, name)[0] for one in mro(kind))
+    if is_written or after is not None:
+        return member_by_steps(trace, kind, name, after)
+    text = f"{kind.__name__}.{name}"
+    if found is ABSENT:
+        trace.guards.check("CLASS_LACKS", kind, name, text=f"{text} is defined now", source=text)
+        return ABSENT, Constant(None)
+    return found, Unread(trace.guards.load("LOAD_CLASS", kind, name, text=text), found)
+
+
+def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> tuple[Any, Symbol]:
+    """The classes are asked one by one: for `super()`, and where the trace has written a class's attribute."""
+    guard_bases(trace, kind)
+    classes = mro(kind)
+    for one in classes[classes.index(after) + 1 if after is not None else 0 :]:
+        text = f"{one.__name__}.{name}"
+        is_written, value = trace.changes.written_class_attribute(one, name)
+        if value is not None:
+            return _standing_for(value), value
+        own = namespace_of(one)
+        if name in own and not is_written:
+            if not is_changeable(one):
+                return own[name], Constant(own[name])
+            return own[name], Unread(
+                trace.guards.load("LOAD_CLASS", one, name, text=text), own[name]
+            )
+        if one.__flags__ & HEAP_TYPE and not is_written:
+            there = f"{text} is defined now"
+            trace.guards.check("CLASS_OWN_LACKS", one, name, text=there, source=text)
+    return ABSENT, Constant(None)
+
+
+def _standing_for(symbol: Symbol) -> Any:
+    """A value that is a descriptor as what the symbol stands for is."""
+    return symbol.value if isinstance(symbol, Constant) else None
+
+
+def guard_bases(trace: Trace, kind: type) -> None:
+    """Guard that a class goes on inheriting from what it does now."""
+    if is_changeable(kind):
+        text = f"the bases of {kind.__name__} were changed"
+        classes = mro(kind)
+        for place, base in enumerate(classes[1:], 1):
+            trace.guards.check(
+                "BASE", kind, place, len(classes), base, text=text, source=kind.__name__
+            )
+
+
+def namespace_of(kind: type) -> Any:
+    """What a class itself has, whatever a metaclass says."""
+    return type.__dict__["__dict__"].__get__(kind)
+
+
+def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
+    """Whether a class still has `object`'s or another C type's own special method; guarded."""
+    found, symbol = class_member(trace, kind, name)
+    if found is plain and isinstance(symbol, Unread):
+        trace.check("IDENTITY", symbol.source, plain, f"{symbol.source.text} was replaced")
+    return found is plain
+
+
+# Reading ---------------------------------------------------------------------------------------------------------
+
+
+def attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
+    """What `symbol.name` is; the class's `__getattr__` is asked where there is nothing."""
+    try:
+        return _looked_up(interpreter, symbol, name)
+    except Raised as raised:
+        error = raised.symbol
+        if not isinstance(error, Instance) or not issubclass(error.kind, AttributeError):
+            raise
+        fallback, function = class_member(interpreter.trace, symbol.kind, "__getattr__")
+        if fallback is ABSENT:
+            raise
+    return interpreter.call(function, (symbol, Constant(name)))
+
+
+def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
+    trace, kind = interpreter.trace, symbol.kind
+    own = static_lookup(kind, "__getattribute__")
+    if isinstance(own, types.FunctionType):
+        _, function = class_member(trace, kind, "__getattribute__")
+        return interpreter.call(function, (symbol, Constant(name)))
+    if own not in PLAIN_GETATTRIBUTE or not uses_plain(trace, kind, "__getattribute__", own):
+        raise GraphBreak("attribute", f"{name} of a {kind.__name__}")
+    return plain_attribute(interpreter, symbol, name)
+
+
+# What looks attributes up as `object` does, of the C types whose instances are followed.
+PLAIN_GETATTRIBUTE = tuple(
+    vars(one)["__getattribute__"]
+    for one in (
+        object, BaseException, tuple, list, dict, set, int, float, complex, str, bytes, OrderedDict, defaultdict,
+        functools.partial, types.SimpleNamespace,
+    )
+    if "__getattribute__" in vars(one)
+)  # fmt: skip
+
+
+def plain_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
+    """`object.__getattribute__(symbol, name)`."""
+    trace, kind = interpreter.trace, symbol.kind
+    found, member = class_member(trace, kind, name)
+    if name == "__class__" and found is object.__dict__["__class__"]:
+        return Constant(kind)
+    if is_data_descriptor(trace, found, member):
+        return _described(interpreter, symbol, found, member, name)
+    value = own_attribute(trace, symbol, name, found)
+    if value is not None:
+        return value
+    if found is not ABSENT:
+        return bound(interpreter, found, member, symbol, kind)
+    raise missing(kind, name)
+
+
+def missing(kind: type, name: str) -> Raised:
+    """The error of an attribute that an object of a class does not have."""
+    return raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+
+
+def _empty_slot(kind: type, name: str) -> Raised:
+    """The error of a slot without a value, which names the class in full from 3.13 on."""
+    shown = kind.__name__
+    if VERSION >= (3, 13):
+        module = vars(kind).get("__module__")
+        inside = type(module) is str and module not in ("builtins", "__main__")
+        shown = f"{module}.{kind.__qualname__}" if inside else kind.__qualname__
+    return raise_error(AttributeError, f"'{shown}' object has no attribute {name!r}")
+
+
+def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
+    """Whether it goes before what an instance has itself; guarded."""
+    kind = type(found)
+    if found is ABSENT:
+        return False
+    if isinstance(member, Unread):
+        trace.check("TYPE", member.source, kind, f"{member.source.text} was replaced")
+    return any(
+        class_member(trace, kind, name)[0] is not ABSENT for name in ("__set__", "__delete__")
+    )
+
+
+def _described(
+    interpreter: Interpreter, symbol: Instance, found: Any, member: Symbol, name: str
+) -> Symbol:
+    """The value of a data descriptor."""
+    trace = interpreter.trace
+    if is_slot(found):
+        value = own_attribute(trace, symbol, name, found)
+        if value is None:
+            raise _empty_slot(symbol.kind, name)
+        return value
+    if isinstance(found, TUPLE_FIELD):
+        trace.look(member)
+        number: int = found.__reduce__()[1][0]
+        if isinstance(symbol.content, Tuple) and number < len(symbol.content.items):
+            return symbol.content.items[number]
+        raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
+    if isinstance(found, types.GetSetDescriptorType | SLOT):
+        return _built_in_property(interpreter, symbol, found, name)
+    if static_lookup(type(found), "__get__") is ABSENT:
+        value = own_attribute(interpreter.trace, symbol, name, found)
+        return member if value is None else value
+    return bound(interpreter, found, member, symbol, symbol.kind)
+
+
+def is_slot(found: Any) -> bool:
+    """Whether it is the descriptor of a slot of a class written in Python."""
+    return isinstance(found, SLOT) and "__slots__" in namespace_of(found.__objclass__)
+
+
+def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, name: str) -> Symbol:
+    if found is BaseException.__dict__["args"] and symbol.content is not None:
+        return symbol.content
+    if found is TRACEBACK and symbol.source is None and symbol.raised is not None:
+        return Handled(symbol.raised)
+    owner = found.__objclass__
+    value = symbol.attributes.get(name) if symbol.source is None else None
+    if value is not None:
+        return value
+    if symbol.source is not None and type(owner) is type and name != "__dict__":
+        if issubclass(symbol.kind, BaseException) and name != "args":
+            raise GraphBreak("attribute", f"{name} of an exception")
+        return interpreter.trace.attribute(symbol.source, symbol.value, name)
+    raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
+
+
+def is_cython_function(found: Any) -> bool:
+    """Whether Cython compiled it: such functions bind as Python's do, and are of a type of their module's own."""
+    kind = type(found)
+    if not kind.__module__.startswith("_cython_") or kind.__name__ != "cython_function_or_method":
+        return False
+    return type(found.__get__(0, int)) is types.MethodType
+
+
+def own_attribute(trace: Trace, symbol: Instance, name: str, found: Any) -> Symbol | None:
+    """What an object itself has under a name, in its dict or slot; None if nothing, which is guarded."""
+    if name in symbol.attributes:
+        return symbol.attributes[name]
+    if symbol.source is None or not (is_slot(found) or has_dict(symbol.kind)):
+        return None
+    value = _example_attribute(symbol.value, name, found)
+    if value is ABSENT:
+        text = f"{symbol.source.text} has an attribute {name} of its own now"
+        trace.check("INSTANCE_LACKS", symbol.source, name, text)
+        symbol.attributes[name] = None
+        return None
+    text = f"{symbol.source.text}.{name}"
+    loaded = trace.guards.load("LOAD_OWN", symbol.source.register, name, text=text)
+    result = symbol.attributes[name] = Unread(loaded, value)
+    return result
+
+
+def has_dict(kind: type) -> bool:
+    """Whether instances have a dict."""
+    return kind.__dictoffset__ != 0
+
+
+def _example_attribute(value: Any, name: str, found: Any) -> Any:
+    """What the example object itself has, in its slot or in its dict."""
+    if is_slot(found):
+        try:
+            return found.__get__(value)
+        except AttributeError:
+            return ABSENT
+    try:
+        own = _hook.own_value(value, name)
+    except LookupError:  # of a key that is no string, which compares itself
+        kind = type(value).__name__
+        raise GraphBreak("attribute", f"{name} of a {kind} with odd keys in its dict") from None
+    return ABSENT if own is _hook.NULL else own
+
+
+def set_own_attribute(
+    trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, plainly: bool
+) -> None:
+    """Write what an object has itself, past what its class says of that name."""
+    if symbol.source is None and value is None:
+        del symbol.attributes[name]
+        return
+    if trace.changes.note(symbol):
+        _replace_own(trace, symbol, name)
+    symbol.attributes[name] = value
+    trace.changes.set_attribute(symbol, name, value, plainly=plainly)
+
+
+def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
+    """Guard that nobody notices when what an object of the frame has under a name dies."""
+    if name in symbol.attributes:
+        trace.changes.replaced(symbol.attributes[name])
+        return
+    assert symbol.source is not None
+    value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
+    if value is not ABSENT and not _hook.dies_quietly(value):
+        raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
+    text = f"something runs now when {symbol.source.text}.{name} dies"
+    trace.check("QUIET_ATTR", symbol.source, name, text)
+
+
+def bound(
+    interpreter: Interpreter, found: Any, member: Symbol, symbol: Symbol | None, kind: type
+) -> Symbol:
+    """What a member of a class gives for an instance (or, for None, for the class itself)."""
+    trace = interpreter.trace
+    owner = Constant(kind)
+    if isinstance(member, Unread):
+        trace.check("TYPE", member.source, type(found), f"{member.source.text} was replaced")
+    match found:
+        case types.FunctionType():
+            return member if symbol is None else Method(symbol, member)
+        case staticmethod():
+            return inner_function(trace, found, member, "__func__")
+        case classmethod():
+            if type(found.__func__) not in (types.FunctionType, types.BuiltinFunctionType):
+                # up to 3.12 it is bound by its own `__get__`
+                raise GraphBreak(
+                    "attribute", f"a classmethod of {kind.__name__} that wraps no function"
+                )
+            return Method(owner, inner_function(trace, found, member, "__func__"))
+        case property():
+            return member if symbol is None else _property_value(interpreter, found, member, symbol)
+        case functools.cached_property():
+            trace.look(member)
+            return member if symbol is None else _cached_property(interpreter, found, symbol)
+        case _ if isinstance(found, UNBOUND_C):
+            return Constant(found) if symbol is None else Method(symbol, Constant(found))
+        case types.BuiltinFunctionType():
+            return member
+        case types.ClassMethodDescriptorType():
+            return Method(owner, Constant(found))
+        case _ if is_cython_function(found):
+            return member if symbol is None else Method(symbol, member)
+    getter = static_lookup(type(found), "__get__")
+    if getter is ABSENT:
+        return member
+    if isinstance(getter, types.FunctionType):
+        return call_special(interpreter, trace.look(member), "__get__",
+                            (Constant(None) if symbol is None else symbol, owner))  # fmt: skip
+    raise GraphBreak("attribute", f"the descriptor {type(found).__name__} of {kind.__name__}")
+
+
+def _property_value(
+    interpreter: Interpreter, found: property, member: Symbol, symbol: Symbol
+) -> Symbol:
+    function = inner_function(interpreter.trace, found, member, "fget")
+    if found.fget is None:
+        raise property_error(symbol, found.__get__)
+    return interpreter.call(function, (symbol,))
+
+
+def property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
+    """What Python says of a property that lacks a function, asked of an object of a like-named class."""
+    if not isinstance(symbol, Instance):
+        raise GraphBreak("attribute", "a property of a metaclass")
+    stand_in = type("StandIn", (), {"__qualname__": symbol.kind.__qualname__})
+    try:
+        use(stand_in())
+    except AttributeError as error:
+        return raise_error(AttributeError, *error.args)
+    raise GraphBreak("attribute", "a property")
+
+
+def _cached_property(
+    interpreter: Interpreter, found: functools.cached_property[Any], symbol: Symbol
+) -> Symbol:
+    """The value is computed now, and kept in the instance's dict under the property's name."""
+    name = found.attrname
+    if not isinstance(symbol, Instance) or not has_dict(symbol.kind) or name is None:
+        raise GraphBreak("attribute", "a cached property")
+    value = interpreter.call(Constant(found.func), (symbol,))
+    set_own_attribute(interpreter.trace, symbol, name, value, plainly=True)
+    return value
+
+
+def inner_function(trace: Trace, found: Any, member: Symbol, name: str) -> Symbol:
+    """A function inside a property, classmethod or staticmethod."""
+    value = getattr(found, name)
+    if isinstance(member, Constant):
+        return Constant(value)
+    assert isinstance(member, Unread)
+    trace.check("TYPE", member.source, type(found), f"{member.source.text} was replaced")
+    loaded = trace.guards.load("LOAD_ATTR", member.source.register, name, text=member.source.text)
+    return Unread(loaded, value)
+
+
+def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
+    """What `kind.name` is, for a class: what its metaclass's data descriptors, itself, its metaclass give."""
+    trace, meta = interpreter.trace, type(kind)
+    if static_lookup(meta, "__getattribute__") is not type.__getattribute__:
+        raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+    above, from_meta = class_member(trace, meta, name)
+    if is_data_descriptor(trace, above, from_meta):
+        if isinstance(above, property):
+            return _property_value(interpreter, above, from_meta, Constant(kind))
+        return _class_property(trace, kind, above, name)
+    found, member = class_member(trace, kind, name)
+    if found is not ABSENT:
+        return bound(interpreter, found, member, None, kind)
+    if above is not ABSENT:
+        return bound(interpreter, above, from_meta, Constant(kind), meta)
+    fallback, function = class_member(trace, meta, "__getattr__")
+    if fallback is not ABSENT:
+        return interpreter.call(function, (Constant(kind), Constant(name)))
+    raise raise_error(AttributeError, f"type object {kind.__name__!r} has no attribute {name!r}")
+
+
+def _class_property(trace: Trace, kind: type, above: Any, name: str) -> Symbol:
+    """What `type` itself computes of a class."""
+    if type.__dict__.get(name) is not above:
+        raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+    if name in ("__name__", "__qualname__", "__module__"):
+        value = type.__dict__[name].__get__(kind)
+        if not kind.__flags__ & HEAP_TYPE:
+            return Constant(value)
+        if type(kind).__getattribute__ is type.__getattribute__ and type(value) is str:
+            if static_lookup(type(kind), "__getattr__") is not ABSENT:
+                raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+            source = trace.guards.load("LOAD_CONST", kind, text=kind.__name__)
+            return trace.attribute(source, kind, name)
+    if name in ("__mro__", "__base__"):
+        guard_bases(trace, kind)
+        value = type.__dict__[name].__get__(kind)
+        if isinstance(value, tuple):
+            return Tuple(tuple(Constant(one) for one in value))
+        return Constant(value)
+    raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
+
+
+def super_attribute(interpreter: Interpreter, symbol: Super, name: str) -> Symbol:
+    """What `super(start, self).name` is."""
+    if name == "__class__":
+        return Constant(super)
+    found, member = class_member(interpreter.trace, symbol.kind, name, symbol.start)
+    if found is ABSENT:
+        raise raise_error(AttributeError, f"'super' object has no attribute {name!r}")
+    of_class = isinstance(symbol.self, Constant) and symbol.self.value is symbol.kind
+    return bound(interpreter, found, member, None if of_class else symbol.self, symbol.kind)
+
+
+# Letting go ------------------------------------------------------------------------------------------------------
+
+
+def refuse_finalizer(symbol: Symbol | None) -> None:
+    """Break where a value of the frame that is let go runs code of the user's if it dies: eager's dies at once."""
+    if not isinstance(symbol, Unread | Opaque | Instance):
+        return
+    value = symbol.value
+    held: Iterable[Any] = (value,)
+    if type(value) in (list, tuple, set, deque) and len(value) <= MOST_LOOKED:
+        held = (*value, value)
+    elif type(value) is dict and len(value) <= MOST_LOOKED:
+        held = (*value.values(), value)
+    for one in held:
+        kind = type(one)
+        if kind is types.GeneratorType:  # it may wait inside a `try` or `with`
+            raise GraphBreak("effect", "letting go of a generator")
+        if not kind.__flags__ & HEAP_TYPE:
+            continue
+        if (
+            any(map(_has_callback, weakref.getweakrefs(one)))
+            or static_lookup(kind, "__del__") is not ABSENT
+        ):
+            raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
+
+
+def _has_callback(reference: Any) -> bool:
+    """Whether a weak reference runs something when its object dies; a proxy does not tell, and would ask its object."""
+    if not issubclass(type(reference), weakref.ref):
+        return True
+    return CALLBACK.__get__(reference) is not None
+
+
+# Special methods -------------------------------------------------------------------------------------------------
+
+
+def object_class(symbol: Symbol) -> type | None:
+    """The class in which special methods are looked up: of instances, and of classes with a metaclass of their own."""
+    if isinstance(symbol, Instance):
+        return symbol.kind
+    kind = class_of(symbol)
+    return None if kind is None or type(kind) is type else type(kind)
+
+
+def special_method(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol | None:
+    """A special method as operators look it up: on the class; None where the class has none."""
+    kind = object_class(symbol)
+    if kind is None:
+        return None
+    found, member = class_member(interpreter.trace, kind, name)
+    if found is None:
+        raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}.{name} is None")
+    if found is ABSENT:
+        return None
+    return bound(interpreter, found, member, symbol, kind)
+
+
+def call_special(
+    interpreter: Interpreter, symbol: Symbol, name: str, arguments: Sequence[Symbol] = ()
+) -> Symbol:
+    """The result of a special method.
+
+    Raises:
+        GraphBreak: the class has none.
+
+    """
+    method = special_method(interpreter, symbol, name)
+    if method is None:
+        raise GraphBreak("operator", f"{name} of {type(symbol).__name__.lower()}")
+    return interpreter.call(method, arguments)
+
+
+def is_not_implemented(symbol: Symbol) -> bool:
+    """Whether a special method declined."""
+    return isinstance(symbol, Constant) and symbol.value is NotImplemented
+
+
+def function_of(symbol: Symbol) -> types.FunctionType | None:
+    """The Python function that a symbol stands for, if it does."""
+    match symbol:
+        case Constant(value=types.FunctionType() as value):
+            return value
+        case Opaque(value=types.FunctionType() as value):
+            return value
+    return None

@@ -1,0 +1,484 @@
+"""Calls of symbols: Python functions are inlined, NumPy's and Python's C functions have rules."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays.overriders import refuse_overriders
+from ufuse.frame_hook.code import markers
+from ufuse.frame_hook.code.instructions import instructions
+from ufuse.frame_hook.interpreter.frame import Frame, slot_names
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.rules import (
+    BUILTINS,
+    INSTANCES,
+    METHODS,
+    SPECIAL,
+    Positional,
+    unseen_rule,
+)
+from ufuse.frame_hook.objects import classes, instances
+from ufuse.frame_hook.objects.values import PURE, described, known_value, pure
+from ufuse.frame_hook.opcodes.arity import why_not_arguments
+from ufuse.frame_hook.operations import attributes, special, subscripts
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    BUILT_IN,
+    Array,
+    ArrayMethod,
+    Constant,
+    Deque,
+    Dict,
+    Function,
+    Generator,
+    Instance,
+    Iterator,
+    List,
+    Method,
+    Opaque,
+    Range,
+    Set,
+    Slice,
+    Source,
+    Symbol,
+    Tuple,
+    Unread,
+    View,
+)
+from ufuse.graph.typing import infer
+
+COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+
+
+def call(
+    interpreter: Interpreter,
+    function: Symbol,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """What `function(*arguments, **keywords)` gives."""
+    function = interpreter.trace.look(function)
+    match function:
+        case Method():
+            return call(interpreter, function.function, (function.self, *arguments), keywords)
+        case ArrayMethod():
+            return _call_method(interpreter, function, arguments, keywords)
+        case Function():
+            return _inline_made(interpreter, function, arguments, keywords)
+        case Constant(value=value):
+            return _call_constant(interpreter, function, value, arguments, keywords)
+        case Opaque(value=types.FunctionType() as value):
+            if not all(isinstance(v, PURE) for v in _default_values(value)):
+                raise GraphBreak("call", f"{value.__qualname__}, made anew with its defaults")
+            return _inline(interpreter, function, value, arguments, keywords)
+        case Instance():
+            rule = INSTANCES.get(function.kind)
+            if rule is not None:
+                return rule(interpreter, (function, *arguments), keywords)
+            method = classes.special_method(interpreter, function, "__call__")
+            if method is not None:
+                return call(interpreter, method, arguments, keywords)
+    raise GraphBreak("call", described(function))
+
+
+def _call_constant(
+    interpreter: Interpreter,
+    function: Constant,
+    value: Any,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    if arguments and not isinstance(value, types.FunctionType):
+        found = special.of_instance(interpreter, value, arguments, keywords)
+        if found is not None:
+            return found
+    rule = BUILTINS.get(value) if _is_hashable(value) else None
+    if rule is not None:
+        refusal = why_not_arguments(value, len(arguments), keywords)
+        if refusal is not None:
+            raise GraphBreak("call", refusal)
+        return rule(interpreter, arguments, keywords)
+    if isinstance(value, np.ufunc):
+        return call_ufunc(interpreter, value, arguments, keywords)
+    if isinstance(value, types.FunctionType):
+        return _inline(interpreter, function, value, arguments, keywords)
+    if type(value).__name__ == "_ArrayFunctionDispatcher":
+        return _call_dispatcher(interpreter, value, value._implementation, arguments, keywords)
+    wrapped = getattr(type(value), "__ufuse_function__", None)
+    if wrapped is not None:
+        inner = value.function
+        return _inline(interpreter, Constant(inner), inner, arguments, keywords)
+    if isinstance(value, type):
+        return instances.instantiate(interpreter, value, arguments, keywords)
+    if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
+        method = _unbound(value, arguments, interpreter)
+        if method is not None:
+            return _call_method(interpreter, method, arguments[1:], keywords)
+    raise GraphBreak("call", getattr(value, "__qualname__", None) or described(function))
+
+
+def _default_values(function: types.FunctionType) -> tuple[Any, ...]:
+    return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+
+
+def _is_hashable(value: Any) -> bool:
+    return type(value).__hash__ is not None
+
+
+# Before they run, NumPy refuses what has no `__getitem__`.
+STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
+
+
+def _call_dispatcher(
+    interpreter: Interpreter,
+    function: Any,
+    implementation: Any,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A NumPy function behind `__array_function__`: its implementation runs, where no argument overrides it."""
+    name = f"{function.__module__}.{function.__name__}"
+    if name in infer.CALLS:
+        return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+    given = (*arguments, *keywords.values())
+    if function.__name__ in STACKING and not all(
+        isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in given[:1]
+    ):
+        raise GraphBreak("numpy-call", f"{name} of what may be no sequence")
+    refuse_overriders(interpreter.trace, name, given)
+    if isinstance(implementation, types.FunctionType):
+        return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
+    raise GraphBreak("numpy-call", name)
+
+
+def _call_method(
+    interpreter: Interpreter,
+    method: ArrayMethod,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
+        rule = METHODS.get(f"ufunc.{method.name}")
+        if rule is None:
+            raise GraphBreak("numpy-call", f"numpy.ufunc.{method.name}")
+        return rule(interpreter, (method.self, *arguments), keywords)
+    if isinstance(method.self, Unread):
+        return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
+    if isinstance(method.self, KEPT):
+        name = f"{_kind_name(method.self)}.{method.name}"
+        rule = METHODS.get(name)
+        if rule is None and isinstance(method.self, Constant):
+            return _pure_method(interpreter, method.self, method.name, arguments, keywords)
+        if rule is None and isinstance(method.self, Range | Slice):
+            return _pure_method(interpreter, method.self, method.name, arguments, keywords)
+        if rule is None and not keywords and method.name in SPECIAL:
+            return _called_operator(interpreter, method.self, method.name, arguments)
+        if rule is None:
+            raise GraphBreak("effect", f"{method.name} of {described(method.self)}")
+        return rule(interpreter, (method.self, *arguments), keywords)
+    rule = METHODS.get(method.name)
+    if rule is not None:
+        return rule(interpreter, (method.self, *arguments), keywords)
+    name = f"numpy.ndarray.{method.name}"
+    if isinstance(method.self, Array) and name in infer.CALLS:
+        if infer.CALLS[name].writes:
+            raise GraphBreak("numpy-call", name)
+        return arrays.call_whole(
+            interpreter.trace, name, (method.self, *arguments), dict(keywords), may_raise=True
+        )
+    raise GraphBreak("numpy-call", name)
+
+
+KEPT = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
+
+
+def _called_operator(
+    interpreter: Interpreter, receiver: Symbol, name: str, arguments: Positional
+) -> Symbol:
+    """A special method of a container, called by its name."""
+    return SPECIAL[name](interpreter, (receiver, *arguments), {})
+
+
+def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> ArrayMethod | None:
+    """A method looked up on a built-in class, as bound to its first argument; None where that is of another class."""
+    if not arguments:
+        return None
+    receiver = interpreter.trace.look(arguments[0])
+    kind = BUILT_IN.get(type(receiver))
+    if isinstance(receiver, Constant) and isinstance(receiver.value, (*PURE, frozenset, range)):
+        kind = type(receiver.value)
+    return ArrayMethod(receiver, value.__name__) if kind is value.__objclass__ else None
+
+
+def _kind_name(symbol: Symbol) -> str:
+    """The name of the built-in type whose methods a symbol has."""
+    if isinstance(symbol, Constant):
+        return type(symbol.value).__name__
+    return type(symbol).__name__.lower()
+
+
+def _pure_method(
+    interpreter: Interpreter,
+    receiver: Constant | Range | Slice,
+    name: str,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A method of a string, number or other immutable value, with arguments that are known: run now."""
+    value = known_value(interpreter, receiver)
+    given = [known_value(interpreter, a) for a in arguments]
+    named = {key: known_value(interpreter, a) for key, a in keywords.items()}
+    method = getattr(value, name)
+    return pure(lambda: method(*given, **named))
+
+
+def _change_unseen(
+    interpreter: Interpreter,
+    target: Unread,
+    name: str,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A change of a container of the frame for which nothing of its content need be known or guarded."""
+    trace, kind = interpreter.trace, type(target.value)
+    rule, blind = unseen_rule(kind, name), None
+    if rule is not None and not trace.changes.is_known(target.value):
+        blind = rule(interpreter, target, arguments, keywords)
+    if kind is dict and name == "get" and not keywords and len(arguments) in (1, 2):
+        found = subscripts.entry_of(interpreter, target, arguments[0])
+        if found is not None:
+            default = arguments[1] if len(arguments) > 1 else Constant(None)
+            return default if found is subscripts.MISSING else found
+    if blind is None or trace.changes.is_known(target.value):
+        method = attributes.attribute(interpreter, trace.look(target), name)
+        return call(interpreter, method, arguments, keywords)
+    text = f"{target.source.text} is no longer a {kind.__name__}"
+    trace.check("TYPE", target.source, kind, text)
+    trace.changes.unseen(target.source, target.value, *_flat(blind))
+    return Constant(None)
+
+
+def _flat(blind: tuple[Any, tuple[Symbol, ...]]) -> tuple[Any, ...]:
+    function, arguments = blind
+    return function, *arguments
+
+
+def call_ufunc(
+    interpreter: Interpreter,
+    ufunc: np.ufunc,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A call of a ufunc; `out=` is a store, other keywords that ask for something are left to NumPy."""
+    trace = interpreter.trace
+    looked = [trace.look(a) for a in arguments]
+    given = {name: trace.look(value) for name, value in keywords.items()}
+    if ufunc is np.matmul and not given and len(looked) == 2:
+        return arrays.matmul(trace, looked[0], looked[1], in_place=False)
+    out = _out_of(ufunc, looked, given)
+    given = {name: value for name, value in given.items() if not _is_default(name, value)}
+    if given or len(looked) != ufunc.nin or ufunc.nout != 1:
+        raise GraphBreak(
+            "numpy-call", f"numpy.{ufunc.__name__} with {', '.join(given) or 'these arguments'}"
+        )
+    if all(isinstance(a, Constant) for a in looked) and out is None:
+        return pure(ufunc, *[a.value for a in looked if isinstance(a, Constant)])
+    if out is None:
+        return arrays.elementwise(trace, ufunc, looked)
+    out = trace.look(out)
+    if not isinstance(out, Array):
+        raise GraphBreak("numpy-call", f"numpy.{ufunc.__name__} with this out=")
+    return arrays.store_result(trace, ufunc, looked, out)
+
+
+# From NumPy 2.4 on these warn of a third positional argument.
+WARN_OF_OUT = (np.maximum, np.minimum)
+
+
+def _out_of(ufunc: np.ufunc, operands: list[Symbol], given: dict[str, Symbol]) -> Symbol | None:
+    """The output array of a ufunc's arguments, which is taken out of them; None where NumPy makes one."""
+    out = given.pop("out", None)
+    if out is not None:
+        if isinstance(out, Tuple) and len(out.items) == 1:
+            out = out.items[0]
+    elif len(operands) == ufunc.nin + 1 and ufunc.nout == 1:
+        if ufunc in WARN_OF_OUT:
+            raise GraphBreak("numpy-call", f"numpy.{ufunc.__name__} with a third argument")
+        out = operands.pop()
+    return None if isinstance(out, Constant) and out.value is None else out
+
+
+def _is_default(name: str, symbol: Symbol) -> bool:
+    """Whether a ufunc's keyword argument asks for what NumPy does without it; what is odd is left to NumPy."""
+    value = symbol.value if isinstance(symbol, Constant) else None
+    match name:
+        case "casting":
+            return type(value) is str and value == "same_kind"
+        case "where":
+            return value is True
+        case "subok":
+            return type(value) is bool
+    return False
+
+
+# Inlining --------------------------------------------------------------------------------------------------------
+
+
+def _inline(
+    interpreter: Interpreter,
+    symbol: Constant | Opaque,
+    function: types.FunctionType,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """Trace a Python function in its caller's graph."""
+    code = function.__code__
+    if code in markers.DISABLED:
+        raise GraphBreak("disabled", code.co_qualname)
+    trace = interpreter.trace
+    refuse_namespaces(function)
+    source = symbol.source or trace.guards.load("LOAD_CONST", function, text=code.co_name)
+    if isinstance(symbol, Opaque):  # another function of the same code may have other globals
+        text = f"{code.co_name} has other globals now"
+        loaded = trace.guards.load("LOAD_ATTR", source.register, "__globals__", text=text)
+        trace.check("IDENTITY", loaded, function.__globals__, text)
+    trace.check(
+        "FUNCTION",
+        source,
+        code,
+        function.__defaults__,
+        function.__kwdefaults__,
+        f"{code.co_name} was changed",
+    )
+    defaults = [
+        _default(interpreter, source, "LOAD_DEFAULT", i, value)
+        for i, value in enumerate(function.__defaults__ or ())
+    ]
+    keyword_defaults = {
+        name: _default(interpreter, source, "LOAD_KWDEFAULT", name, value)
+        for name, value in (function.__kwdefaults__ or {}).items()
+    }
+    cells = []
+    for i, cell in enumerate(function.__closure__ or ()):
+        loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
+        cells.append(trace.cell(loaded, cell))
+    made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
+
+
+def refuse_namespaces(function: types.FunctionType) -> None:
+    """Break for functions that look names up elsewhere than functions do."""
+    own: Any = function.__builtins__  # type: ignore[attr-defined,unused-ignore]
+    names = function.__globals__
+    if type(names) is not dict or (own is not vars(builtins) and _needs_builtins(function)):
+        raise GraphBreak("call", f"{function.__qualname__}, whose globals or builtins are its own,")
+
+
+def _needs_builtins(function: types.FunctionType) -> bool:
+    """Whether a function, or one made in it, may look for a name that its globals lack."""
+    code = function.__code__
+    if any(isinstance(one, types.CodeType) for one in code.co_consts):
+        return True
+    for one in instructions(code):
+        if "GLOBAL" in one.opname and one.arg is not None:
+            name = code.co_names[one.arg >> 1 if one.opname == "LOAD_GLOBAL" else one.arg]
+            if name not in function.__globals__:
+                return True
+        elif one.opname in ("IMPORT_NAME", "LOAD_BUILD_CLASS", "LOAD_ASSERTION_ERROR"):
+            return True
+    return False
+
+
+def _default(
+    interpreter: Interpreter, source: Source, kind: str, which: int | str, value: Any
+) -> Symbol:
+    if isinstance(value, (*PURE, type)) or type(value).__name__ == "_NoValueType":
+        return Constant(value)  # the defaults' identity is guarded, and these cannot change
+    loaded = interpreter.trace.guards.load(kind, source.register, which, text=f"default {which}")
+    return Unread(loaded, value)
+
+
+def _inline_made(
+    interpreter: Interpreter,
+    function: Function,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+    symbol: Symbol | None = None,
+) -> Symbol:
+    """Trace the body of a function; `symbol` is what was called, where that is not the function made here."""
+    code = function.code
+    if code.co_flags & COROUTINE_FLAGS:
+        raise GraphBreak("call", f"the coroutine {code.co_qualname}")
+    slots: list[Symbol | None] = [None] * len(slot_names(code))
+    bind(function, arguments, keywords, slots)
+    first_free = len(slots) - len(code.co_freevars)
+    for i, cell in enumerate(function.closure):
+        slots[first_free + i] = cell
+    frame = Frame(code, function.globals, slots, [], depth=len(interpreter.call_stack))
+    if code.co_flags & inspect.CO_GENERATOR:
+        made = (symbol or function, tuple(arguments), dict(keywords))
+        return Generator(frame, made, interpreter.root_count)
+    return interpreter.run_inlined(frame)
+
+
+def bind(
+    function: Function,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+    slots: list[Symbol | None],
+) -> None:
+    """Put arguments into slots by Python's rules.
+
+    Raises:
+        GraphBreak: they do not fit, which plain Python will say.
+
+    """
+    code = function.code
+    wrong = GraphBreak(
+        "eager-raises", f"TypeError: the arguments of {code.co_qualname}() do not fit"
+    )
+    count, only = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[: count + only]
+    slots[: min(count, len(arguments))] = arguments[:count]
+    extra = tuple(arguments[count:])
+    position = count + only
+    if code.co_flags & inspect.CO_VARARGS:
+        slots[position] = Tuple(extra)
+        position += 1
+    elif extra:
+        raise wrong
+    rest: dict[Any, Symbol] = {}
+    for name, value in keywords.items():
+        if name in names[code.co_posonlyargcount :]:
+            slot = names.index(name)
+            if slots[slot] is not None:
+                raise wrong
+            slots[slot] = value
+        elif code.co_flags & inspect.CO_VARKEYWORDS:
+            rest[name] = value
+        else:
+            raise wrong
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        slots[position] = Dict(rest)
+    _fill_defaults(function, slots, wrong)
+
+
+def _fill_defaults(function: Function, slots: list[Symbol | None], wrong: GraphBreak) -> None:
+    code = function.code
+    first = code.co_argcount - len(function.defaults)
+    for slot in range(code.co_argcount + code.co_kwonlyargcount):
+        if slots[slot] is not None:
+            continue
+        if first <= slot < code.co_argcount:
+            slots[slot] = function.defaults[slot - first]
+        elif slot >= code.co_argcount and code.co_varnames[slot] in function.keyword_defaults:
+            slots[slot] = function.keyword_defaults[code.co_varnames[slot]]
+        else:
+            raise wrong

@@ -1,0 +1,1 @@
+"""What operators and statements do to symbols."""

@@ -1,0 +1,513 @@
+"""Python's arithmetic on symbols and what containers make of its signs; truth and length."""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays.scalars import operator_function, scalar
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.objects.classes import (
+    call_special,
+    inherits,
+    is_not_implemented,
+    special_method,
+    static_lookup,
+    uses_plain,
+)
+from ufuse.frame_hook.objects.contents import holds, is_built_in, stripped
+from ufuse.frame_hook.objects.values import PURE, as_size, described, known_value, pure, text_value
+from ufuse.frame_hook.operations import containers, deques, iterate
+from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
+from ufuse.frame_hook.trace.guards import postfix
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.sizes import LARGEST_INT
+from ufuse.frame_hook.trace.symbols import (
+    BUILT_IN,
+    Array,
+    ArrayMethod,
+    Constant,
+    Deque,
+    Dict,
+    Function,
+    Generator,
+    Instance,
+    Integer,
+    Iterator,
+    List,
+    Method,
+    Number,
+    Range,
+    Set,
+    Slice,
+    Symbol,
+    Tuple,
+    View,
+)
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import size
+from ufuse.graph.types import ArrayType, NumberType
+
+# fmt: off
+#           operator        ufunc            on sizes
+BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
+    "+":   ("add",          np.add,          size.add),
+    "-":   ("sub",          np.subtract,     lambda a, b: size.add(a, size.multiply(b, -1))),
+    "*":   ("mul",          np.multiply,     size.multiply),
+    "/":   ("truediv",      np.true_divide,  None),
+    "//":  ("floordiv",     np.floor_divide, lambda a, b: size.divide("//", a, b)),
+    "%":   ("mod",          np.remainder,    lambda a, b: size.divide("%", a, b)),
+    "**":  ("pow",          np.power,        None),
+    "@":   ("matmul",       None,            None),
+    "&":   ("and_",         np.bitwise_and,  None),
+    "|":   ("or_",          np.bitwise_or,   None),
+    "^":   ("xor",          np.bitwise_xor,  None),
+    "<<":  ("lshift",       np.left_shift,   None),
+    ">>":  ("rshift",       np.right_shift,  None),
+}
+HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
+ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int that CPython keeps in several parts
+SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
+UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
+# fmt: on
+
+
+def binary(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """The result of a binary operator; in place, the left symbol itself where it is changed."""
+    trace = interpreter.trace
+    left, right = trace.look(left), trace.look(right)
+    name, ufunc, on_sizes = BINARY[sign]
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        if holds(left) or holds(right):
+            return _on_contents(interpreter, sign, left, right, in_place=in_place)
+        return _on_instances(interpreter, sign, left, right, in_place=in_place)
+    if isinstance(left, Array) or isinstance(right, Array):
+        if sign == "@":
+            return arrays.matmul(trace, left, right, in_place=in_place)
+        assert ufunc is not None
+        return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _on_constants(name, left, right, in_place=in_place)
+    if arrays.is_number(left) and arrays.is_number(right):
+        return _on_numbers(trace, name, on_sizes, left, right, in_place=in_place)
+    return _on_containers(interpreter, sign, left, right, in_place=in_place)
+
+
+def kind_of(symbol: Symbol) -> type | None:
+    """The class of an instance, None of what has rules of its own."""
+    return symbol.kind if isinstance(symbol, Instance) else None
+
+
+def _on_contents(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """An operator of instances of subclasses of built-in types that leave it to these."""
+    name = BINARY[sign][0].strip("_")
+    methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
+    a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
+    if isinstance(a, Instance) or isinstance(b, Instance):
+        one_is_plain = isinstance(a, Instance) != isinstance(b, Instance)
+        if (holds(left) and holds(right) and one_is_plain) or (in_place and a is not left):
+            raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+        return _on_instances(interpreter, sign, left, right, in_place=in_place)
+    if is_of_numpy(a) or is_of_numpy(b):
+        raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+    result = binary(interpreter, sign, a, b, in_place=in_place)
+    return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
+
+
+def _is_known_to(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> bool:
+    """Whether a value of a built-in type may do with an instance what its own type says."""
+    if in_place and isinstance(left, Dict | Set):
+        return True
+    if not isinstance(right, Instance) or not issubclass(right.kind, SUBCLASSED):
+        return False
+    kind = type(left.value) if isinstance(left, Constant) else BUILT_IN.get(type(left))
+    reflected = static_lookup(right.kind, f"__r{name}__")
+    return (
+        kind is None
+        or not issubclass(right.kind, kind)
+        or reflected is static_lookup(kind, f"__r{name}__")
+    )
+
+
+def is_of_numpy(symbol: Symbol) -> bool:
+    """Whether it is an array or a NumPy scalar, which has a way of its own with other classes."""
+    return (
+        isinstance(symbol, Array)
+        or (isinstance(symbol, Number) and isinstance(symbol.node.type, ArrayType))
+        or (isinstance(symbol, Constant) and isinstance(symbol.value, np.generic))
+    )
+
+
+def defers(trace: Trace, other: Instance) -> bool:
+    """Whether arrays and NumPy scalars leave an operator to the other operand: its `__array_ufunc__` is None."""
+    return static_lookup(other.kind, "__array_ufunc__") is None and uses_plain(
+        trace, other.kind, "__array_ufunc__", None
+    )
+
+
+def _on_instances(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """A binary operator by Python's rules: in place, then left, then reflected; a subclass on the right goes first."""
+    name = BINARY[sign][0].strip("_")
+    if not isinstance(left, Instance) and _is_known_to(left, right, name, in_place=in_place):
+        raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+    tries = [(left, f"__{name}__", right)]
+    if kind_of(left) is not kind_of(right):
+        goes_first = _right_goes_first(left, right, f"__r{name}__")
+        tries.insert(0 if goes_first else 1, (right, f"__r{name}__", left))
+    if in_place:
+        tries.insert(0, (left, f"__i{name}__", right))
+    for receiver, method_name, other in tries:
+        if not isinstance(receiver, Instance):
+            if is_of_numpy(receiver) and isinstance(other, Instance):
+                if in_place or not defers(interpreter.trace, other):
+                    raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
+            continue  # a built-in type does not know the user's class
+        if holds(receiver) and is_built_in(receiver.kind, method_name):
+            overrides = not all(
+                is_built_in(receiver.kind, n) for n in (f"__{name}__", f"__r{name}__")
+            )
+            if not isinstance(other, Instance) or holds(other) or overrides:
+                raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+            stripped(interpreter.trace, receiver, method_name)
+            continue
+        method = special_method(interpreter, receiver, method_name)
+        if method is None:
+            continue
+        result = interpreter.trace.look(interpreter.call(method, (other,)))
+        if not is_not_implemented(result):
+            return result
+    raise GraphBreak(
+        "eager-raises", f"TypeError: {sign} of {described(left)} and {described(right)}"
+    )
+
+
+def _right_goes_first(left: Symbol, right: Symbol, reflected: str) -> bool:
+    a, b = kind_of(left), kind_of(right)
+    if a is None or b is None or not inherits(b, a):
+        return False
+    return static_lookup(b, reflected) is not static_lookup(a, reflected)
+
+
+def _on_arrays(
+    trace: Trace, sign: str, ufunc: np.ufunc, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    if sign == "**" and isinstance(left, Array):
+        faster = _fast_power(trace, left, right)
+        if faster is not None:
+            if in_place and isinstance(left, Array):
+                return arrays.store_result(trace, faster, (left,), left)
+            return arrays.elementwise(trace, faster, (left,))
+    if in_place and isinstance(left, Array):
+        return arrays.store_result(trace, ufunc, (left, right), left)
+    return arrays.elementwise(trace, ufunc, (left, right))
+
+
+# NumPy up to 2.2 looked at the value of every scalar exponent, 2.0 and np.float64(2) and 0 and 1 too.
+POWERS_BY_VALUE = (np.ones(1, np.bool_) ** 2.0).dtype == np.int8
+FAST_EXPONENTS = (0, 1, 2, -1, 0.5)
+NUMBERS = (int, float, complex, np.generic)
+OWN_FAST_POWERS = frozenset("fd")  # dtypes whose loop of `power` gives these bits by itself
+
+
+def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
+    """The ufunc that ndarray's `**` takes in place of power for some Python exponents; warnings name it too."""
+    dtype = left.type.dtype
+    inexact = dtype.kind in "fc"
+    if POWERS_BY_VALUE and _is_fast_by_value(trace, right):
+        raise GraphBreak("operator", f"a power of a {dtype} array with this exponent")
+    if isinstance(right, Integer):
+        if trace.sizes.decide("eq", right.size, 2):
+            return np.square
+        return np.reciprocal if inexact and trace.sizes.decide("eq", right.size, -1) else None
+    if isinstance(right, Number) and inexact and right.node.type == NumberType("float"):
+        return np.sqrt if _is_one_half(trace, right, dtype) else None
+    if not isinstance(right, Constant):
+        return None
+    exponent = right.value
+    if type(exponent) is int and exponent == 2:
+        return np.square
+    if inexact and type(exponent) is int and exponent == -1:
+        return np.reciprocal
+    return np.sqrt if inexact and type(exponent) is float and exponent == 0.5 else None
+
+
+def _is_fast_by_value(trace: Trace, exponent: Symbol) -> bool:
+    """Whether an older NumPy may take another way for this scalar than for one of another value or type."""
+    if isinstance(exponent, Integer):
+        return any(trace.sizes.decide("eq", exponent.size, value) for value in (0, 1))
+    if isinstance(exponent, Constant):
+        value = exponent.value
+        taken = (type(value) is int and value in (2, -1)) or (type(value) is float and value == 0.5)
+        return not taken and isinstance(value, NUMBERS) and value in FAST_EXPONENTS
+    return isinstance(exponent, Number) or (isinstance(exponent, Array) and not exponent.type.ndim)
+
+
+def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
+    """Whether a float of the frame is 0.5, guarded to go on being so or not."""
+    source = number.source
+    if source is not None and number.node in trace.number_examples:
+        holds: bool = trace.number_examples[number.node] == 0.5
+        kind, text = ("FLOAT", "no longer") if holds else ("NOT_FLOAT", "now")
+        trace.check(kind, source, 0.5, f"{source.text} is {text} 0.5")
+        return holds
+    if dtype.char not in OWN_FAST_POWERS:
+        raise GraphBreak("operator", f"a power of a {dtype} array with a computed exponent")
+    return False
+
+
+def _is_in_union(value: Any) -> bool:
+    """Whether `|` makes a union of it, and runs none of the user's code."""
+    return (
+        value is None
+        or isinstance(value, types.UnionType)
+        or (
+            isinstance(value, type)
+            and static_lookup(type(value), "__or__") is type.__or__
+            and static_lookup(type(value), "__ror__") is type.__ror__
+        )
+    )
+
+
+def _on_constants(name: str, left: Constant, right: Constant, *, in_place: bool = False) -> Symbol:
+    if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
+        if left.value is not None or right.value is not None:
+            return pure(operator.or_, left.value, right.value)
+    if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
+        raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
+    a: Any = left.value
+    b: Any = right.value
+    numbers = [v for v in (a, b) if type(v) is int]
+    if name in ("pow", "lshift", "mul") and any(v.bit_length() > 64 for v in numbers):
+        raise GraphBreak("operator", f"{name} of very large numbers")
+    if name in ("pow", "lshift") and len(numbers) == 2 and abs(b) > 1024:
+        raise GraphBreak("operator", f"{name} of very large numbers")
+    texts = [v for v in (a, b) if isinstance(v, (str, bytes))]
+    if name == "mul" and texts and any(v * len(texts[0]) > LONGEST_SEQUENCE for v in numbers):
+        raise GraphBreak("operator", "a long text")
+    function = operator_function(name, in_place=in_place)
+    assert function is not None
+    return pure(function, a, b)
+
+
+def _on_numbers(
+    trace: Trace,
+    name: str,
+    on_sizes: Callable[..., Any] | None,
+    left: Symbol,
+    right: Symbol,
+    *,
+    in_place: bool,
+) -> Symbol:
+    a, b = as_size(left), as_size(right)
+    if a is not None and b is not None:
+        if on_sizes is not None:
+            if name in ("floordiv", "mod") and trace.sizes.decide("eq", b, 0):
+                raise GraphBreak(
+                    "eager-raises", "ZeroDivisionError: integer division or modulo by zero"
+                )
+            plain = isinstance(left, Integer) or (
+                isinstance(left, Constant) and type(left.value) is int
+            )
+            if name == "mod" and plain and _is_remainder_of_itself(trace, a, b):
+                return left
+            if size.weight(a) * size.weight(b) > HEAVIEST:
+                a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)
+            return _small_enough(trace, on_sizes(a, b))
+        if name != "truediv":
+            c, d = Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
+            return _on_constants(name, c, d, in_place=in_place)
+    return scalar(trace, name, left, right, in_place=in_place)
+
+
+def _is_remainder_of_itself(trace: Trace, value: size.Size, divisor: size.Size) -> bool:
+    """Whether `%` gives the very object on its left: CPython does where only the divisor has several digits."""
+    decide = trace.sizes.decide
+    if decide("lt", divisor, ONE_DIGIT) and decide("gt", divisor, -ONE_DIGIT):
+        return False
+    if decide("gt", divisor, 0):
+        return decide("ge", value, 0) and decide("lt", value, divisor)
+    return decide("le", value, 0) and decide("gt", value, divisor)
+
+
+def _small_enough(trace: Trace, value: size.Size) -> Symbol:
+    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    if isinstance(value, int):
+        return Constant(value)
+    factors = [factor for _, factor in value.terms]
+    if any(abs(number) >= LARGEST_INT for number in (*factors, trace.sizes.example(value))):
+        raise GraphBreak("operator", "arithmetic of very large numbers")
+    program = (*postfix(value, trace.sizes.leaves), ("const", -LARGEST_INT), ("gt",))
+    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    return arrays.integer(trace, value)
+
+
+def _on_containers(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    trace = interpreter.trace
+    made = containers.combine_sets(interpreter, sign, left, right, in_place=in_place)
+    if made is not None:
+        return made
+    if isinstance(left, Deque) or isinstance(right, Deque):
+        return deques.combined(interpreter, sign, left, right, in_place=in_place)
+    match left, right:
+        case List() as target, _ if sign == "+" and in_place:
+            containers.extend(interpreter, target, right)
+            return target
+        case Tuple(items=a), Tuple(items=b) if sign == "+":
+            if not a or not b:  # CPython gives the other one back
+                return right if not a else left
+            return Tuple((*a, *b))
+        case List(items=first), List(items=second) if sign == "+":
+            return List([*first, *second])
+        case List() as target, _ if sign == "*" and in_place and as_size(right) is not None:
+            containers.repeat_in_place(interpreter, target, trace.sizes.fixed(as_size(right) or 0))
+            return target
+        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*":
+            return _repeated(trace, left, right)
+        case Constant(value=int()) | Integer(), Tuple() | List() if sign == "*":
+            return _repeated(trace, right, left)
+        case Dict(items=entries), Dict() if sign == "|":
+            target_dict = left if in_place else Dict(dict(entries))
+            containers.update(interpreter, target_dict, right)
+            return target_dict
+        case Dict(), _ if sign == "|" and in_place:
+            containers.update(interpreter, left, right)
+            return left
+        case Constant(value=str() | bytes() as text), _ if sign == "%":
+            return pure(operator.mod, text, text_value(interpreter, right))
+        case Constant(value=str() | bytes() as text), Integer() if sign == "*":
+            return _on_constants("mul", left, Constant(known_value(interpreter, right)))
+    raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+
+
+def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
+    expression = as_size(count)
+    assert expression is not None
+    times = trace.sizes.fixed(expression)
+    assert isinstance(sequence, Tuple | List)
+    if times * len(sequence.items) > LONGEST_SEQUENCE:
+        raise GraphBreak("operator", "a long sequence")
+    if isinstance(sequence, Tuple):
+        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
+    return List(list(sequence.items) * max(times, 0))
+
+
+def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
+    """The result of `-x`, `+x`, `~x` or `abs(x)`."""
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    symbol = stripped(trace, symbol, f"__{name}__")
+    if isinstance(symbol, Instance):
+        return call_special(interpreter, symbol, f"__{name}__")
+    if isinstance(symbol, Array):
+        return arrays.elementwise(trace, UNARY[name], (symbol,))
+    if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
+        return pure(getattr(operator, name), symbol.value)
+    if isinstance(symbol, Integer):
+        if name == "neg":
+            return _small_enough(trace, size.multiply(symbol.size, -1))
+        if name == "pos" or (name == "abs" and trace.sizes.decide("ge", symbol.size, 0)):
+            return symbol
+        return Constant(getattr(operator, name)(trace.sizes.fixed(symbol.size)))
+    if isinstance(symbol, Number):
+        return scalar(trace, name, symbol)
+    raise GraphBreak("operator", f"{name} of {described(symbol)}")
+
+
+def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
+    """What `bool(symbol)` is; guarded where it depends on the frame.
+
+    Raises:
+        GraphBreak: the value is not computed yet.
+
+    """
+    trace = interpreter.trace
+    symbol = stripped(trace, trace.look(symbol), "__bool__", "__len__")
+    match symbol:
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _truth_of_instance(interpreter, symbol)
+        case Constant(value=value):
+            if isinstance(value, (*PURE, type, tuple)) or callable(value):
+                return bool(value)
+        case Integer(size=value):
+            return trace.sizes.decide("ne", value, 0)
+        case Tuple(items=items) | List(items=items) | Deque(items=items):
+            return bool(items)
+        case Dict(items=entries) | View(of=Dict(items=entries)):
+            return bool(entries)
+        case Set(items=members):
+            return bool(members)
+        case Number():
+            if symbol.node in trace.number_examples:
+                return bool(trace.specialised(symbol).value)
+            raise GraphBreak("data-branch", "a computed number")
+        case Array():
+            raise GraphBreak("data-branch", "an array's value")
+        case Instance():
+            return _truth_of_instance(interpreter, symbol)
+        case Function() | Method() | Generator() | Iterator() | ArrayMethod() | Slice():
+            return True
+        case Range():
+            return bool(iterate.fixed_range(interpreter, symbol))
+    raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
+
+
+def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
+    method = special_method(interpreter, symbol, "__bool__")
+    if method is not None:
+        answer = interpreter.trace.look(interpreter.call(method))
+        if not isinstance(answer, Constant) or type(answer.value) is not bool:
+            raise GraphBreak("operator", f"the truth of {described(symbol)}")
+        return answer.value
+    if special_method(interpreter, symbol, "__len__") is not None:
+        return truth(interpreter, length(interpreter, symbol))
+    return True
+
+
+def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
+    """What `len(symbol)` is."""
+    trace = interpreter.trace
+    symbol = stripped(trace, trace.look(symbol), "__len__")
+    match symbol:
+        case Array(type=kind) if kind.shape:
+            return arrays.integer(trace, kind.shape[0])
+        case Tuple(items=items) | List(items=items) | Deque(items=items):
+            return Constant(len(items))
+        case Dict(items=entries) | View(of=Dict(items=entries)):
+            return Constant(len(entries))
+        case Set(items=members):
+            return Constant(len(members))
+        case Constant(value=str() | bytes() | range() | frozenset() | tuple() as value):
+            return Constant(len(value))
+        case Range():
+            return pure(len, iterate.fixed_range(interpreter, symbol))
+        case Instance():
+            return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
+    raise GraphBreak("operator", f"len of {described(symbol)}")
+
+
+def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
+    """What a `__len__` of the user's gave, if it is a length."""
+    answer = interpreter.trace.look(answer)
+    expression = as_size(answer)
+    if expression is None or (isinstance(answer, Constant) and type(answer.value) is not int):
+        raise GraphBreak("operator", f"a length that is {described(answer)}")
+    if interpreter.trace.sizes.decide("lt", expression, 0):
+        raise GraphBreak("eager-raises", "ValueError: __len__() should return >= 0")
+    return answer

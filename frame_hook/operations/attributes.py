@@ -1,0 +1,156 @@
+"""Attributes of symbols."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import raise_error
+from ufuse.frame_hook.interpreter.rules import unseen_rule
+from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.objects.values import PURE, described
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    BUILT_IN,
+    Array,
+    ArrayMethod,
+    Constant,
+    Deque,
+    Dict,
+    Function,
+    Generator,
+    Instance,
+    Iterator,
+    List,
+    Method,
+    Number,
+    Range,
+    Set,
+    Slice,
+    Super,
+    Symbol,
+    Tuple,
+    Unread,
+    View,
+)
+
+
+def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
+    """What `symbol.name` is."""
+    trace = interpreter.trace
+    if isinstance(symbol, Unread):
+        kind = type(symbol.value)
+        if unseen_rule(kind, name) is not None or (kind is dict and name == "get"):
+            return ArrayMethod(symbol, name)
+    symbol = trace.look(symbol)
+    match symbol:
+        case Array():
+            return arrays.attribute(trace, symbol, name)
+        case Number():
+            return arrays.number_attribute(trace, symbol, name)
+        case Constant(value=types.ModuleType() as module):
+            text = symbol.source.text if symbol.source is not None else module.__name__
+            return trace.module_attribute(module, name, text)
+        case Constant(value=value):
+            return _constant_attribute(interpreter, symbol, value, name)
+        case Deque(items=items) if name == "maxlen":
+            return Constant(items.maxlen)
+        case Range() | Slice() if name in ("start", "stop", "step"):
+            return {"start": symbol.start, "stop": symbol.stop, "step": symbol.step}[name]
+        case (
+            List()
+            | Deque()
+            | Dict()
+            | Tuple()
+            | Set()
+            | Generator()
+            | Iterator()
+            | View()
+            | Range()
+            | Slice()
+        ):
+            return _container_attribute(symbol, name)
+        case Instance():
+            return classes.attribute(interpreter, symbol, name)
+        case Function() if name in symbol.attributes:
+            return symbol.attributes[name]
+        case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:
+            raise classes.missing(types.FunctionType, name)
+        case Super():
+            return classes.super_attribute(interpreter, symbol, name)
+        case Method() if name in ("__self__", "__func__"):
+            return symbol.self if name == "__self__" else symbol.function
+    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+
+
+def _container_attribute(symbol: Symbol, name: str) -> Symbol:
+    """A method of a built-in container or iterator, bound."""
+    kind = BUILT_IN.get(type(symbol))
+    if isinstance(symbol, View):
+        kind = type(getattr(symbol.of.items, symbol.kind)())
+    if kind is not None and not hasattr(kind, name):
+        raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+    if name == "__class__" and kind is not None:
+        return Constant(kind)
+    if kind is not None and not callable(getattr(kind, name)):
+        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+    return ArrayMethod(symbol, name)
+
+
+def _constant_attribute(
+    interpreter: Interpreter, symbol: Constant, value: Any, name: str
+) -> Symbol:
+    if isinstance(value, type) and not issubclass(value, np.generic):
+        return classes.class_attribute(interpreter, value, name)
+    if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+        return ArrayMethod(symbol, name)
+    if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
+        found = getattr(value, name, symbol)  # itself: there is none, and plain Python says so
+        if isinstance(found, (*PURE, type, np.dtype, tuple)):
+            return Constant(found)
+        if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
+            return ArrayMethod(symbol, name)
+    if isinstance(value, range | frozenset | tuple):
+        return _attribute_of_known(symbol, value, name)
+    if (
+        isinstance(value, type)
+        and value.__module__ == "numpy"
+        and name in ("type", "kind", "itemsize")
+    ):
+        return Constant(getattr(value, name))
+    if isinstance(value, type):
+        return classes.class_attribute(interpreter, value, name)
+    if isinstance(value, types.FunctionType):
+        return _function_attribute(interpreter, symbol, value, name)
+    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+
+
+FUNCTION_TEXTS = ("__doc__", "__name__", "__qualname__", "__module__")
+
+
+def _function_attribute(
+    interpreter: Interpreter, symbol: Constant, function: types.FunctionType, name: str
+) -> Symbol:
+    """One of a function's names, or an attribute that the program has given it."""
+    guards = interpreter.trace.guards
+    on_class = classes.static_lookup(types.FunctionType, name)
+    if name not in FUNCTION_TEXTS and (
+        on_class is not classes.ABSENT or _hook.own_value(function, name) is _hook.NULL
+    ):
+        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+    source = symbol.source or guards.load("LOAD_CONST", function, text=function.__name__)
+    loaded = guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
+    return Unread(loaded, getattr(function, name))
+
+
+def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:
+    found = getattr(value, name, symbol)
+    if found is symbol:
+        kind = type(value).__name__
+        raise raise_error(AttributeError, f"{kind!r} object has no attribute {name!r}")
+    return Constant(found) if isinstance(found, int) else ArrayMethod(symbol, name)

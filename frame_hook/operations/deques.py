@@ -1,0 +1,146 @@
+"""Deques on symbols: what changes one, recorded for those that the frame brought, and operators.
+
+A deque of the trace holds a real one, so `maxlen` and what mutation does to iterators are CPython's own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import raise_error
+from ufuse.frame_hook.objects.classes import refuse_finalizer
+from ufuse.frame_hook.objects.values import as_size, described
+from ufuse.frame_hook.operations import iterate
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Constant, Deque, List, Symbol, Tuple
+
+
+def record(
+    interpreter: Interpreter,
+    target: Deque,
+    method: Callable[..., Any],
+    *arguments: Symbol,
+    gone: Sequence[Symbol] = (),
+) -> None:
+    """Record a change that was made on the symbol; `gone` is what the deque no longer holds."""
+    changes = interpreter.trace.changes
+    for dropped in gone:
+        refuse_finalizer(dropped)
+    if changes.note(target):
+        if gone:
+            changes.replaced(target)
+        changes.effect("call", method, (target, *arguments))
+
+
+def add(interpreter: Interpreter, target: Deque, item: Symbol, *, left: bool) -> None:
+    """`target.append(item)` or `target.appendleft(item)`; a full deque lets go of an item at the other end."""
+    members = target.items
+    gone = [item] if members.maxlen == 0 else []
+    if members and len(members) == members.maxlen:
+        gone = [members[-1 if left else 0]]
+    if len(members) >= iterate.LONGEST_SEQUENCE:
+        raise GraphBreak("loop")
+    (members.appendleft if left else members.append)(item)
+    method = deque.appendleft if left else deque.append
+    record(interpreter, target, method, item, gone=gone)
+
+
+def extend(interpreter: Interpreter, target: Deque, more: Symbol, *, left: bool = False) -> None:
+    """`target.extend(more)` or `target.extendleft(more)`: item by item, so that what is taken before an error stays."""
+    more = interpreter.trace.look(more)
+    if more is target or isinstance(more, List | Tuple):
+        assert isinstance(more, List | Tuple | Deque)
+        _extend_by(interpreter, target, list(more.items), left=left)
+        return
+    iterator = iterate.iterator_over(interpreter, more)
+    while (item := iterate.next_item(interpreter, iterator)) is not None:
+        _extend_by(interpreter, target, [item], left=left)
+
+
+def _extend_by(interpreter: Interpreter, target: Deque, items: list[Symbol], *, left: bool) -> None:
+    """Add items that are known, in one go; those that do not fit push others out."""
+    if not items:
+        return
+    members = target.items
+    before = [*members, *items]
+    method = deque.extendleft if left else deque.extend
+    method(members, items)
+    if len(members) > iterate.LONGEST_SEQUENCE:
+        raise GraphBreak("loop")
+    kept = set(map(id, members))
+    gone = [one for one in before if id(one) not in kept]
+    record(interpreter, target, method, Tuple(tuple(items)), gone=gone)
+
+
+def place(interpreter: Interpreter, target: Deque, key: Symbol) -> int:
+    """Where an index points to, or the error that it is out of range."""
+    expression = as_size(interpreter.trace.look(key))
+    if expression is None:
+        raise GraphBreak("eager-raises", f"TypeError: the index of a deque is {described(key)}")
+    number = interpreter.trace.sizes.fixed(expression)
+    if not -len(target.items) <= number < len(target.items):
+        raise raise_error(IndexError, "deque index out of range")
+    return number
+
+
+def store(interpreter: Interpreter, target: Deque, key: Symbol, value: Symbol) -> None:
+    """`target[key] = value`."""
+    number = place(interpreter, target, key)
+    gone = [target.items[number]]
+    target.items[number] = value
+    record(interpreter, target, deque.__setitem__, Constant(number), value, gone=gone)
+
+
+def delete(interpreter: Interpreter, target: Deque, number: int) -> None:
+    """`del target[number]`, which is there."""
+    gone = [target.items[number]]
+    del target.items[number]
+    record(interpreter, target, deque.__delitem__, Constant(number), gone=gone)
+
+
+@contextmanager
+def unchanged(*targets: Symbol) -> Iterator[None]:
+    """Break where a deque is changed by what compares its items: plain Python goes through it, and raises."""
+    walks = [iter(one.items) for one in targets if isinstance(one, Deque)]
+    yield
+    try:
+        for walk in walks:
+            next(walk, None)
+    except RuntimeError as error:
+        raise GraphBreak("eager-raises", f"RuntimeError: {error}") from None
+
+
+def combined(
+    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+) -> Symbol:
+    """An operator of which one operand is a deque."""
+    if sign == "+" and in_place and isinstance(left, Deque):
+        extend(interpreter, left, right)
+        return left
+    if sign == "+" and isinstance(left, Deque) and isinstance(right, Deque):
+        return Deque(left.items + right.items)
+    if sign == "*":
+        many, count = (left, right) if isinstance(left, Deque) else (right, left)
+        times = as_size(count)
+        if isinstance(many, Deque) and times is not None:
+            number = interpreter.trace.sizes.fixed(times)
+            if abs(number) * len(many.items) > iterate.LONGEST_SEQUENCE:
+                raise GraphBreak("operator", "a long sequence")
+            return _repeated(interpreter, many, number, in_place=in_place and many is left)
+    raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
+
+
+def _repeated(interpreter: Interpreter, target: Deque, times: int, *, in_place: bool) -> Symbol:
+    if not in_place:
+        return Deque(target.items * times)
+    gone = list(target.items) if times <= 0 or target.items.maxlen is not None else []
+    target.items *= times
+    record(interpreter, target, deque.__imul__, Constant(times), gone=gone)
+    return target
+
+
+__all__ = ["add", "combined", "delete", "extend", "place", "record", "store", "unchanged"]

@@ -1,0 +1,66 @@
+"""Objects that stand for whole numbers as indexes: their `__index__` is asked, as by CPython and NumPy."""
+
+from __future__ import annotations
+
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.objects.classes import ABSENT, call_special, class_member
+from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.values import as_size
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    Constant,
+    Deque,
+    Instance,
+    List,
+    Range,
+    Slice,
+    Symbol,
+    Tuple,
+)
+
+# What makes an object something else than a number to NumPy.
+NO_NUMBER = (
+    "__array__", "__array_interface__", "__array_struct__", "__array_priority__", "__buffer__", "__len__",
+    "__getitem__",
+)  # fmt: skip
+
+
+def plain_key(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
+    """A key of a sequence or an array, whole numbers in place of what has an `__index__`."""
+    is_sequence = isinstance(container, Array | List | Tuple | Deque | Range) or (
+        isinstance(container, Constant) and isinstance(container.value, str | bytes | range | tuple)
+    )
+    if not is_sequence:
+        return key
+    look = interpreter.trace.look
+    if isinstance(key, Slice):
+        bounds = (look(key.start), look(key.stop), look(key.step))
+        if any(isinstance(one, Instance) for one in bounds):
+            return Slice(*(_number(interpreter, one) for one in bounds))
+    if isinstance(key, Tuple) and isinstance(container, Array):
+        parts = [look(one) for one in key.items]
+        if any(isinstance(one, Instance | Slice) for one in parts):
+            return Tuple(tuple(plain_key(interpreter, container, one) for one in parts))
+    return _number(interpreter, key)
+
+
+def _number(interpreter: Interpreter, key: Symbol) -> Symbol:
+    """What an object's `__index__` gives; the object itself where it has none, or is more than a number."""
+    if not isinstance(key, Instance):
+        return key
+    trace = interpreter.trace
+    content = stripped(trace, key, "__index__")
+    if isinstance(content, Constant) and type(content.value) is int:
+        return content
+    if content is not key or any(
+        class_member(trace, key.kind, name)[0] is not ABSENT for name in NO_NUMBER
+    ):
+        return key
+    if class_member(trace, key.kind, "__index__")[0] is ABSENT:
+        return key
+    number = trace.look(call_special(interpreter, key, "__index__"))
+    is_int = as_size(number) is not None and not isinstance(getattr(number, "value", 0), bool)
+    return number if is_int else key
+
+
+__all__ = ["plain_key"]

@@ -1,0 +1,471 @@
+"""Iterators on symbols: one rule a kind for what comes next, and how they are made.
+
+An iterator is lazy, as Python's are: a container changed while it is gone through, a function called by `map`, an
+endless `itertools.count` are met item by item, in order.
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.interpreter import generators
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
+from ufuse.frame_hook.objects.classes import ABSENT, call_special, special_method
+from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.values import as_size, ordered_members
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    Constant,
+    Deque,
+    Dict,
+    Generator,
+    Instance,
+    Iterator,
+    List,
+    Range,
+    Set,
+    Symbol,
+    Tuple,
+    View,
+)
+
+Next = Callable[[Interpreter, Iterator], Symbol | None]
+NEXT: dict[str, Next] = {}
+ASKED_AGAIN: set[str] = set()  # kinds that go on asking what they go over after they have ended
+LONGEST_SEQUENCE = 10_000
+VIEW_KINDS = {"keys": "keys", "values": "values", "items": "pairs"}
+
+
+def next_of(*kinds: str, asks_again: bool = False) -> Callable[[Next], Next]:
+    """Register what one or more kinds of iterators do."""
+
+    def register(rule: Next) -> Next:
+        for kind in kinds:
+            NEXT[kind] = rule
+            if asks_again:
+                ASKED_AGAIN.add(kind)
+        return rule
+
+    return register
+
+
+# Making iterators ------------------------------------------------------------------------------------------------
+
+
+def new_iterator(
+    interpreter: Interpreter,
+    kind: str,
+    parts: Sequence[Symbol],
+    *,
+    position: int = 0,
+    length: int = -1,
+    state: Any = None,
+) -> Iterator:
+    """An iterator that the trace makes now."""
+    born = interpreter.root_count
+    return Iterator(kind, list(parts), position, length, born=born, state=state)
+
+
+def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
+    """What `iter(symbol)` gives."""
+    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
+    match symbol:
+        case Iterator() | Generator():
+            return symbol
+        case List() | Tuple():
+            return new_iterator(interpreter, "sequence", [symbol])
+        case Deque(items=items):
+            return _over_deque(interpreter, symbol, "deque", iter(items))
+        case Dict():
+            return _over_dict(interpreter, symbol, "keys")
+        case View(of=mapping, kind=kind):
+            return _over_dict(interpreter, mapping, VIEW_KINDS[kind])
+        case Set():
+            members = ordered_members(symbol)
+            return new_iterator(
+                interpreter, "members", [symbol], length=len(members), state=members
+            )
+        case Range():
+            symbol = Constant(fixed_range(interpreter, symbol))
+            return new_iterator(interpreter, "constant", [symbol], length=length_of(symbol.value))
+        case Constant(value=range() | str() | bytes() | tuple() as value):
+            return new_iterator(interpreter, "constant", [symbol], length=length_of(value))
+        case Constant(value=frozenset() as value, source=source):
+            if source is None or len(value) <= 1:
+                length = len(value)
+                return new_iterator(
+                    interpreter, "constant", [symbol], length=length, state=tuple(value)
+                )
+        case Array(type=kind) if kind.shape:
+            return new_iterator(interpreter, "rows", [symbol])
+        case Array():
+            raise raise_error(TypeError, "iteration over a 0-d array")
+        case Instance():
+            return _iterator_of_instance(interpreter, symbol)
+        case Constant(value=type() as kind) if type(kind) is not type:
+            return _iterator_of_instance(interpreter, symbol)
+    raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
+
+
+def length_of(value: Any) -> int:
+    """The number of items of a value; ranges may have more than Python counts."""
+    try:
+        return len(value)
+    except OverflowError:
+        raise GraphBreak("operator", "iterating over a range of very many numbers") from None
+
+
+def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
+    if isinstance(mapping.items, OrderedDict):
+        return over_ordered(interpreter, mapping, kind)
+    keys = tuple(mapping.items)
+    iterator = new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
+    iterator.walk = iter(mapping.items)
+    return iterator
+
+
+def over_ordered(
+    interpreter: Interpreter, mapping: Dict, kind: str, *, backwards: bool = False
+) -> Iterator:
+    """An iterator over what an OrderedDict holds; a real one tells how it goes on."""
+    made = new_iterator(interpreter, f"ordered {kind}", [mapping], length=len(mapping.items))
+    view: Any = getattr(mapping.items, "items" if kind == "pairs" else kind)()
+    made.walk = reversed(view) if backwards else iter(view)
+    made.state = backwards
+    return made
+
+
+def _over_deque(interpreter: Interpreter, symbol: Deque, kind: str, walk: Any) -> Iterator:
+    iterator = new_iterator(interpreter, kind, [symbol], length=len(symbol.items))
+    iterator.walk = walk
+    return iterator
+
+
+def backwards_over_deque(interpreter: Interpreter, symbol: Deque) -> Iterator:
+    """What `reversed(symbol)` gives."""
+    return _over_deque(interpreter, symbol, "deque backwards", reversed(symbol.items))
+
+
+def described_kind(symbol: Symbol) -> str:
+    """What something is, in a word or two."""
+    if isinstance(symbol, Constant):
+        return f"a {type(symbol.value).__name__}"
+    if isinstance(symbol, Instance):
+        return f"a {symbol.kind.__name__}"
+    return type(symbol).__name__.lower()
+
+
+def _iterator_of_instance(interpreter: Interpreter, symbol: Symbol) -> Symbol:
+    method = special_method(interpreter, symbol, "__iter__")
+    if method is not None:
+        return interpreter.call(method)
+    if special_method(interpreter, symbol, "__getitem__") is not None:
+        return new_iterator(interpreter, "getitem", [symbol])
+    raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
+
+
+def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
+    """A range whose bounds are guarded to stay what they are."""
+    numbers = []
+    for part in (symbol.start, symbol.stop, symbol.step):
+        expression = as_size(interpreter.trace.look(part))
+        assert expression is not None
+        numbers.append(interpreter.trace.sizes.fixed(expression))
+    return range(*numbers)
+
+
+def type_of(iterator: Iterator) -> type | None:
+    """The class of the real iterator; None where that is not told."""
+    over = iterator.parts[0] if iterator.parts else None
+    empty: Any = {List: [], Tuple: (), Set: set()}.get(type(over))
+    match iterator.kind, over:
+        case "sequence" | "members", _ if empty is not None:
+            return type(iter(empty))
+        case "constant", Constant(value=value):
+            return type(iter(value))
+        case "ordered keys" | "ordered values" | "ordered pairs", _:
+            return type(iter(OrderedDict()))
+        case "deque", _:
+            return type(iter(deque()))
+        case "deque backwards", _:
+            return type(reversed(deque()))
+        case "reversed", List():
+            return type(reversed([]))
+        case "reversed", _:
+            return reversed
+        case "keys" | "values" | "pairs" as kind, _:
+            return {
+                "keys": type(iter({})),
+                "values": type(iter({}.values())),
+                "pairs": type(iter({}.items())),
+            }[kind]
+        case "zip" | "zip strictly", _:
+            return zip
+        case "enumerate" | "map" | "filter" as kind, _:
+            found: type = getattr(builtins, kind)
+            return found
+    return getattr(itertools, iterator.kind, None)
+
+
+# Going on --------------------------------------------------------------------------------------------------------
+
+
+def next_item(interpreter: Interpreter, iterator: Symbol) -> Symbol | None:
+    """The next item; None when there is none left."""
+    match iterator:
+        case Iterator(is_exhausted=True):
+            return None
+        case Iterator(kind=kind):
+            result = NEXT[kind](interpreter, iterator)
+            if result is None and kind not in ASKED_AGAIN:
+                iterator.is_exhausted = True  # it may be so already, if what it calls has asked it
+            return result
+        case Generator():
+            return generators.send(interpreter, iterator, Constant(None))
+        case Instance():
+            return _next_of_instance(interpreter, iterator)
+    raise GraphBreak("loop")
+
+
+def _next_of_instance(interpreter: Interpreter, iterator: Instance) -> Symbol | None:
+    try:
+        return call_special(interpreter, iterator, "__next__")
+    except Raised as raised:
+        if is_a(raised.symbol, StopIteration):
+            return None
+        raise
+
+
+def is_a(symbol: Symbol, *kinds: type[BaseException]) -> bool:
+    """Whether what was raised is an exception of one of these classes."""
+    return isinstance(symbol, Instance) and issubclass(symbol.kind, kinds)
+
+
+def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
+    """Every item that iterating gives."""
+    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
+    if isinstance(symbol, Tuple | List):
+        return list(symbol.items)
+    refuse_length_hint(interpreter, symbol)
+    return rest_of(interpreter, iterator_over(interpreter, symbol))
+
+
+def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
+    """Break where a list that is filled from an object asks that for its length first."""
+    if not isinstance(symbol, Instance) or (
+        stripped(interpreter.trace, symbol, "__len__", "__iter__") is not symbol
+    ):
+        return
+    for hint in ("__len__", "__length_hint__"):
+        if special_method(interpreter, symbol, hint) is not None:
+            raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
+
+
+def each_item(interpreter: Interpreter, symbol: Symbol) -> Iterable[Symbol]:
+    """The items that iterating gives, each when it is asked for."""
+    iterator = iterator_over(interpreter, symbol)
+    for _ in range(LONGEST_SEQUENCE):
+        item = next_item(interpreter, iterator)
+        if item is None:
+            return
+        yield item
+    raise GraphBreak("loop")
+
+
+def rest_of(interpreter: Interpreter, iterator: Symbol) -> list[Symbol]:
+    """Every item that an iterator still gives."""
+    found: list[Symbol] = []
+    while (item := next_item(interpreter, iterator)) is not None:
+        found.append(item)
+        if len(found) > LONGEST_SEQUENCE:
+            raise GraphBreak("loop")
+    return found
+
+
+# The kinds -------------------------------------------------------------------------------------------------------
+
+
+@next_of("sequence")
+def _next_in_sequence(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    sequence = iterator.parts[0]
+    assert isinstance(sequence, List | Tuple)
+    if iterator.position >= len(sequence.items):
+        return None
+    iterator.position += 1
+    return sequence.items[iterator.position - 1]
+
+
+@next_of("ordered keys", "ordered values", "ordered pairs")
+def _next_in_ordered(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    try:
+        found: Any = next(iterator.walk, ABSENT)
+    except RuntimeError as error:
+        iterator.length = -1
+        raise raise_error(RuntimeError, *error.args) from None
+    if found is ABSENT:
+        return None
+    iterator.position += 1
+    if iterator.kind == "ordered pairs":
+        return Tuple((Constant(found[0]), found[1]))
+    result: Symbol = Constant(found) if iterator.kind == "ordered keys" else found
+    return result
+
+
+@next_of("deque", "deque backwards", asks_again=True)
+def _next_in_deque(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """A real iterator tells what comes next, and when the deque was changed meanwhile, even behind its end."""
+    try:
+        found: Symbol | None = next(iterator.walk, None)
+    except RuntimeError as error:
+        iterator.length = -1
+        raise raise_error(RuntimeError, *error.args) from None
+    iterator.position += found is not None
+    return found
+
+
+@next_of("constant")
+def _next_of_constant(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    constant = iterator.parts[0]
+    assert isinstance(constant, Constant)
+    if iterator.position == iterator.length:
+        return None
+    iterator.position += 1
+    members = constant.value if iterator.state is None else iterator.state
+    return Constant(members[iterator.position - 1])
+
+
+@next_of("keys", "values", "pairs")
+def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    if len(mapping.items) != iterator.length:
+        iterator.length = -1  # once it has failed it goes on failing
+        raise raise_error(RuntimeError, "dictionary changed size during iteration")
+    is_last = iterator.position == iterator.length
+    key = ABSENT if is_last else iterator.state[iterator.position]
+    if not _walks_on(iterator, key) or (not is_last and tuple(mapping.items) != iterator.state):
+        raise GraphBreak("operator", "going through a dict whose keys change")
+    if is_last:
+        return None
+    iterator.position += 1
+    if iterator.kind == "keys":
+        return Constant(key)
+    value = mapping.items[key]
+    return value if iterator.kind == "values" else Tuple((Constant(key), value))
+
+
+def keys_left(iterator: Iterator) -> tuple[Any, ...] | None:
+    """What a dict's iterator still gives; None where the dict has changed so that Python's would raise."""
+    if iterator.walk is None:
+        found: tuple[Any, ...] = iterator.state[iterator.position :]
+        return found
+    try:
+        left: list[Any] = iterator.walk.__reduce__()[1][0]
+    except RuntimeError:
+        return None
+    return tuple(left)
+
+
+def _walks_on(iterator: Iterator, key: Any) -> bool:
+    """Whether a real iterator comes to this key too: one that was taken out and put in again is elsewhere."""
+    if iterator.walk is None:
+        return True
+    try:
+        return next(iterator.walk, ABSENT) is key
+    except RuntimeError:
+        return False
+
+
+@next_of("keys backwards", "values backwards", "pairs backwards")
+def _next_backwards_in_dict(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    """`state` has the keys the other way round."""
+    mapping = iterator.parts[0]
+    assert isinstance(mapping, Dict)
+    is_last = iterator.position == iterator.length
+    key = ABSENT if is_last else iterator.state[iterator.position]
+    changed = not is_last and tuple(mapping.items)[::-1] != iterator.state
+    if changed or not _walks_on(iterator, key):
+        raise GraphBreak("operator", "going backwards through a dict whose keys change")
+    if is_last:
+        return None
+    iterator.position += 1
+    pair = Tuple((Constant(key), mapping.items[key]))
+    kind = iterator.kind.split()[0]
+    return {"keys": pair.items[0], "values": pair.items[1], "pairs": pair}[kind]
+
+
+@next_of("members")
+def _next_in_set(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    members = iterator.parts[0]
+    assert isinstance(members, Set)
+    if len(members.items) != iterator.length:
+        iterator.length = -1
+        raise raise_error(RuntimeError, "Set changed size during iteration")
+    if members.items != set(iterator.state):
+        raise GraphBreak("operator", "going through a set whose members change")
+    if iterator.position == iterator.length:
+        return None
+    iterator.position += 1
+    return Constant(iterator.state[iterator.position - 1])
+
+
+@next_of("rows")
+def _next_row(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    array = iterator.parts[0]
+    assert isinstance(array, Array)
+    count = interpreter.trace.sizes.fixed(array.type.shape[0])
+    if count > LONGEST_SEQUENCE // 10:
+        raise GraphBreak("loop")
+    if iterator.position >= count:
+        return None
+    iterator.position += 1
+    return arrays.item(interpreter.trace, array, Constant(iterator.position - 1))
+
+
+@next_of("rows backwards")
+def _next_row_backwards(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    array = iterator.parts[0]
+    assert isinstance(array, Array)
+    if iterator.position == iterator.length:
+        return None
+    iterator.position += 1
+    place = Constant(iterator.length - iterator.position)
+    return arrays.item(interpreter.trace, array, place)
+
+
+@next_of("getitem")
+def _next_by_index(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    try:
+        result = call_special(
+            interpreter, iterator.parts[0], "__getitem__", (Constant(iterator.position),)
+        )
+    except Raised as raised:
+        if is_a(raised.symbol, IndexError, StopIteration):
+            return None
+        raise
+    iterator.position += 1
+    return result
+
+
+@next_of("reversed")
+def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """`length` counts down: what is left of the sequence when the iterator was made."""
+    sequence = iterator.parts[0]
+    assert isinstance(sequence, List | Tuple)
+    iterator.length -= 1
+    if not 0 <= iterator.length < len(sequence.items):
+        return None
+    return sequence.items[iterator.length]
+
+
+__all__ = [
+    "NEXT", "each_item", "fixed_range", "is_a", "items_of", "iterator_over", "keys_left", "length_of",
+    "new_iterator", "next_item", "next_of", "refuse_length_hint", "rest_of", "type_of",
+]  # fmt: skip

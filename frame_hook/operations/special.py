@@ -1,0 +1,353 @@
+"""Python's own functions on instances, and built-in methods called on instances of subclasses of built-in types."""
+
+from __future__ import annotations
+
+import math
+import operator
+import types
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import raise_error
+from ufuse.frame_hook.objects import contents
+from ufuse.frame_hook.objects.attribute_stores import store_in_class, store_plainly
+from ufuse.frame_hook.objects.classes import (
+    call_special,
+    class_member,
+    object_class,
+    plain_attribute,
+    special_method,
+    static_lookup,
+)
+from ufuse.frame_hook.objects.instances import make_instance
+from ufuse.frame_hook.objects.values import as_size, described, key_of, known_value
+from ufuse.frame_hook.operations import arithmetic, comparisons, containers, iterate, subscripts
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    ArrayMethod,
+    Constant,
+    Dict,
+    Instance,
+    List,
+    Set,
+    Symbol,
+    Tuple,
+    class_of,
+)
+
+Given = Mapping[str, Symbol]
+Positional = Sequence[Symbol]
+Rule = Callable[[Interpreter, Symbol, Positional, Given], Symbol]
+
+KINDS: dict[type, type] = {Tuple: tuple, List: list, Dict: dict, Set: set}
+# fmt: off
+#  function          special method   what its result must be
+ASKED: dict[Any, tuple[str, tuple[type, ...]]] = {
+    hash:            ("__hash__",     (int,)),
+    int:             ("__int__",      (int,)),
+    float:           ("__float__",    (float,)),
+    complex:         ("__complex__",  (complex,)),
+    operator.index:  ("__index__",    (int,)),
+    round:           ("__round__",    ()),
+    math.trunc:      ("__trunc__",    ()),
+    math.floor:      ("__floor__",    ()),
+    math.ceil:       ("__ceil__",     ()),
+    reversed:        ("__reversed__", ()),
+    divmod:          ("__divmod__",   ()),
+}
+PAST_ORDER = ("get", "__getitem__", "__contains__", "__len__")  # of a dict's methods, those for which order is nothing
+COMPARISONS = {f"__{name}__": name for name in comparisons.COMPARE}
+# fmt: on
+
+
+def of_instance(
+    interpreter: Interpreter, function: Any, arguments: Positional, keywords: Given
+) -> Symbol | None:
+    """What a C function gives for an instance as its first argument; None where it has no rule of its own for that."""
+    if isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType):
+        receiver = interpreter.trace.look(arguments[0])
+        return _built_in_method(interpreter, function, receiver, arguments[1:], keywords)
+    if not isinstance(function, types.BuiltinFunctionType | type):
+        return None
+    if keywords or (
+        function is not str and function is not repr and not any(function is one for one in ASKED)
+    ):
+        return None
+    receiver = interpreter.trace.look(arguments[0])
+    if object_class(receiver) is None:
+        return None
+    if function is str or function is repr:
+        return _text(interpreter, receiver, function, arguments[1:])
+    return _asked(interpreter, function, receiver, arguments[1:])
+
+
+def _asked(
+    interpreter: Interpreter, function: Any, receiver: Symbol, rest: Positional
+) -> Symbol | None:
+    """What a special method gives to the function that asks for it."""
+    name, kinds = ASKED[function]
+    plain = contents.stripped(interpreter.trace, receiver, name)
+    if plain is not receiver:
+        return interpreter.call(Constant(function), (plain, *rest))
+    if function is reversed and special_method(interpreter, receiver, name) is None:
+        raise GraphBreak("operator", "reversed of something with __getitem__ only")
+    result = interpreter.trace.look(call_special(interpreter, receiver, name, rest))
+    if kinds and not (isinstance(result, Constant) and type(result.value) in kinds):
+        if function is not operator.index or as_size(result) is None:
+            raise GraphBreak("call", f"{name} that gives {described(result)}")
+    return result
+
+
+def _text(
+    interpreter: Interpreter, receiver: Symbol, function: Any, rest: Positional
+) -> Symbol | None:
+    """`str(receiver)` or `repr(receiver)`."""
+    kind = object_class(receiver)
+    if rest or kind is None or issubclass(kind, BaseException):
+        return None
+    if function is str and static_lookup(kind, "__str__") is object.__str__:
+        class_member(interpreter.trace, kind, "__str__")
+        function = repr
+    name = "__str__" if function is str else "__repr__"
+    plain = contents.stripped(interpreter.trace, receiver, name, "__repr__")
+    if isinstance(plain, Constant):
+        return interpreter.call(Constant(function), (plain,))
+    if static_lookup(kind, name) is object.__repr__:
+        raise GraphBreak("call", f"the text of a {kind.__name__}, which tells its address,")
+    result = interpreter.trace.look(call_special(interpreter, receiver, name))
+    if not isinstance(result, Constant) or type(result.value) is not str:
+        raise GraphBreak("call", f"{name} that gives {described(result)}")
+    return result
+
+
+# Methods of built-in types ---------------------------------------------------------------------------------------
+
+
+def _built_in_method(
+    interpreter: Interpreter, function: Any, receiver: Symbol, rest: Positional, keywords: Given
+) -> Symbol | None:
+    owner, name = function.__objclass__, function.__name__
+    if owner is object:
+        rule = OF_OBJECT.get(name)
+        return None if rule is None else rule(interpreter, receiver, rest, keywords)
+    if owner is type:
+        return _method_of_type(interpreter, name, receiver, rest, keywords)
+    if function in OF_OTHERS and isinstance(receiver, Instance):
+        return OF_OTHERS[function](interpreter, receiver, rest, keywords)
+    content = (
+        receiver.content
+        if isinstance(receiver, Instance) and contents.holds(receiver)
+        else receiver
+    )
+    if content is None or not _is_one(content, owner, name):
+        return None
+    if isinstance(function, types.MethodDescriptorType):
+        return interpreter.call(ArrayMethod(content, name), rest, keywords)
+    if name == "__init__":
+        return _fill(interpreter, content, rest, keywords)
+    if keywords:
+        return None
+    return _wrapped(interpreter, owner, name, content, rest)
+
+
+def _is_one(content: Symbol, owner: type, name: str) -> bool:
+    """Whether a method of this class can be asked of a symbol."""
+    if isinstance(content, Constant):
+        return owner in contents.IMMUTABLE and type(content.value) is owner
+    kind = KINDS.get(type(content))
+    if owner is dict and isinstance(content, Dict) and isinstance(content.items, OrderedDict):
+        return name in PAST_ORDER
+    return kind is not None and (
+        kind is owner or (kind is dict and owner in contents.ORDERED and name in contents.AS_DICT)
+    )
+
+
+def _wrapped(
+    interpreter: Interpreter, owner: type, name: str, content: Symbol, rest: Positional
+) -> Symbol | None:
+    """A special method of a built-in type, called by its name as `super().__getitem__(key)` does."""
+    if name in ITEM_METHODS:
+        return ITEM_METHODS[name](interpreter, content, rest, {})
+    if isinstance(content, Constant):
+        return interpreter.call(ArrayMethod(content, name), rest)
+    if name in COMPARISONS and len(rest) == 1 and owner is not set:
+        other = contents.stripped(interpreter.trace, interpreter.trace.look(rest[0]), name)
+        if not _is_one(other, owner, name):
+            return Constant(NotImplemented)
+        return comparisons.compare(interpreter, COMPARISONS[name], content, other)
+    return None
+
+
+def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords: Given) -> Symbol:
+    """`list.__init__`, `dict.__init__` or `set.__init__`."""
+    if isinstance(content, List) and content.source is None and len(rest) <= 1 and not keywords:
+        content.items[:] = iterate.items_of(interpreter, rest[0]) if rest else []
+        return Constant(None)
+    if isinstance(content, Dict) and content.source is None and len(rest) <= 1:
+        for key, value in _pairs(interpreter, rest[0]) if rest else ():
+            content.items[key_of(interpreter, key)] = value
+        content.items.update(keywords)
+        return Constant(None)
+    is_new = isinstance(content, Set) and content.source is None and not content.items
+    if isinstance(content, Set) and is_new and len(rest) <= 1 and not keywords:
+        if rest:
+            containers.update_set(interpreter, content, "update", rest[0])
+        return Constant(None)
+    raise GraphBreak("call", "__init__ of an object that exists already")
+
+
+def _pairs(interpreter: Interpreter, given: Symbol) -> list[tuple[Symbol, Symbol]]:
+    """What a dict is made of: another one, or pairs."""
+    given = contents.stripped(
+        interpreter.trace, interpreter.trace.look(given), "keys", "__getitem__", "__iter__"
+    )
+    if isinstance(given, Dict):
+        return [(Constant(key), value) for key, value in given.items.items()]
+    if isinstance(given, Instance):
+        raise GraphBreak("call", f"a dict made of a {given.kind.__name__}")
+    pairs = [iterate.items_of(interpreter, pair) for pair in iterate.items_of(interpreter, given)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise GraphBreak("eager-raises", "ValueError: a dict is made of pairs")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+def _get(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
+    return subscripts.item(interpreter, content, *rest)
+
+
+def _set(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
+    subscripts.store_item(interpreter, content, *rest)
+    return Constant(None)
+
+
+def _delete(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
+    subscripts.delete_item(interpreter, content, *rest)
+    return Constant(None)
+
+
+def _contains(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
+    return Constant(subscripts.contains(interpreter, content, *rest))
+
+
+def _length(interpreter: Interpreter, content: Symbol, _: Positional, __: Given) -> Symbol:
+    return arithmetic.length(interpreter, content)
+
+
+def _iterate(interpreter: Interpreter, content: Symbol, _: Positional, __: Given) -> Symbol:
+    return iterate.iterator_over(interpreter, content)
+
+
+ITEM_METHODS: dict[str, Rule] = {
+    "__getitem__": _get, "__setitem__": _set, "__delitem__": _delete, "__contains__": _contains,
+    "__len__": _length, "__iter__": _iterate,
+}  # fmt: skip
+
+
+def _method_of_type(
+    interpreter: Interpreter, name: str, receiver: Symbol, rest: Positional, keywords: Given
+) -> Symbol | None:
+    """What `super().__call__` and its like in a metaclass come to."""
+    kind = class_of(receiver)
+    if kind is None:
+        return None
+    if name == "__call__":
+        return make_instance(interpreter, kind, rest, keywords)
+    if name in ("__setattr__", "__delattr__"):
+        text = known_value(interpreter, rest[0])
+        if type(text) is not str:
+            raise GraphBreak("effect", "an attribute of a class whose name is no string")
+        store_in_class(interpreter.trace, kind, text, rest[1] if len(rest) > 1 else None)
+        return Constant(None)
+    return None
+
+
+def _make_default(
+    interpreter: Interpreter, receiver: Instance, rest: Positional, keywords: Given
+) -> Symbol:
+    """`defaultdict.__init__`."""
+    if receiver.source is not None:
+        raise GraphBreak("call", "__init__ of an object that exists already")
+    receiver.attributes["default_factory"] = rest[0] if rest else Constant(None)
+    assert receiver.content is not None
+    return _fill(interpreter, receiver.content, rest[1:], keywords)
+
+
+def _missing(interpreter: Interpreter, receiver: Instance, rest: Positional, _: Given) -> Symbol:
+    """`defaultdict.__missing__`: what the factory makes is stored, past any `__setitem__` of a subclass."""
+    factory = interpreter.trace.look(interpreter.attribute(receiver, "default_factory"))
+    if isinstance(factory, Constant) and factory.value is None:
+        raise raise_error(KeyError, key_of(interpreter, rest[0]))
+    made = interpreter.call(factory)
+    subscripts.store_item(interpreter, receiver, rest[0], made)
+    return made
+
+
+def _make_namespace(
+    interpreter: Interpreter, receiver: Instance, rest: Positional, keywords: Given
+) -> Symbol:
+    """`SimpleNamespace.__init__`."""
+    if rest or receiver.source is not None:
+        raise GraphBreak("call", "a SimpleNamespace made of a mapping")
+    receiver.attributes.update(keywords)
+    return Constant(None)
+
+
+OF_OTHERS: dict[Any, Callable[[Interpreter, Instance, Positional, Given], Symbol]] = {
+    defaultdict.__init__: _make_default,
+    defaultdict.__missing__: _missing,
+    types.SimpleNamespace.__init__: _make_namespace,
+}
+
+
+# Methods of object -----------------------------------------------------------------------------------------------
+
+
+def _equal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
+    if comparisons.same(interpreter, receiver, rest[0]):
+        return Constant(value=True)
+    return Constant(NotImplemented)
+
+
+def _unequal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
+    result = interpreter.trace.look(call_special(interpreter, receiver, "__eq__", rest))
+    if isinstance(result, Constant) and result.value is NotImplemented:
+        return result
+    return Constant(not arithmetic.truth(interpreter, result))
+
+
+def _attribute(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
+    name = known_value(interpreter, rest[0])
+    if not isinstance(receiver, Instance) or type(name) is not str:
+        raise GraphBreak("attribute", f"object.__getattribute__ of {described(receiver)}")
+    return plain_attribute(interpreter, receiver, name)
+
+
+def _delete_attribute(
+    interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given
+) -> Symbol:
+    name = known_value(interpreter, rest[0])
+    if not isinstance(receiver, Instance) or type(name) is not str:
+        raise GraphBreak("effect", "object.__delattr__")
+    store_plainly(interpreter, receiver, name, None)
+    return Constant(None)
+
+
+def _plain_text(interpreter: Interpreter, receiver: Symbol, _: Positional, __: Given) -> Symbol:
+    return interpreter.call(Constant(repr), (receiver,))
+
+
+def _plain_format(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
+    spec = interpreter.trace.look(rest[0])
+    if not isinstance(spec, Constant) or spec.value != "":
+        raise GraphBreak("eager-raises", "TypeError: unsupported format string")
+    return interpreter.call(Constant(str), (receiver,))
+
+
+OF_OBJECT: dict[str, Rule] = {
+    "__eq__": _equal, "__ne__": _unequal, "__getattribute__": _attribute, "__delattr__": _delete_attribute,
+    "__str__": _plain_text, "__format__": _plain_format,
+}  # fmt: skip
+
+__all__ = ["of_instance"]

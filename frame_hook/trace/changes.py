@@ -1,0 +1,378 @@
+"""What a trace changes outside the graph: attributes, items, cells and globals, done in order when the graph has run.
+
+Laws: 1. an effect cannot fail: what could, or could run the user's code, breaks the graph instead; 2. one object is one
+symbol, so what was written is what is read; 3. an object that is changed is guarded to be none of the others; 4. what
+is replaced dies when the graph has run, so nobody may be able to notice when: no finalizer, no callback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code.places import shown
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Array, Cell, Constant, Opaque, Source, Symbol, Unread
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.trace.guards import GuardProgram
+
+
+ABSENT_KEY: Any = object()  # a key that is known only when the program runs
+ADDING = (list.append, list.insert, list.extend, set.add)  # C functions by which nothing can die
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One row of a recipe that changes something; among the operands, symbols stand for registers."""
+
+    row: str
+    operands: tuple[Any, ...]
+
+    def in_words(self) -> str:
+        """What it does, as `sets self.n` or `appends to results`."""
+        first, *rest = self.operands
+        if self.row == "call":
+            first, rest = rest[0][0], [first, *rest[0][1:]]
+        target = _name_of(first)
+        match self.row, rest:
+            case "cell_set", [value]:
+                return f"{_sets(value)} {target}"
+            case "set_attr", [str() as name, value]:
+                return f"{_sets(value)} {target}.{name}"
+            case "dict_set", [ObjectOperand(value=name), value]:
+                return f"{_sets(value)} the global {name}"
+            case "dict_set" | "list_set", [key, value]:
+                known = key.value if isinstance(key, Constant) else key
+                return f"{_sets(value)} {target}[{shown(known)}]"
+            case "call", [function, ObjectOperand(value=str() as name), *values]:
+                return f"{_sets(values or None)} {target}.{name}"
+            case "call", [function, *_]:
+                return f"{VERBS.get(function.__name__, f'{function.__name__} of')} {target}"
+        return f"changes {target}"
+
+
+VERBS = {"append": "appends to", "add": "adds to", "insert": "inserts into", "extend": "extends"}
+
+
+def _sets(value: Any) -> str:
+    return "deletes" if value is None else "sets"
+
+
+def _name_of(operand: Any) -> str:
+    """What the program calls the object that an effect changes."""
+    if isinstance(operand, ObjectOperand):
+        return str(getattr(operand.value, "__name__", "an object"))
+    source = getattr(operand, "source", None)
+    return "an object" if source is None else str(source.text)
+
+
+class Changes:
+    """The effects of a trace, and which object of the frame is which symbol."""
+
+    def __init__(self, guards: GuardProgram) -> None:
+        self.effects: list[Effect] = []
+        self._guards = guards
+        self._symbols: dict[int, Symbol] = {}
+        self._sources: dict[int, tuple[Source, Any]] = {}  # of all that was looked at
+        self._changed: dict[int, Source] = {}
+        # What was changed without being looked at: the entries written into a dict, None where these are not followed.
+        self._unseen: dict[int, dict[Any, Symbol] | None] = {}
+        self._blind: dict[int, list[tuple[Any, ...]]] = {}  # those changes, as rows
+        # Containers whose length has changed from call to call.
+        self.varying: frozenset[str] = frozenset()
+        self.replay: Callable[..., None] | None = None  # does such a change on a symbol
+        self._namespaces: dict[int, dict[str, Any]] = {}  # modules of which a name was looked up
+        self._kept: list[Any] = []  # the examples whose id is a key
+        self._globals: dict[tuple[int, str], Symbol | None] = {}
+        self._classes: dict[tuple[type, str], Symbol | None] = {}
+
+    # One object is one symbol --------------------------------------------------------------------------------------
+
+    def known(self, source: Source, value: Any) -> Symbol | None:
+        """The symbol that this object of the frame already has, guarded to be the same object."""
+        if any(where == id(value) for where, _ in self._globals):
+            raise GraphBreak("effect", f"reading {source.text}, which holds globals that changed,")
+        if id(value) in self._unseen and source.text in self.varying:
+            raise GraphBreak("effect", f"a change of {source.text}, which is read afterwards,")
+        symbol = self._symbols.get(id(value))
+        if symbol is not None:
+            self._guard_same(source, self._sources[id(value)][0])
+        return symbol
+
+    def is_known(self, value: Any) -> bool:
+        """Whether something has looked at this object of the frame."""
+        return id(value) in self._symbols
+
+    def _guard_same(self, source: Source, first: Source) -> None:
+        if first.register != source.register:
+            text = f"{source.text} is no longer the same object as {first.text}"
+            self._guards.check(
+                "SAME", first.register, source.register, text=text, source=source.text
+            )
+
+    def catch_up(self, value: Any, symbol: Symbol) -> None:
+        """Do on a symbol what was done blindly before it was looked at: what was found is how it was at the start."""
+        done = len(self.effects)
+        self._unseen.pop(id(value), None)
+        for row in self._blind.pop(id(value), ()):
+            assert self.replay is not None
+            self.replay(symbol, *row)
+        del self.effects[done:]  # they are there already
+
+    def keep(self, source: Source, value: Any, symbol: Symbol) -> Symbol:
+        """Remember the symbol of an object of the frame."""
+        first, _ = self._sources.get(id(value), (source, value))
+        self._guard_same(source, first)
+        if first.register in self._changed:
+            self._changed.setdefault(source.register, source)
+        self._symbols[id(value)] = symbol
+        self._sources[id(value)] = source, value
+        self._refuse_shared(source, value)
+        return symbol
+
+    def find(self, symbol: Symbol | None) -> tuple[Source, Any] | None:
+        """Where the frame had the object of a symbol, and its example; None for what could not die unnoticed."""
+        if isinstance(symbol, Unread | Opaque):
+            return symbol.source, symbol.value
+        if isinstance(symbol, Array):
+            source = symbol.buffer.source
+            return None if source is None or symbol.path else (source, symbol.buffer.value)
+        source = getattr(symbol, "source", None)
+        found = [pair for pair in self._sources.values() if source is pair[0]]
+        return found[0] if found else None
+
+    def replaced(self, old: Symbol | None) -> None:
+        """Guard that nobody notices when a value of the frame dies, which something now replaces."""
+        found = self.find(old)
+        if found is None:
+            return
+        source, value = found
+        if not _hook.dies_quietly(value):
+            raise GraphBreak("finalizer", source.text)
+        self.will_be_replaced(source)
+
+    def will_be_replaced(self, source: Source) -> None:
+        """Guard that nobody notices when what a register holds, if anything, dies."""
+        text = f"something runs now when {source.text} dies"
+        self._guards.check("QUIET", source.register, text=text, source=source.text)
+
+    # Effects -------------------------------------------------------------------------------------------------------
+
+    def effect(self, row: str, *operands: Any) -> None:
+        """Record one row of the recipe."""
+        self.effects.append(Effect(row, operands))
+
+    def call(self, function: Any, target: Symbol, *arguments: Symbol) -> None:
+        """Record a call of a C function that changes `target`, where the frame brought that."""
+        if self.note(target):
+            if function not in ADDING:
+                self.replaced(target)
+            self.effect("call", function, (target, *arguments))
+
+    def note(self, target: Any) -> bool:
+        """Remember that `target` is changed; False where the trace itself made it, which is no effect."""
+        source = getattr(target, "source", None)
+        if source is None:
+            return False
+        found = self.find(target)
+        if source.register not in self._changed and found is not None:
+            self._changed[source.register] = source
+            self._refuse_shared(*found)
+        return True
+
+    def unseen(self, source: Source, value: Any, function: Any, *arguments: Symbol) -> None:
+        """Record a change of a container of the frame at whose content nothing has looked."""
+        source = self._blindly(source, value)
+        self._unseen[id(value)] = None
+        self._blind.setdefault(id(value), []).append((function, arguments))
+        self.effect("call", function, (RegisterOperand(source), *arguments))
+
+    def unseen_entry(
+        self, source: Source, value: dict[Any, Any], key: Symbol, name: Any, entry: Symbol
+    ) -> None:
+        """Record that a dict of the frame, at which nothing has looked, gets an entry; ABSENT_KEY: under any key."""
+        source = self._blindly(source, value)
+        written = self._unseen.setdefault(id(value), {})
+        if name is ABSENT_KEY:
+            self._unseen[id(value)] = None
+        elif written is not None:
+            written[name] = entry
+        self._blind.setdefault(id(value), []).append((dict.__setitem__, (key, entry)))
+        self.effect("dict_set", RegisterOperand(source), key, entry)
+
+    def _blindly(self, source: Source, value: Any) -> Source:
+        source = self.part_of(source, value)
+        self._changed.setdefault(source.register, source)
+        self._refuse_shared(source, value)
+        return source
+
+    def part_of(self, source: Source, value: Any) -> Source:
+        """Remember a container of which a part only is looked at; where it was first found."""
+        first = self._sources.get(id(value))
+        if first is None:
+            self._sources[id(value)] = source, value
+            self._refuse_shared(source, value)
+            return source
+        self._guard_same(source, first[0])
+        return first[0]
+
+    def unseen_entries(self, value: Any) -> dict[Any, Symbol] | None:
+        """What was written into a dict at which nothing has looked; None where that is not followed."""
+        return self._unseen.get(id(value), {})
+
+    def guard_different(self) -> None:
+        """Guard that no changed object is another object that was looked at, or where one keeps what it has."""
+        for changed, value in [pair for pair in self._sources.values() if self._is_changed(pair)]:
+            for other, looked_at in self._sources.values():
+                if other.register == changed.register:
+                    continue
+                if type(value) is type(looked_at):
+                    self._guard_pair("DIFFERENT", changed, other, "and", "are the same object now")
+                self._guard_dict(changed, value, other, looked_at)
+                if not self._is_changed((other, looked_at)):
+                    self._guard_dict(other, looked_at, changed, value)
+            if type(value) is dict:
+                self._guard_no_namespace(changed, self._namespaces)
+        written = {where: self._namespaces[where] for where, _ in self._globals}
+        for source, value in self._sources.values():
+            if type(value) is dict:
+                self._guard_no_namespace(source, written)
+
+    def _refuse_shared(self, source: Source, value: Any) -> None:
+        """Break where an object and its dict were both looked at and one of them is changed, or globals as a dict."""
+        changed = source.register in self._changed
+        for other, looked_at in self._sources.values():
+            if not changed and other.register not in self._changed:
+                continue
+            for mapping, instance in ((value, looked_at), (looked_at, value)):
+                if issubclass(type(mapping), dict) and _hook.is_dict_of(mapping, instance):
+                    raise GraphBreak("effect", f"a change of {source.text} beside {other.text}")
+        if changed and id(value) in self._namespaces:
+            raise GraphBreak("effect", f"a change of {source.text}, which holds globals,")
+
+    def _is_changed(self, pair: tuple[Source, Any]) -> bool:
+        return pair[0].register in self._changed
+
+    def _guard_pair(self, kind: str, one: Source, other: Source, between: str, end: str) -> None:
+        first, second = one, other
+        if kind == "DIFFERENT" and one.register > other.register:
+            first, second = other, one
+        text = f"{one.text} {between} {other.text} {end}".rstrip()
+        self._guards.check(kind, first.register, second.register, text=text, source=one.text)
+
+    def _guard_dict(self, one: Source, mapping: Any, other: Source, instance: Any) -> None:
+        """A dict may be where an instance has its attributes: changing one would change both."""
+        if not issubclass(type(mapping), dict) or type(instance).__dictoffset__ == 0:
+            return
+        self._guard_pair("NOT_DICT_OF", one, other, "is the __dict__ of", "now")
+
+    def _guard_no_namespace(self, source: Source, namespaces: dict[int, dict[str, Any]]) -> None:
+        for namespace in namespaces.values():
+            loaded = self._guards.load("LOAD_CONST", namespace, text="the globals")
+            self._guard_pair("DIFFERENT", source, loaded, "and", "are the same object now")
+
+    # Cells and globals ---------------------------------------------------------------------------------------------
+
+    def set_cell(self, cell: Cell, content: Symbol | None) -> None:
+        """Write a closure variable; None empties it."""
+        if self.note(cell):
+            self.replaced(cell.content)
+        cell.content = content
+        if self.note(cell):
+            self.effect("cell_set", cell, content)
+
+    def set_global(self, namespace: dict[str, Any], name: str, value: Symbol | None) -> None:
+        """Write a global; None deletes it."""
+        if id(namespace) in self._sources:
+            raise GraphBreak("effect", f"assigning to the global {name}")
+        self.use_globals(namespace)
+        is_written, before = self.written_global(namespace, name)
+        if name in namespace and not is_written:
+            before = Unread(
+                self._guards.load("LOAD_KEY", namespace, name, text=name), namespace[name]
+            )
+        elif not is_written:
+            text = f"the global {name} is defined now"
+            self._guards.check("ABSENT", namespace, name, text=text, source=name)
+        self.replaced(before)
+        self._globals[id(namespace), name] = value
+        self.effect("dict_set", ObjectOperand(namespace), ObjectOperand(name), value)
+
+    def use_globals(self, namespace: dict[str, Any]) -> None:
+        """Remember that a name of a module was looked up or written."""
+        source = self._sources.get(id(namespace), (None,))[0]
+        if source is not None and source.register in self._changed:
+            raise GraphBreak("effect", f"a change of {source.text}, which holds globals,")
+        self._namespaces[id(namespace)] = namespace
+
+    def written_global(self, namespace: dict[str, Any], name: str) -> tuple[bool, Symbol | None]:
+        """Whether the trace has written this global, and what."""
+        key = (id(namespace), name)
+        return key in self._globals, self._globals.get(key)
+
+    # Attributes ----------------------------------------------------------------------------------------------------
+
+    def set_attribute(
+        self, target: Symbol, name: str, value: Symbol | None, *, plainly: bool
+    ) -> None:
+        """Write an attribute that an object of the frame has itself; None deletes it.
+
+        `plainly`: past a `__setattr__` of its class.
+        """
+        if not self.note(target):
+            return
+        if not plainly:
+            self.effect("set_attr", target, name, value)
+        elif value is None:
+            self.effect("call", object.__delattr__, (target, ObjectOperand(name)))
+        else:
+            self.effect("call", object.__setattr__, (target, ObjectOperand(name), value))
+
+    def set_class_attribute(self, kind: type, name: str, value: Symbol | None) -> None:
+        """Write an attribute of a class; None deletes it."""
+        self._replace_in_class(kind, name)
+        self._classes[kind, name] = value
+        if value is None:
+            self.effect("call", type.__delattr__, (ObjectOperand(kind), ObjectOperand(name)))
+        else:
+            self.effect("call", type.__setattr__, (ObjectOperand(kind), ObjectOperand(name), value))
+
+    def _replace_in_class(self, kind: type, name: str) -> None:
+        text, own = f"{kind.__name__}.{name}", type.__dict__["__dict__"].__get__(kind)
+        if (kind, name) in self._classes:
+            self.replaced(self._classes[kind, name])
+        elif name in own:
+            loaded = self._guards.load("LOAD_CLASS", kind, name, text=text)
+            self.replaced(Unread(loaded, own[name]))
+        else:
+            there = f"{text} is defined now"
+            self._guards.check("CLASS_OWN_LACKS", kind, name, text=there, source=text)
+
+    @property
+    def writes_classes(self) -> bool:
+        """Whether the trace has written an attribute of any class."""
+        return bool(self._classes)
+
+    def written_class_attribute(self, kind: type, name: str) -> tuple[bool, Symbol | None]:
+        """Whether the trace has written this attribute of a class itself, and what."""
+        return (kind, name) in self._classes, self._classes.get((kind, name))
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterOperand:
+    """An operand that is a register already."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOperand:
+    """An operand that is this very object."""
+
+    value: Any
+
+
+__all__ = ["ABSENT_KEY", "Changes", "Effect", "ObjectOperand", "RegisterOperand"]

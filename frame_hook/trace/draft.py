@@ -1,0 +1,162 @@
+"""The graph of a trace while it grows: nodes in program order, inputs, versions of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Array, Buffer, Constant, Number, Source, Symbol
+from ufuse.graph import ops
+from ufuse.graph.node import Location, Node
+from ufuse.graph.ops import Op
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType, NothingType, NumberType
+from ufuse.graph.typing import infer
+from ufuse.graph.typing.sample import Facts
+
+MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
+
+
+class Draft:
+    """A graph in the making.
+
+    Law: `nodes` is program order, and a store follows every read of the version before it.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.nodes: list[Node] = []
+        self.inputs: list[tuple[Node, Source]] = []
+        self.location: Location | None = None
+        # the index of the first node that stores something visible
+        self.first_write: int | None = None
+        self._facts = facts
+        self._constants: dict[tuple[Any, ...], Node] = {}
+        self._views: dict[tuple[Any, ...], Node] = {}
+        self._kept: list[Node] = []  # whose id is a key
+
+    @contextmanager
+    def warned_at(self, place: Location | None) -> Iterator[None]:
+        """Nodes made inside warn where NumPy's own Python code does; None: at the user's line."""
+        before = self.location
+        if place is not None and before is not None:
+            self.location = replace(before, warned_at=place)
+        try:
+            yield
+        finally:
+            self.location = before
+
+    def input(self, kind: ArrayType | NumberType, source: Source) -> Node:
+        """A new graph input, taken from `source`."""
+        node = Node(ops.INPUT, (), kind, {"name": source.text})
+        self.nodes.insert(len(self.inputs), node)
+        if self.first_write is not None:
+            self.first_write += 1
+        self.inputs.append((node, source))
+        return node
+
+    def node(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...] = (),
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        may_raise: bool = False,
+    ) -> Node:
+        """A new node behind all others, its type inferred.
+
+        Raises:
+            GraphBreak: the type cannot be known, or the op could fail after something visible was written.
+
+        """
+        given = attributes or {}
+        try:
+            kind = infer.result_type(op, [infer.operand_of(n) for n in inputs], given, self._facts)
+        except infer.CannotInfer as refusal:
+            raise GraphBreak(
+                "numpy-call", f"{given.get('function', op.name)} ({refusal})"
+            ) from None
+        made = Node(op, inputs, kind, given, self.location)
+        if may_raise and self.first_write is not None:
+            self._insert_early(made)
+        else:
+            self.nodes.append(made)
+        return made
+
+    def _insert_early(self, node: Node) -> None:
+        """Put an operation that could fail before the first visible store, where failing undoes nothing."""
+        assert self.first_write is not None
+        early = set(self.nodes[: self.first_write])
+        if not all(one in early for one in node.inputs):
+            raise GraphBreak(
+                "raise-after-write", str(node.attributes.get("operator", node.op.name))
+            )
+        self.nodes.insert(self.first_write, node)
+        self.first_write += 1
+
+    def constant(self, value: Any) -> Node:
+        """The node of a constant; one for each value."""
+        if type(value) is int and value.bit_length() > MOST_BITS:
+            raise GraphBreak("operator", "arithmetic with very large numbers")
+        exact = isinstance(value, float | complex | np.generic)
+        key = (type(value), np.asarray(value).tobytes() if exact else repr(value))
+        if key not in self._constants:
+            self._constants[key] = self.node(ops.CONST, (), {"value": value}, may_raise=True)
+        return self._constants[key]
+
+    def size_node(self, value: Size) -> Node:
+        """A whole number as an operand."""
+        if isinstance(value, int):
+            return self.constant(value)
+        key = ("size", value)
+        if key not in self._constants:
+            self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
+        return self._constants[key]
+
+    def value(self, array: Array) -> Node:
+        """The node that has the array's present contents."""
+        node = array.buffer.version
+        for step in array.path:
+            key = (id(node), step)
+            if key not in self._views:
+                name, attributes = step
+                self._views[key] = self.node(ops.OPS[name], (node,), dict(attributes))
+                self._kept.append(node)
+            node = self._views[key]
+        return node
+
+    def fresh(self, node: Node) -> Symbol:
+        """The symbol of a node that made new memory, a scalar or a number."""
+        kind = node.type
+        if isinstance(kind, ArrayType) and not kind.scalar:
+            return Array(Buffer(node, node, visible=False), (), kind)
+        if isinstance(kind, NothingType):
+            return Constant(None)
+        return Number(node)
+
+    def view(self, array: Array, op: Op, attributes: Mapping[str, Any]) -> Array:
+        """Another view of the same buffer."""
+        try:
+            kind = infer.result_type(op, (array.type,), attributes, self._facts)
+        except infer.CannotInfer as refusal:
+            raise GraphBreak("layout", str(refusal)) from None
+        assert isinstance(kind, ArrayType)
+        return Array(array.buffer, (*array.path, (op.name, tuple(attributes.items()))), kind)
+
+    def store(self, target: Array, value: Node, casting: str) -> None:
+        """Write `value` into the target's memory, which may be written: a new version of its buffer."""
+        buffer = target.buffer
+        path = tuple((name, dict(attributes)) for name, attributes in target.path)
+        buffer.version = self.node(
+            ops.STORE, (buffer.version, value), {"path": path, "casting": casting}
+        )
+        self._note_write(buffer)
+
+    def _note_write(self, buffer: Buffer) -> None:
+        """Remember where something the program can see was first written: by the last node."""
+        if buffer.visible and self.first_write is None:
+            self.first_write = len(self.nodes) - 1

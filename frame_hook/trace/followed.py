@@ -1,0 +1,107 @@
+"""Which values of the frame are followed: as constants, by their identity, item by item, or not at all."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.typing.sample import DTYPE_CODES
+
+NUMERIC = DTYPE_CODES - frozenset("gG")
+IDENTIFIED = (
+    type,
+    types.CodeType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    property,
+    classmethod,
+    staticmethod,
+    np.ufunc,
+    np.dtype,
+    type(np.zeros_like),  # functions behind __array_function__
+    type(np._NoValue),
+)
+NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
+# A metaclass with one of these of its own answers for its classes, perhaps otherwise at every question.
+ANSWERS = ("__eq__", "__hash__", "__getattribute__", "__getattr__")
+BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
+CONTAINERS = (tuple, list, dict, set, frozenset)
+LARGEST_CONTAINER = 512  # items, which are followed one by one
+# Objects of C types whose attributes and operators have rules of their own, or none.
+LEFT_ALONE = (np.ndarray, np.generic, np.dtype, types.FunctionType, *BOUND_BUILTINS)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is immutable, and comparing it runs none of the user's code; a NaN is not, it equals nothing."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    if type(value) in (float, complex):
+        return bool(value == value)  # noqa: PLR0124
+    return value is None or value is Ellipsis or type(value) in (int, bool, str, bytes)
+
+
+def is_key(value: Any) -> bool:
+    """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
+    kind = type(value)  # isinstance() would ask the value for its class
+    if issubclass(kind, enum.Enum):
+        hashed = kind.__hash__
+        return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
+    if issubclass(kind, type):
+        return kind.__hash__ is type.__hash__ and kind.__eq__ is type.__eq__
+    known = issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
+    return is_plain(value) or (known and not is_made_anew(value))
+
+
+def _is_of_enum(method: Any) -> bool:
+    return type(method) is types.FunctionType and method.__module__ == "enum"
+
+
+def answers_itself(metaclass: type) -> str:
+    """Which of its classes' questions a metaclass answers itself; "" where none. No code of the user's is run."""
+    for one in type.__dict__["__mro__"].__get__(metaclass):
+        if one is type:
+            break
+        names = type.__dict__["__dict__"].__get__(one)
+        for name in ANSWERS:
+            if name in names and not _is_of_enum(names[name]):
+                return name
+    return ""
+
+
+def size_of(value: Any) -> int:
+    """The number of items of a container, whatever its class says."""
+    base = next(one for one in CONTAINERS if issubclass(type(value), one))
+    return base.__len__(value)
+
+
+def is_made_anew(value: Any) -> bool:
+    """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
+    kind = type(value)  # isinstance() may ask the value, and that may run code of the user's
+    if issubclass(kind, types.FunctionType):
+        return "<locals>" in value.__qualname__
+    if issubclass(kind, np.dtype):
+        return value.names is not None or value.subdtype is not None  # its names may be set
+    bound = issubclass(kind, BOUND_BUILTINS) and getattr(value, "__self__", None)
+    return bound is not False and not issubclass(
+        type(bound), (types.ModuleType, type, types.NoneType)
+    )
+
+
+def is_followed(dtype: np.dtype) -> bool:
+    """Whether arrays of a dtype are: of those that are equal only one is, so that `==` tells them apart."""
+    return dtype.char in NUMERIC and dtype.isnative and dtype.metadata is None
+
+
+def is_shared(dtype: np.dtype) -> bool:
+    """Whether NumPy gives this very object to all who ask for such a dtype."""
+    return dtype.char in NUMERIC and np.dtype(dtype.char) is dtype

@@ -1,0 +1,132 @@
+"""Whole numbers that are known as expressions: their symbols, and what is guarded to hold between them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ufuse.frame_hook.trace.guards import RELATIONS, GuardProgram, lower_bound, postfix
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.graph import size
+from ufuse.graph.size import Size
+
+LARGEST_INT = 2**62
+
+
+class Sizes:
+    """What one trace knows of sizes; a relation that does not always hold is decided by the values now, and guarded."""
+
+    def __init__(self, guards: GuardProgram) -> None:
+        self.leaves: dict[str, tuple[Any, ...]] = {}  # symbol -> how the guard program reads it
+        self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
+        self._guards = guards
+        self._examples: dict[str, int] = {}  # symbol -> its value now
+        self._least: dict[str, int] = {}  # symbol -> lower bound
+
+    def new_symbol(
+        self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
+    ) -> Size:
+        """A new name for a whole number that is bound at run time."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted).strip("_") or "i"
+        base = base if base[0].isalpha() else f"i{base}"
+        name, count = base, 1
+        while name in self._examples:
+            count += 1
+            name = f"{base}{count}"
+        self._examples[name] = value
+        self.leaves[name] = leaf
+        if least is not None:
+            self._least[name] = least
+        return size.symbol(name)
+
+    def dimension(self, text: str, length: int, leaf: tuple[Any, ...]) -> Size:
+        """One name for every dimension of this length: sizes that are equal now are guarded to stay so."""
+        for name, value in self._examples.items():
+            if value == length and self.leaves[name][0] == "size":
+                other = self.leaves[name]
+                self._guards.check(
+                    "RELATION",
+                    (leaf, other, ("eq",)),
+                    text=f"{text} no longer equals {name}",
+                    source=text,
+                )
+                return size.symbol(name)
+        expression = self.new_symbol("nmklpqrst"[len(self._examples) % 9], length, leaf, least=2)
+        self._guards.check(
+            "RELATION", (leaf, ("const", 2), ("ge",)), text=f"{text} is now 0 or 1", source=text
+        )
+        return expression
+
+    def decide(self, relation: str, left: Size, right: Size) -> bool:
+        """Whether the relation holds now; guarded to go on holding unless it always does."""
+        function = getattr(operator, relation)
+        left, right = self.resolved(left), self.resolved(right)
+        if isinstance(left, int) and isinstance(right, int):
+            return bool(function(left, right))
+        proved = self._proved(relation, left, right)
+        if proved is not None:
+            return proved
+        holds = bool(function(self.example(left), self.example(right)))
+        name = (
+            relation
+            if holds
+            else {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}[relation]
+        )
+        program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
+        if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
+            raise GraphBreak("operator", "a comparison with a very large number")
+        text = f"{left} {RELATIONS[name]} {right} no longer holds"
+        self._guards.check("RELATION", program, text=text, source=str(left))
+        if name == "eq":
+            self._note_equal(left, right)
+        return holds
+
+    def _proved(self, relation: str, left: Size, right: Size) -> bool | None:
+        difference = size.add(left, size.multiply(right, -1))
+        if isinstance(difference, int):
+            return bool(getattr(operator, relation)(difference, 0))
+        low = lower_bound(difference, self._least)
+        high = lower_bound(size.multiply(difference, -1), self._least)
+        if low is not None and low > 0:
+            return relation in ("gt", "ge", "ne")
+        if high is not None and high > 0:
+            return relation in ("lt", "le", "ne")
+        if low == 0 and relation in ("ge", "lt"):
+            return relation == "ge"
+        if high == 0 and relation in ("le", "gt"):
+            return relation == "le"
+        return None
+
+    def _note_equal(self, left: Size, right: Size) -> None:
+        """From now on a symbol that was found equal to something else stands for that."""
+        for one, other in ((left, right), (right, left)):
+            name = str(one)
+            if name in self._examples and name not in size.symbols(other):
+                self.known[name] = other
+                return
+
+    def resolved(self, value: Size) -> Size:
+        """`value` with every symbol replaced by what it was found equal to."""
+        while not self.known.keys().isdisjoint(size.symbols(value)):
+            value = size.substitute(value, lambda n: self.known.get(n, size.symbol(n)))
+        return value
+
+    def example(self, value: Size) -> int:
+        """What `value` is in this call."""
+        return size.evaluate(value, self._examples)
+
+    def fixed(self, value: Size) -> int:
+        """`value`, guarded to be what it is now."""
+        if isinstance(value, int):
+            return value
+        number = self.example(value)
+        self.decide("eq", value, number)
+        return number
+
+    def equal(self, left: Size, right: Size) -> bool:
+        """Part of `infer`'s facts: sizes that are equal now, guarded."""
+        return left == right or self.decide("eq", left, right)
+
+    def is_one(self, value: Size) -> bool:
+        """Part of `infer`'s facts: whether the size is 1 now, guarded."""
+        return self.decide("eq", value, 1)

@@ -1,0 +1,112 @@
+"""The type of what a call of a NumPy function gives: its row's shape, and what NumPy answers about samples."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
+from ufuse.graph.typing.calls import (
+    COUNTS,
+    NO_MATTER,
+    Argument,
+    Call,
+    Sequenced,
+    function_named,
+    rule_for,
+)
+from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, ask, group, pattern
+from ufuse.graph.typing.shapes import Shape
+
+
+def bound(spec: Any, operands: tuple[Operand, ...]) -> Argument:
+    """The argument that an entry of `arguments` or `keywords` stands for."""
+    match spec:
+        case int():
+            return operands[spec]
+        case ("const", value):
+            return Constant(value)
+        case ("tuple" | "list" as kind, items):
+            return Sequenced(kind, tuple(bound(item, operands) for item in items))
+    raise CannotInfer(f"not an argument: {spec!r}")
+
+
+def _pattern(argument: Argument, fill: str = "one") -> Hashable:
+    if isinstance(argument, Sequenced):
+        return group(argument.kind, [_pattern(item) for item in argument.items])
+    return pattern(argument, fill)
+
+
+def _counted(argument: Argument) -> Argument:
+    """The type alone of a whole number."""
+    if isinstance(argument, Constant) and isinstance(argument.type, NumberType):
+        return argument.type
+    return argument
+
+
+def _check_dtype(dtype: Any, operands: tuple[Operand, ...]) -> None:
+    """Refuse what would warn that imaginary parts are lost; a sample must not warn the user."""
+    if dtype is None or np.dtype(dtype).kind in "cb":
+        return
+    for operand in operands:
+        type_ = operand.type if isinstance(operand, Constant) else operand
+        if isinstance(type_, ArrayType) and type_.dtype.kind == "c":
+            raise CannotInfer("a cast that discards the imaginary part warns")
+
+
+def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], facts: Facts) -> Type:
+    """The type of a CALL node; a tuple with the new versions behind the result where it writes.
+
+    Raises:
+        CannotInfer: no rule predicts it.
+
+    """
+    name = attributes["function"]
+    rule = rule_for(name)
+    arguments = tuple(bound(spec, operands) for spec in attributes.get("arguments", ()))
+    keywords = {key: bound(spec, operands) for key, spec in attributes.get("keywords", ())}
+    call = Call(name, arguments, keywords, facts)
+    written = tuple(attributes.get("writes", ()))
+    if bool(written) != (rule.writes or "out" in keywords):
+        raise CannotInfer(f"what {name} writes is not as its row says")
+    if "out" in keywords:
+        raise CannotInfer(f"{name} with out=")
+    if "dtype" in keywords:
+        _check_dtype(call.constant(len(arguments), "dtype"), operands)
+    shapes = rule.shape(call)
+    ignored = set(keywords) - call.asked - NO_MATTER
+    if ignored:
+        raise CannotInfer(f"{name} with {', '.join(sorted(ignored))}=")
+    fills = (*rule.fill, *["one"] * len(arguments))
+    counts = range(*rule.counts)
+    samples = [_counted(a) if place in counts else a for place, a in enumerate(arguments)]
+    keywords = {key: _counted(a) if key in COUNTS else a for key, a in keywords.items()}
+    patterns = [_pattern(a, fill) for a, fill in zip(samples, fills, strict=False)]
+    named = [(key, _pattern(value)) for key, value in keywords.items()]
+    sampled = ask(function_named(name), patterns, named)
+    if written:
+        new = [
+            operands[k].type if isinstance(operands[k], Constant) else operands[k] for k in written
+        ]
+        return TupleType((NothingType(), *new))
+    if isinstance(shapes, list):
+        if not isinstance(sampled, TupleType) or len(sampled.items) != len(shapes):
+            raise CannotInfer(f"{name} returns other things than its row says")
+        return TupleType(tuple(map(reshaped_sample, sampled.items, shapes)))
+    return reshaped_sample(sampled, shapes)
+
+
+def reshaped_sample(sampled: Type, shape: Shape) -> Type:
+    """A sample's type with the real sizes.
+
+    Raises:
+        CannotInfer: the sample contradicts the shape.
+
+    """
+    if isinstance(sampled, NumberType) and not shape:
+        return sampled
+    if not isinstance(sampled, ArrayType) or sampled.ndim != len(shape):
+        raise CannotInfer("NumPy's result has another form than its rule predicts")
+    return ArrayType(sampled.dtype, shape, sampled.order, sampled.contiguous, sampled.scalar)

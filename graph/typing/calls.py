@@ -1,0 +1,540 @@
+"""The table of NumPy functions that a graph calls whole: one row each, with the shape of the result.
+
+dtype, layout and scalar-ness come from asking NumPy on samples (sample.py).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
+from ufuse.graph.typing.shapes import (
+    Shape,
+    broadcast,
+    count,
+    normalised_axes,
+    reduced,
+    same,
+    the_axis,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """An argument that is a tuple or list of operands."""
+
+    kind: str
+    items: tuple[Argument, ...]
+
+
+Argument = Operand | Sequenced
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call's arguments, matched to the operands."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    keywords: Mapping[str, Argument]
+    facts: Facts
+    asked: set[str] = field(default_factory=set)  # what the rule of the shape has looked at
+
+    def argument(self, place: int, name: str) -> Argument | None:
+        """The argument at a place or of a name, or None."""
+        self.asked.add(name)
+        if place < len(self.arguments):
+            return self.arguments[place]
+        return self.keywords.get(name)
+
+    def constant(self, place: int, name: str, default: Any = None) -> Any:
+        """The value of an argument that must be known while tracing.
+
+        Raises:
+            CannotInfer: it is not.
+
+        """
+        found = self.argument(place, name)
+        if found is None:
+            return default
+        if not isinstance(found, Constant):
+            raise CannotInfer(f"{name} of {self.name} is not known while tracing")
+        return found.value
+
+    def shape(self, place: int, name: str) -> Shape:
+        """The shape of an array or number argument.
+
+        Raises:
+            CannotInfer: it is neither.
+
+        """
+        found = self.argument(place, name)
+        if found is None or isinstance(found, Sequenced):
+            raise CannotInfer(f"{name} of {self.name} is not an array")
+        return shape_of(found, f"{name} of {self.name}")
+
+    def size(self, place: int, name: str) -> Size:
+        """An integer argument, as a constant or an expression.
+
+        Raises:
+            CannotInfer: it is neither.
+
+        """
+        found = self.argument(place, name)
+        if isinstance(found, NumberType) and found.kind == "int" and found.value is not None:
+            return found.value
+        value = self.constant(place, name)
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+            raise CannotInfer(f"{name} of {self.name} is not a whole number")
+        return int(value)
+
+
+Shapes = Shape | list[Shape]  # a list: one for each of several results
+ShapeRule = Callable[[Call], Shapes]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row: how the shape follows, and what the samples of the arguments are filled with."""
+
+    shape: ShapeRule
+    fill: tuple[str, ...] = ()
+    writes: bool = False  # changes its first argument and returns None
+    counts: tuple[int, int] = (
+        0,
+        0,
+    )  # arguments that say how much memory it takes: never tried at their value
+
+
+def shape_of(operand: Operand, name: str = "an operand") -> Shape:
+    """The shape of an array, or () of a number.
+
+    Raises:
+        CannotInfer: it is neither.
+
+    """
+    type_ = operand.type if isinstance(operand, Constant) else operand
+    if isinstance(type_, ArrayType):
+        return type_.shape
+    if isinstance(type_, NumberType):
+        return ()
+    raise CannotInfer(f"{name} is neither an array nor a number")
+
+
+# Shapes, by kind of function
+
+
+def _same(call: Call) -> Shape:
+    return call.shape(0, "a")
+
+
+def _broadcast(call: Call) -> Shape:
+    return broadcast(
+        [call.shape(k, f"argument {k}") for k in range(len(call.arguments))], call.facts
+    )
+
+
+def _broadcast_twice(call: Call) -> list[Shape]:
+    return [_broadcast(call)] * 2
+
+
+def _flat(call: Call) -> Shape:
+    return (count(call.shape(0, "a")),)
+
+
+def _along(place: int) -> ShapeRule:
+    """One result for each element, `axis=None` meaning the flattened array."""
+
+    def shape(call: Call) -> Shape:
+        if call.constant(place, "axis") is None:
+            return _flat(call)
+        return _same(call)
+
+    return shape
+
+
+def _sorted(call: Call) -> Shape:
+    return _flat(call) if call.constant(1, "axis", -1) is None else _same(call)
+
+
+def _reduce(keepdims: int, first: str = "a") -> ShapeRule:
+    """Axes reduced; `keepdims` is the place of that argument."""
+
+    def shape(call: Call) -> Shape:
+        kept = bool(call.constant(keepdims, "keepdims", default=False))
+        return reduced(call.shape(0, first), call.constant(1, "axis"), kept)
+
+    return shape
+
+
+def _matmul(call: Call) -> Shape:
+    left, right = call.shape(0, "x1"), call.shape(1, "x2")
+    if not left or not right:
+        raise CannotInfer("matmul of a scalar")
+    _contract(left[-1], right[-2] if len(right) > 1 else right[0], call)
+    stack = broadcast([left[:-2], right[:-2]], call.facts)
+    return (*stack, *left[-2:-1], *right[-1:]) if len(right) > 1 else (*stack, *left[-2:-1])
+
+
+def _contract(a: Size, b: Size, call: Call) -> None:
+    if not same(a, b, call.facts):
+        raise CannotInfer(f"{call.name} contracts lengths {a} and {b}")
+
+
+def _dot(call: Call) -> Shape:
+    left, right = call.shape(0, "a"), call.shape(1, "b")
+    if not left or not right:
+        return left or right
+    _contract(left[-1], right[-2] if len(right) > 1 else right[0], call)
+    return (*left[:-1], *right[:-2], *right[-1:]) if len(right) > 1 else left[:-1]
+
+
+def _vdot(call: Call) -> Shape:
+    _contract(count(call.shape(0, "a")), count(call.shape(1, "b")), call)
+    return ()
+
+
+def _vecdot(call: Call) -> Shape:
+    left, right = call.shape(0, "x1"), call.shape(1, "x2")
+    if not left or not right:
+        raise CannotInfer("vecdot of a scalar")
+    _contract(left[-1], right[-1], call)
+    return broadcast([left[:-1], right[:-1]], call.facts)
+
+
+def _matvec(call: Call) -> Shape:
+    left, right = call.shape(0, "x1"), call.shape(1, "x2")
+    if len(left) < 2 or not right:
+        raise CannotInfer("matvec takes a matrix and a vector")
+    _contract(left[-1], right[-1], call)
+    return (*broadcast([left[:-2], right[:-1]], call.facts), left[-2])
+
+
+def _vecmat(call: Call) -> Shape:
+    left, right = call.shape(0, "x1"), call.shape(1, "x2")
+    if len(right) < 2 or not left:
+        raise CannotInfer("vecmat takes a vector and a matrix")
+    _contract(left[-1], right[-2], call)
+    return (*broadcast([left[:-1], right[:-2]], call.facts), right[-1])
+
+
+def _inner(call: Call) -> Shape:
+    left, right = call.shape(0, "a"), call.shape(1, "b")
+    if not left or not right:
+        return left or right
+    _contract(left[-1], right[-1], call)
+    return (*left[:-1], *right[:-1])
+
+
+def _outer(call: Call) -> Shape:
+    return (count(call.shape(0, "a")), count(call.shape(1, "b")))
+
+
+def _ufunc_outer(call: Call) -> Shape:
+    return (*call.shape(0, "A"), *call.shape(1, "B"))
+
+
+def _items(call: Call) -> list[Shape]:
+    found = call.argument(0, "arrays")
+    if not isinstance(found, Sequenced) or not found.items:
+        raise CannotInfer(f"{call.name} takes a tuple or list of arrays")
+    shapes = []
+    for item in found.items:
+        if isinstance(item, Sequenced):
+            raise CannotInfer(f"{call.name} takes a tuple or list of arrays")
+        shapes.append(shape_of(item))
+    return shapes
+
+
+def _concatenated(shapes: list[Shape], axis: int | None, call: Call) -> Shape:
+    if axis is None:
+        return (reduce(operator.add, map(count, shapes)),)
+    axis = the_axis(axis, len(shapes[0]))
+    result = list(shapes[0])
+    for shape in shapes[1:]:
+        if len(shape) != len(result):
+            raise CannotInfer(f"{call.name} of arrays with different numbers of axes")
+        for place, length in enumerate(shape):
+            if place == axis:
+                result[axis] = result[axis] + length
+            elif not same(result[place], length, call.facts):
+                raise CannotInfer(f"{call.name} of lengths {result[place]} and {length}")
+    return tuple(result)
+
+
+def _concatenate(call: Call) -> Shape:
+    return _concatenated(_items(call), call.constant(1, "axis", 0), call)
+
+
+def _stack(call: Call) -> Shape:
+    shapes = _items(call)
+    axis = call.constant(1, "axis", 0)
+    axis = the_axis(axis, len(shapes[0]) + 1)
+    grown = [(*shape[:axis], 1, *shape[axis:]) for shape in shapes]
+    return _concatenated(grown, axis, call)
+
+
+def _vstack(call: Call) -> Shape:
+    shapes = [shape if len(shape) > 1 else (1, *(shape or (1,))) for shape in _items(call)]
+    return _concatenated(shapes, 0, call)
+
+
+def _hstack(call: Call) -> Shape:
+    shapes = [shape or (1,) for shape in _items(call)]
+    return _concatenated(shapes, 0 if len(shapes[0]) == 1 else 1, call)
+
+
+def _searchsorted(call: Call) -> Shape:
+    return call.shape(1, "v")
+
+
+def _take(call: Call) -> Shape:
+    source, where = call.shape(0, "a"), call.shape(1, "indices")
+    axis = call.constant(2, "axis")
+    if axis is None:
+        return where
+    axis = the_axis(axis, len(source))
+    return (*source[:axis], *where, *source[axis + 1 :])
+
+
+def _repeat(call: Call) -> Shape:
+    source, repeats = call.shape(0, "a"), call.size(1, "repeats")
+    axis = call.constant(2, "axis")
+    if axis is None:
+        return (count(source) * repeats,)
+    axis = the_axis(axis, len(source))
+    return (*source[:axis], source[axis] * repeats, *source[axis + 1 :])
+
+
+def _diagonal_axes(call: Call) -> tuple[Shape, Size, Size, Any]:
+    shape = call.shape(0, "a")
+    offset = call.constant(1, "offset", 0)
+    pair = (call.constant(2, "axis1", 0), call.constant(3, "axis2", 1))
+    one, two = normalised_axes(pair, len(shape))
+    rest = tuple(length for place, length in enumerate(shape) if place not in (one, two))
+    return rest, shape[one], shape[two], offset
+
+
+def _trace(call: Call) -> Shape:
+    return _diagonal_axes(call)[0]
+
+
+def _inverse(call: Call) -> Shape:
+    shape = call.shape(0, "a")
+    if len(shape) < 2:
+        raise CannotInfer(f"{call.name} takes a matrix")
+    _contract(shape[-1], shape[-2], call)
+    return shape
+
+
+def _determinant(call: Call) -> Shape:
+    return _inverse(call)[:-2]
+
+
+def _cholesky(call: Call) -> Shape:
+    return _inverse(call)
+
+
+def _solve(call: Call) -> Shape:
+    matrix, right = _inverse(call), call.shape(1, "b")
+    if not right:
+        raise CannotInfer("solve of a scalar")
+    if len(right) == 1:
+        _contract(matrix[-1], right[0], call)
+        return (*matrix[:-2], matrix[-1])
+    _contract(matrix[-1], right[-2], call)
+    return (*broadcast([matrix[:-2], right[:-2]], call.facts), *right[-2:])
+
+
+def _norm(call: Call) -> Shape:
+    shape, axis = call.shape(0, "x"), call.constant(2, "axis")
+    kept = bool(call.constant(3, "keepdims", default=False))
+    return reduced(shape, axis, kept)
+
+
+def _arange(call: Call) -> Shape:
+    """Whole steps only: the length of a float range is a computation of its own."""
+    given = [call.argument(place, name) for place, name in enumerate(("start", "stop", "step"))]
+    alone = given[1] is None or (isinstance(given[1], Constant) and given[1].value is None)
+    names: tuple[str, ...] = ("start",) if alone else ("start", "stop")
+    if call.argument(2, "step") is not None:
+        names += ("step",)
+    places = {"start": 0, "stop": 1, "step": 2}
+    if not all(_is_whole(given[places[name]]) for name in names):
+        raise CannotInfer("the length of this range is not known")
+    values = {name: call.size(places[name], name) for name in names}
+    start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])
+    step = values.get("step", 1)
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and step != 0:
+        return (max(0, -((start - stop) // step)),)  # range() has no length beyond 64 bits
+    if step != 1:
+        raise CannotInfer("the length of this range is not known")
+    return (stop - start,)  # law: the tracer has shown that stop >= start
+
+
+def _is_whole(argument: Argument | None) -> bool:
+    if isinstance(argument, Constant):
+        return type(argument.value) is int
+    return isinstance(argument, NumberType) and argument.value is not None
+
+
+def _interp(call: Call) -> Shape:
+    return call.shape(0, "x")
+
+
+def _scalar(call: Call) -> Shape:
+    if not all(length == 1 for length in call.shape(0, "a")):
+        raise CannotInfer("item of an array with several elements")
+    return ()
+
+
+def _array(call: Call) -> Shape:
+    """np.array of nested lists of constants."""
+    try:
+        return tuple(map(int, np.shape(call.constant(0, "object"))))
+    except ValueError as error:  # lists of different lengths, or too many in one another
+        raise CannotInfer(f"ValueError: {error}") from None
+
+
+# fmt: off
+CALLS: dict[str, Rule] = {
+    # products
+    "numpy.matmul":            Rule(_matmul),
+    "numpy.dot":               Rule(_dot),
+    "numpy.ndarray.dot":       Rule(_dot),
+    "numpy.vdot":              Rule(_vdot),
+    "numpy.vecdot":            Rule(_vecdot),
+    "numpy.matvec":            Rule(_matvec),
+    "numpy.vecmat":            Rule(_vecmat),
+    "numpy.inner":             Rule(_inner),
+    "numpy.outer":             Rule(_outer),
+    # several results
+    "numpy.divmod":            Rule(_broadcast_twice),
+    "numpy.modf":              Rule(_broadcast_twice),
+    "numpy.frexp":             Rule(_broadcast_twice),
+    # running sums
+    "numpy.cumsum":            Rule(_along(1)),
+    "numpy.cumprod":           Rule(_along(1)),
+    "numpy.ndarray.cumsum":    Rule(_along(1)),
+    "numpy.ndarray.cumprod":   Rule(_along(1)),
+    # places and order
+    "numpy.argmax":            Rule(_reduce(3)),
+    "numpy.argmin":            Rule(_reduce(3)),
+    "numpy.ndarray.argmax":    Rule(_reduce(3)),
+    "numpy.ndarray.argmin":    Rule(_reduce(3)),
+    "numpy.sort":              Rule(_sorted),
+    "numpy.argsort":           Rule(_sorted),
+    "numpy.ndarray.argsort":   Rule(_sorted),
+    "numpy.ndarray.sort":      Rule(_same, writes=True),
+    "numpy.ndarray.partition": Rule(_same, writes=True),
+    "numpy.ndarray.fill":      Rule(_same, writes=True),
+    "numpy.searchsorted":      Rule(_searchsorted),
+    "numpy.ndarray.searchsorted": Rule(_searchsorted),
+    "numpy.interp":            Rule(_interp),
+    # joining and choosing
+    "numpy.concatenate":       Rule(_concatenate),
+    "numpy.stack":             Rule(_stack),
+    "numpy.vstack":            Rule(_vstack),
+    "numpy.hstack":            Rule(_hstack),
+    "numpy.take":              Rule(_take, fill=("one", "zero")),
+    "numpy.ndarray.take":      Rule(_take, fill=("one", "zero")),
+    "numpy.repeat":            Rule(_repeat, counts=(1, 2)),
+    "numpy.ndarray.repeat":    Rule(_repeat, counts=(1, 2)),
+    "numpy.clip":              Rule(_broadcast),
+    "numpy.ndarray.clip":      Rule(_broadcast),
+    "numpy.round":             Rule(_same),
+    "numpy.ndarray.round":     Rule(_same),
+    "numpy.arange":            Rule(_arange, counts=(0, 3)),
+    "numpy.array":             Rule(_array),
+    # the flat and the diagonal
+    "numpy.ndarray.flatten":   Rule(_flat),
+    "numpy.trace":             Rule(_trace),
+    "numpy.ndarray.trace":     Rule(_trace),
+    "numpy.ndarray.item":      Rule(_scalar),
+    "numpy.ndarray.conjugate": Rule(_same),
+    "numpy.ndarray.conj":      Rule(_same),
+    "numpy.ndarray.byteswap":  Rule(_same),
+    # reductions that are computed whole
+    "numpy.ndarray.mean":      Rule(_reduce(4)),
+    "numpy.ndarray.var":       Rule(_reduce(5)),
+    "numpy.ndarray.std":       Rule(_reduce(5)),
+    "numpy.mean":              Rule(_reduce(4)),
+    "numpy.var":               Rule(_reduce(5)),
+    "numpy.std":               Rule(_reduce(5)),
+    "numpy.median":            Rule(_reduce(4)),
+    "numpy.ptp":               Rule(_reduce(3)),
+    # linear algebra
+    "numpy.linalg.inv":        Rule(_inverse, fill=("eye",)),
+    "numpy.linalg.det":        Rule(_determinant, fill=("eye",)),
+    "numpy.linalg.cholesky":   Rule(_cholesky, fill=("eye",)),
+    "numpy.linalg.solve":      Rule(_solve, fill=("eye",)),
+    "numpy.linalg.norm":       Rule(_norm),
+}
+REFUSED: dict[str, str] = {
+    "numpy.bincount":        "the size of its result depends on values",
+    "numpy.nonzero":         "the size of its result depends on values",
+    "numpy.ndarray.nonzero": "the size of its result depends on values",
+    "numpy.flatnonzero":     "the size of its result depends on values",
+    "numpy.argwhere":        "the size of its result depends on values",
+    "numpy.unique":          "the size of its result depends on values",
+    "numpy.compress":        "the size of its result depends on values",
+    "numpy.extract":         "the size of its result depends on values",
+    "numpy.where":           "with a condition alone, the size of its result depends on values",
+    "numpy.diagonal":        "its result is a view that cannot be written",
+    "numpy.ndarray.diagonal": "its result is a view that cannot be written",
+    "numpy.ndarray.tolist":  "its result is a list",
+    "numpy.ndarray.tobytes": "its result is bytes",
+    "numpy.ndarray.resize":  "it moves the array's memory",
+}
+# fmt: on
+COUNTS = {"repeats", "start", "stop", "step"}  # keywords that say how much memory a result takes
+NO_MATTER = {  # keywords that change no shape
+    "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",
+    "left", "right", "period", "ord", "overwrite_input", "device", "stable",
+}  # fmt: skip
+METHODS = {"accumulate": Rule(lambda call: call.shape(0, "array")), "outer": Rule(_ufunc_outer)}
+
+
+@lru_cache(maxsize=1024)
+def function_named(name: str) -> Callable[..., Any]:
+    """The function of a dotted name: `numpy.add.accumulate`, `numpy.ndarray.sort`.
+
+    Raises:
+        CannotInfer: there is none.
+
+    """
+    words = name.split(".")
+    try:
+        found: Any = __import__(words[0])
+        for word in words[1:]:
+            found = getattr(found, word)
+    except (ImportError, AttributeError):
+        raise CannotInfer(f"there is no function {name}") from None
+    if not callable(found):
+        raise CannotInfer(f"{name} is not a function")
+    return found  # type: ignore[no-any-return]
+
+
+def rule_for(name: str) -> Rule:
+    """The row of a function.
+
+    Raises:
+        CannotInfer: it has none; the text says why.
+
+    """
+    if name in REFUSED:
+        raise CannotInfer(f"{name}: {REFUSED[name]}")
+    if name in CALLS:
+        return CALLS[name]
+    parent, _, method = name.rpartition(".")
+    if method in METHODS and isinstance(function_named(parent), np.ufunc):
+        return METHODS[method]
+    raise CannotInfer(f"no rule for {name}")

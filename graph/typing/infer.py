@@ -1,0 +1,502 @@
+"""The type of every operation's result, from its inputs' types: `result_type` and one rule for each op."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator as operators
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ufuse.graph import ops, signals
+from ufuse.graph.ops import Kind, Op
+from ufuse.graph.types import (
+    ArrayType,
+    NumberType,
+    Span,
+    TupleType,
+    Type,
+    c_order,
+)
+from ufuse.graph.typing.call_types import call_type, reshaped_sample
+from ufuse.graph.typing.calls import CALLS, shape_of
+from ufuse.graph.typing.sample import (
+    NUMBERS,
+    STRUCTURAL,
+    CannotInfer,
+    Constant,
+    Facts,
+    Operand,
+    Structural,
+    ask,
+    checked_dtype,
+    is_number,
+    pattern,
+    type_of,
+)
+from ufuse.graph.typing.shapes import (
+    broadcast,
+    indexed,
+    is_c_like,
+    normalised_axes,
+    reduced,
+    reshaped,
+    transposed,
+    why_not_stored,
+)
+
+__all__ = [
+    "CALLS", "CannotInfer", "Constant", "Facts", "Operand", "Structural", "broadcast", "loop_dtypes", "operand_of",
+    "result_type", "type_of",
+]  # fmt: skip
+
+Attributes = Mapping[str, Any]
+
+
+def result_type(
+    op: Op, inputs: Sequence[Operand], attributes: Attributes, facts: Facts = STRUCTURAL
+) -> Type:
+    """The type of what `op` gives for these inputs.
+
+    A constant input is given as `Constant(value)`, so that rules can look at the value; everything else as
+    its type.
+
+    Raises:
+        CannotInfer: no rule predicts it; the text says why.
+
+    """
+    if op.arity is not None and len(inputs) != op.arity:
+        raise CannotInfer(f"{op.name} takes {op.arity} inputs, not {len(inputs)}")
+    rule = BY_NAME.get(op.name) or BY_KIND.get(op.kind)
+    if rule is None:
+        raise CannotInfer(f"the type of {op.name} is given, not inferred")
+    return rule(op, tuple(inputs), attributes, facts)
+
+
+def operand_of(node: Any) -> Operand:
+    """What `result_type` takes for a node: its value where it is a constant, else its type."""
+    return Constant(node.attributes["value"]) if node.op is ops.CONST else cast("Type", node.type)
+
+
+def _type(operand: Operand) -> Type:
+    return operand.type if isinstance(operand, Constant) else operand
+
+
+def _array(operand: Operand) -> ArrayType:
+    type_ = _type(operand)
+    if not isinstance(type_, ArrayType):
+        raise CannotInfer("an operand is not an array")
+    return type_
+
+
+# Elementwise
+
+
+def _weak(operand: Operand) -> Any:
+    """What `resolve_dtypes` takes: a dtype, or the Python type of a weak number."""
+    type_ = _type(operand)
+    if isinstance(type_, NumberType):
+        return np.dtype(bool) if type_.kind == "bool" else NUMBERS[type_.kind]
+    if isinstance(type_, ArrayType):
+        return checked_dtype(type_.dtype)
+    raise CannotInfer("an operand is neither an array nor a number")
+
+
+def loop_dtypes(ufunc: np.ufunc, inputs: Sequence[Operand]) -> tuple[np.dtype, ...]:
+    """The dtypes of the loop that NumPy runs: each input is cast to its entry; the results follow.
+
+    Raises:
+        CannotInfer: there is no loop, or it is one that graphs leave to NumPy, or a constant does not fit.
+
+    """
+    weak = [_weak(operand) for operand in inputs]
+    try:
+        dtypes = ufunc.resolve_dtypes((*weak, *[None] * ufunc.nout))
+    except Exception as error:  # noqa: BLE001  whatever NumPy raises is a refusal
+        signals.pass_on(error)
+        raise CannotInfer(f"NumPy raises {type(error).__name__}: {error}") from None
+    for dtype in dtypes:
+        checked_dtype(dtype)
+    for operand, dtype in zip(inputs, dtypes, strict=False):
+        if isinstance(operand, Constant):
+            why = why_not_fitting(operand.value, dtype)
+            if why is not None:
+                raise CannotInfer(why)
+    return dtypes
+
+
+def why_not_fitting(value: object, dtype: np.dtype) -> str | None:
+    """Why converting a Python number to `dtype` would raise or warn, or None."""
+    if not is_number(value) or isinstance(value, bool):
+        return None
+    if isinstance(value, int) and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            return f"Python integer {value} is out of bounds for {dtype}"
+    if isinstance(value, float) and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if not math.isfinite(value) or not limits.min <= int(value) <= limits.max:
+            return f"{value} is out of bounds for {dtype}"
+    if dtype.kind in "fc":
+        largest = float(np.finfo(dtype).max) if dtype.char not in "gG" else math.inf
+        for part in _parts(value):
+            if math.isfinite(part) and abs(part) > largest:
+                return f"{value} is out of bounds for {dtype}"
+            if not math.isfinite(part) and isinstance(value, int):
+                return f"Python integer {value} is out of bounds for {dtype}"
+    return None
+
+
+def _parts(value: Any) -> tuple[float, ...]:
+    if isinstance(value, complex):
+        return (value.real, value.imag)
+    try:
+        return (float(value),)
+    except OverflowError:
+        return (math.inf,)
+
+
+def _map(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    assert op.ufunc is not None
+    if op.ufunc.nout != 1 or op.ufunc.signature is not None:
+        raise CannotInfer(f"{op.name} is not elementwise with one result")
+    dtypes = loop_dtypes(op.ufunc, inputs)
+    shape = broadcast([shape_of(operand) for operand in inputs], facts)
+    sampled = ask(op.ufunc, [_by_type(operand) for operand in inputs])
+    if isinstance(sampled, ArrayType) and sampled.dtype != dtypes[-1]:
+        raise CannotInfer(f"{op.name} chooses its loop by value")
+    return reshaped_sample(sampled, shape)
+
+
+def _by_type(operand: Operand) -> Any:
+    """The pattern of an operand, its value left out."""
+    return pattern(_type(operand))
+
+
+def _cast(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    dtype = checked_dtype(np.dtype(attributes["dtype"]))
+    checked_dtype(type_.dtype)
+    if type_.dtype.kind == "c" and dtype.kind not in "cb":
+        raise CannotInfer("a cast that discards the imaginary part warns")
+    method = np.generic.astype if type_.scalar else np.ndarray.astype
+    return reshaped_sample(
+        ask(method, [pattern(type_), ("constant", np.dtype, dtype)]), type_.shape
+    )
+
+
+def _copy(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    checked_dtype(type_.dtype)
+    if attributes.get("order", "K") == "C":
+        return ArrayType(type_.dtype, type_.shape, c_order(type_.ndim), scalar=type_.scalar)
+    if type_.scalar:
+        return type_
+    order = ("constant", str, "K")
+    return reshaped_sample(ask(np.ndarray.copy, [pattern(type_), order]), type_.shape)
+
+
+def _where(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    shape = broadcast([shape_of(operand) for operand in inputs], facts)
+    sampled = ask(np.where, [_by_type(operand) for operand in inputs])
+    if isinstance(sampled, ArrayType):
+        for operand in inputs[1:]:
+            why = why_not_fitting(_value(operand), sampled.dtype)
+            if why is not None:
+                raise CannotInfer(why)
+    return reshaped_sample(sampled, shape)
+
+
+def _value(operand: Operand) -> Any:
+    return operand.value if isinstance(operand, Constant) else None
+
+
+# Reductions
+
+
+def _reduce(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    assert op.ufunc is not None
+    checked_dtype(type_.dtype)
+    axis = attributes.get("axis")
+    keepdims = bool(attributes.get("keepdims", False))
+    dtype = attributes.get("dtype")
+    normalised_axes(axis, type_.ndim)
+    if (
+        dtype is not None
+        and type_.dtype.kind == "c"
+        and checked_dtype(np.dtype(dtype)).kind not in "cb"
+    ):
+        raise CannotInfer("a cast that discards the imaginary part warns")
+    keywords = [
+        ("axis", ("constant", type(axis), axis)),
+        ("keepdims", ("constant", bool, keepdims)),
+        ("dtype", ("constant", type(dtype), dtype)),
+    ]
+    sampled = ask(op.ufunc.reduce, [pattern(type_)], keywords)
+    return reshaped_sample(sampled, reduced(type_.shape, axis, keepdims))
+
+
+# Views
+
+
+def _index(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    if type_.scalar:
+        raise CannotInfer("a NumPy scalar has no views")
+    return indexed(type_, attributes["index"])
+
+
+def _element(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    index = attributes["index"]
+    if len(index) != type_.ndim or any(entry is None or isinstance(entry, Span) for entry in index):
+        raise CannotInfer("an element is named by one whole number for each axis")
+    return ArrayType(checked_dtype(type_.dtype), (), (), scalar=True)
+
+
+def _transpose(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    if type_.scalar:
+        raise CannotInfer("a NumPy scalar has no views")
+    return transposed(type_, attributes["axes"])
+
+
+def _reshape(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    if type_.scalar:
+        raise CannotInfer("a NumPy scalar has no views")
+    view = reshaped(type_, attributes["shape"], facts)
+    if view is None:
+        raise CannotInfer("this reshape copies")
+    return view
+
+
+VIEW_RULES: dict[str, Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]] = {
+    "index": _index,
+    "transpose": _transpose,
+    "reshape": _reshape,
+}
+
+
+def view_through(
+    type_: ArrayType, path: Sequence[tuple[str, Attributes]], facts: Facts | None = None
+) -> ArrayType:
+    """The type of the view that a path of steps makes of a buffer; without facts the graph is finished.
+
+    Raises:
+        CannotInfer: a step is out of range or would copy.
+
+    """
+    for name, attributes in path:
+        if name not in VIEW_RULES:
+            raise CannotInfer(f"{name} is not a step of a path")
+        if facts is None and name == "reshape" and is_c_like(type_):
+            # guards hold that the sizes fit, where `n` is not seen to be `2*(n // 2)`
+            type_ = ArrayType(type_.dtype, attributes["shape"], c_order(len(attributes["shape"])))
+            continue
+        view = VIEW_RULES[name](ops.OPS[name], (type_,), attributes, facts or STRUCTURAL)
+        assert isinstance(view, ArrayType)
+        type_ = view
+    return type_
+
+
+# Memory
+
+
+def _create(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    dtype, shape = attributes.get("dtype"), tuple(attributes["shape"])
+    if dtype is None and inputs:
+        asked = (
+            type_of(np.array(_value(inputs[0]))) if isinstance(inputs[0], Constant) else inputs[0]
+        )
+        dtype = NUMBERS[asked.kind] if isinstance(asked, NumberType) else _array(asked).dtype
+    dtype = checked_dtype(np.dtype(dtype))
+    if inputs:
+        why = why_not_fitting(_value(inputs[0]), dtype) or _why_not_cast(inputs[0], dtype, "unsafe")
+        why = why or why_not_stored(shape_of(inputs[0]), shape, facts)
+        if why is not None:
+            raise CannotInfer(why)
+    order = attributes.get("order")
+    return ArrayType(dtype, shape, c_order(len(shape)) if order is None else tuple(order))
+
+
+def _why_not_cast(value: Operand, dtype: np.dtype, casting: str) -> str | None:
+    """Why a value may not be stored as `dtype`, or None."""
+    type_ = _type(value)
+    if isinstance(type_, NumberType):
+        kinds = "bool int float complex".split()
+        if type_.kind == "complex" and dtype.kind != "c":
+            return "a complex number is stored into real numbers"
+        if casting == "same_kind" and kinds.index(type_.kind) > "biufc".index(dtype.kind):
+            return f"a Python {type_.kind} is stored into {dtype} in place"
+        return why_not_fitting(_value(value), dtype)
+    if not isinstance(type_, ArrayType):
+        return "what is stored is neither an array nor a number"
+    checked_dtype(type_.dtype)
+    if type_.dtype.kind == "c" and dtype.kind not in "cb":
+        return "a cast that discards the imaginary part warns"
+    if casting == "same_kind" and not np.can_cast(type_.dtype, dtype, "same_kind"):
+        return f"{type_.dtype} is stored into {dtype} in place"
+    return None
+
+
+def _store(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    buffer, value = _array(inputs[0]), inputs[1]
+    if buffer.scalar:
+        raise CannotInfer("a NumPy scalar cannot be stored into")
+    checked_dtype(buffer.dtype)
+    view = view_through(buffer, attributes.get("path", ()), facts)
+    why = _why_not_cast(value, buffer.dtype, attributes.get("casting", "unsafe"))
+    why = why or why_not_stored(shape_of(value), view.shape, facts)
+    if why is not None:
+        raise CannotInfer(why)
+    return buffer
+
+
+# Python numbers
+
+CONVERSIONS = ("float", "int", "bool", "complex", "round")
+SIZE_OPERATORS = frozenset("add sub mul neg pos floordiv mod".split())
+
+
+def scalar_function(name: str) -> Callable[..., Any]:
+    """The function that a SCALAR node's `operator` names.
+
+    Raises:
+        CannotInfer: there is none.
+
+    """
+    found = getattr(builtins if name in CONVERSIONS else operators, name, None)
+    if found is None or name.startswith("_"):
+        raise CannotInfer(f"no operator {name}")
+    return found  # type: ignore[no-any-return]
+
+
+def _scalar(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    name = attributes["operator"]
+    types = [_type(operand) for operand in inputs]
+    for type_ in types:
+        if not isinstance(type_, NumberType) and not (
+            isinstance(type_, ArrayType) and type_.scalar
+        ):
+            raise CannotInfer("a scalar operator takes numbers only")
+    why = _why_not_scalar(name, inputs, types)
+    if why is not None:
+        raise CannotInfer(why)
+    result = ask(scalar_function(name), [pattern(operand) for operand in inputs])
+    if isinstance(result, NumberType) and result.kind == "int" and name in SIZE_OPERATORS:
+        return NumberType("int", _size_value(name, types))
+    if isinstance(result, NumberType) or (isinstance(result, ArrayType) and result.scalar):
+        return result
+    raise CannotInfer(f"{name} gives something other than a number")
+
+
+def _size_value(name: str, types: Sequence[Type]) -> Any:
+    values = [type_.value if isinstance(type_, NumberType) else None for type_ in types]
+    if any(value is None for value in values):
+        return None
+    try:
+        return getattr(operators, name)(*values) if name != "pos" else values[0]
+    except ZeroDivisionError:
+        raise CannotInfer("a division by zero") from None
+
+
+def _why_not_scalar(name: str, inputs: Sequence[Operand], types: Sequence[Type]) -> str | None:
+    kinds = [type_.kind if isinstance(type_, NumberType) else None for type_ in types]
+    if name == "pow" and None not in kinds:
+        return _why_not_power(inputs, kinds)
+    if None in kinds:
+        strong = [type_.dtype for type_ in types if isinstance(type_, ArrayType)]
+        for operand in inputs:
+            why = why_not_fitting(_value(operand), np.result_type(*strong))
+            if why is not None:
+                return why
+    return None
+
+
+def _why_not_power(inputs: Sequence[Operand], kinds: Sequence[str | None]) -> str | None:
+    """Python's power changes its result's type with the values: int ** -1, (-1.0) ** 0.5."""
+    base, exponent = _value(inputs[0]), _value(inputs[1])
+    if "complex" in kinds or isinstance(exponent, (int, bool)):
+        return None
+    if isinstance(exponent, float) and exponent.is_integer():
+        return None
+    if isinstance(base, (int, float)) and base > 0 and kinds[1] == "float":
+        return None
+    return "the type of this power depends on values"
+
+
+# The rest
+
+
+def _const(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = type_of(attributes["value"])
+    if isinstance(type_, ArrayType):
+        checked_dtype(type_.dtype)
+    return type_
+
+
+def _size(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    return NumberType("int", attributes["value"])
+
+
+def _call(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    return call_type(inputs, attributes, facts)
+
+
+def _loop(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    carried = tuple(node.type for node in attributes["body"].inputs)
+    results = tuple(node.type for node in attributes["body"].outputs)
+    if len(carried) != len(results) or len(carried) != len(inputs):
+        raise CannotInfer("a loop carries other values than it is given")
+    return TupleType(tuple(map(_any_round, carried)))
+
+
+def _any_round(type_: Type) -> Type:
+    """A carried type without what holds in one round only."""
+    return NumberType(type_.kind) if isinstance(type_, NumberType) else type_
+
+
+def _branch(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    then = tuple(node.type for node in attributes["then"].outputs)
+    otherwise = tuple(node.type for node in attributes["otherwise"].outputs)
+    if then != otherwise:
+        raise CannotInfer("the two sides of a branch give different types")
+    return TupleType(then)
+
+
+def _item(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _type(inputs[0])
+    if not isinstance(type_, TupleType) or not 0 <= attributes["index"] < len(type_.items):
+        raise CannotInfer("there is no such result")
+    return type_.items[attributes["index"]]
+
+
+Rule = Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]
+# fmt: off
+BY_KIND: dict[Kind, Rule] = {
+    Kind.CONST:  _const,
+    Kind.SIZE:   _size,
+    Kind.MAP:    _map,
+    Kind.REDUCE: _reduce,
+    Kind.CREATE: _create,
+    Kind.STORE:  _store,
+    Kind.SCALAR: _scalar,
+    Kind.CALL:   _call,
+    Kind.LOOP:   _loop,
+    Kind.BRANCH: _branch,
+    Kind.ITEM:   _item,
+}
+BY_NAME: dict[str, Rule] = {
+    "cast":      _cast,
+    "where":     _where,
+    "copy":      _copy,
+    "index":     _index,
+    "element":   _element,
+    "transpose": _transpose,
+    "reshape":   _reshape,
+}
+# fmt: on

@@ -1,0 +1,269 @@
+"""Shapes of results, worked out on symbolic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ufuse.graph.size import Size, multiply
+from ufuse.graph.types import ArrayType, Span, c_order
+from ufuse.graph.typing.sample import CannotInfer, Facts
+
+Shape = tuple[Size, ...]
+Index = tuple[Size | Span | None, ...]
+
+
+def same(a: Size, b: Size, facts: Facts) -> bool:
+    """Whether two sizes are equal, the cheap answer first."""
+    return a == b or facts.equal(a, b)
+
+
+def joined(a: Size, b: Size, facts: Facts) -> Size:
+    """The size of an axis after broadcasting.
+
+    Raises:
+        CannotInfer: the sizes are not known to fit.
+
+    """
+    if b in (1, a):
+        return a
+    if a == 1:
+        return b
+    if not (isinstance(a, int) and isinstance(b, int)) and facts.equal(a, b):
+        return b if isinstance(b, int) else a
+    if not isinstance(a, int) and facts.is_one(a):
+        return b
+    if not isinstance(b, int) and facts.is_one(b):
+        return a
+    raise CannotInfer(f"sizes {a} and {b} are not known to broadcast")
+
+
+def broadcast(shapes: Sequence[Shape], facts: Facts) -> Shape:
+    """The common shape of operands.
+
+    Raises:
+        CannotInfer: they are not known to broadcast.
+
+    """
+    result: list[Size] = []
+    for shape in shapes:
+        missing = len(shape) - len(result)
+        result[:0] = shape[:missing] if missing > 0 else ()
+        start = len(result) - len(shape)
+        for place, length in enumerate(shape):
+            result[start + place] = joined(result[start + place], length, facts)
+    return tuple(result)
+
+
+def why_not_stored(value: Shape, place: Shape, facts: Facts) -> str | None:
+    """Why a value of the first shape does not fit into a place of the second, or None."""
+    while len(value) > len(place) and value[0] == 1:
+        value = value[1:]
+    if len(value) > len(place):
+        return f"a value with {len(value)} axes is stored into {len(place)}"
+    for length, room in zip(reversed(value), reversed(place), strict=False):
+        if length != 1 and not same(length, room, facts):
+            return f"a value of length {length} is stored into {room}"
+    return None
+
+
+def normalised_axes(axis: object, ndim: int) -> tuple[int, ...]:
+    """The axes meant by an `axis` argument, counted from 0; None means all.
+
+    Raises:
+        CannotInfer: an axis is out of range or named twice.
+
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = []
+    for entry in axis if isinstance(axis, tuple) else (axis,):
+        if not isinstance(entry, int) or not -ndim <= entry < ndim:
+            raise CannotInfer(f"axis {entry!r} of an array with {ndim} axes")
+        axes.append(entry % ndim)
+    if len(set(axes)) != len(axes):
+        raise CannotInfer("an axis is named twice")
+    return tuple(axes)
+
+
+def the_axis(axis: object, ndim: int) -> int:
+    """The one axis meant by an `axis` argument, counted from 0.
+
+    Raises:
+        CannotInfer: it is out of range, or there are more or fewer than one.
+
+    """
+    axes = normalised_axes(axis, ndim)
+    if len(axes) != 1:
+        raise CannotInfer(f"axis {axis!r}, where there has to be one")
+    return axes[0]
+
+
+def reduced(shape: Shape, axis: object, keepdims: bool) -> Shape:
+    """The shape after reducing over `axis`."""
+    axes = normalised_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if place in axes else length for place, length in enumerate(shape))
+    return tuple(length for place, length in enumerate(shape) if place not in axes)
+
+
+def is_c_like(type_: ArrayType) -> bool:
+    """Whether the elements are known to lie in C order without gaps (axes of length 1 do not matter)."""
+    if type_.ndim <= 1:
+        return type_.contiguous
+    if type_.order is None or not type_.contiguous:
+        return False
+    wide = [axis for axis in type_.order if type_.shape[axis] != 1]
+    return wide == sorted(wide)
+
+
+def _canonical(type_: ArrayType) -> ArrayType:
+    """The same view with the plainer of equivalent orders: NumPy looks at its C and F flags first."""
+    if not type_.contiguous or type_.order is None:
+        return type_
+    wide = [axis for axis in type_.order if type_.shape[axis] != 1]
+    order = type_.order
+    if wide == sorted(wide):
+        order = c_order(type_.ndim)
+    elif wide == sorted(wide, reverse=True):
+        order = tuple(reversed(range(type_.ndim)))
+    return ArrayType(type_.dtype, type_.shape, order)
+
+
+def indexed(type_: ArrayType, index: Index) -> ArrayType:
+    """The view that a normalised basic index gives.
+
+    Raises:
+        CannotInfer: the index does not name every axis.
+
+    """
+    entries = [entry for entry in index if entry is not None]
+    if len(entries) != type_.ndim:
+        raise CannotInfer(f"an index of {len(entries)} entries for {type_.ndim} axes")
+    shape: list[Size] = []
+    place: dict[int, int] = {}  # axis of the array -> axis of the view
+    fresh: list[int] = []
+    axis = 0
+    for entry in index:
+        if entry is None:
+            fresh.append(len(shape))
+            shape.append(1)
+            continue
+        if isinstance(entry, Span):
+            place[axis] = len(shape)
+            shape.append(entry.length)
+        axis += 1
+    if len(shape) <= 1:
+        order: tuple[int, ...] | None = c_order(len(shape))
+    elif type_.order is None or any(
+        isinstance(e, Span) and e.step < 0 and e.length != 1 for e in entries
+    ):
+        order = None
+    else:
+        order = (*[place[a] for a in type_.order if a in place], *fresh)
+    contiguous = _stays_contiguous(type_, entries)
+    return _canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous))
+
+
+def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:
+    lengths = [entry.length if isinstance(entry, Span) else 1 for entry in entries]
+    if all(length == 1 for length in lengths) or 0 in lengths:
+        return True
+    order = type_.order if type_.ndim > 1 else c_order(type_.ndim)
+    if order is None or not type_.contiguous:
+        return False
+    started = False
+    for axis in order:
+        entry, length = entries[axis], lengths[axis]
+        if started:
+            if length != type_.shape[axis] or (
+                isinstance(entry, Span) and entry.step != 1 and length != 1
+            ):
+                return False
+        elif length != 1:
+            started = True
+            if isinstance(entry, Span) and entry.step != 1:
+                return False
+    return True
+
+
+def transposed(type_: ArrayType, axes: Sequence[int]) -> ArrayType:
+    """The view whose axis j is axis `axes[j]`."""
+    if sorted(axes) != list(range(type_.ndim)):
+        raise CannotInfer(f"axes {tuple(axes)} do not permute {type_.ndim} axes")
+    shape = tuple(type_.shape[axis] for axis in axes)
+    order = None
+    if type_.order is not None:
+        order = tuple(tuple(axes).index(axis) for axis in type_.order)
+    return ArrayType(type_.dtype, shape, order, type_.contiguous)
+
+
+def count(shape: Shape) -> Size:
+    """The number of elements."""
+    total: Size = 1
+    for length in shape:
+        total = multiply(total, length)
+    return total
+
+
+def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
+    """The view with another shape (C order of elements), or None where NumPy copies.
+
+    Raises:
+        CannotInfer: the sizes do not fit, or it is not known whether NumPy copies.
+
+    """
+    if not same(count(type_.shape), count(shape), facts):
+        raise CannotInfer(f"{count(type_.shape)} elements are reshaped to {count(shape)}")
+    if is_c_like(type_):
+        return ArrayType(type_.dtype, shape, c_order(len(shape)))
+    if type_.order is None and type_.ndim > 1:
+        raise CannotInfer("the memory order of a reshaped array is not known")
+    order = type_.order if type_.order is not None else c_order(type_.ndim)
+    old = [axis for axis in range(type_.ndim) if type_.shape[axis] != 1]
+    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
+    head, tail = _common(type_, shape, old, new, facts)
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    merges = _merges(type_, order, middle_old, facts)
+    if merges is None:
+        return None
+    takes: dict[int, list[int]] = {}  # axis of the array -> axes of the view, slowest first
+    for axis, view_axis in zip(old[:head], new[:head], strict=True):
+        takes[axis] = [view_axis]
+    for axis, view_axis in zip(old[len(old) - tail :], new[len(new) - tail :], strict=True):
+        takes[axis] = [view_axis]
+    if middle_old:
+        takes[middle_old[0]] = middle_new
+    ones = [axis for axis in range(len(shape)) if shape[axis] == 1]
+    view_order = [view_axis for axis in order for view_axis in takes.get(axis, ())] + ones
+    if len(view_order) != len(shape):
+        raise CannotInfer("it is not known whether this reshape copies")
+    return _canonical(ArrayType(type_.dtype, shape, tuple(view_order), type_.contiguous))
+
+
+def _common(
+    type_: ArrayType, shape: Shape, old: list[int], new: list[int], facts: Facts
+) -> tuple[int, int]:
+    """How many axes at the start and at the end stay as they are."""
+    head = 0
+    while head < min(len(old), len(new)) and type_.shape[old[head]] == shape[new[head]]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and same(
+        type_.shape[old[-1 - tail]], shape[new[-1 - tail]], facts
+    ):
+        tail += 1
+    return head, tail
+
+
+def _merges(type_: ArrayType, order: tuple[int, ...], axes: list[int], facts: Facts) -> bool | None:
+    """True where the axes can be seen as one; None where NumPy would copy."""
+    if len(axes) <= 1:
+        return True
+    for axis in axes:
+        if not isinstance(type_.shape[axis], int) and facts.is_one(type_.shape[axis]):
+            raise CannotInfer("it is not known whether this reshape copies")
+    if not type_.contiguous:
+        raise CannotInfer("it is not known whether a reshape of a strided array copies")
+    wide = [axis for axis in order if type_.shape[axis] != 1]
+    start = wide.index(axes[0])
+    return True if wide[start : start + len(axes)] == axes else None

@@ -1,0 +1,1 @@
+"""Tests of `frame_hook/`, a folder for each of its rooms."""

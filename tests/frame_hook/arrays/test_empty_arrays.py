@@ -1,0 +1,91 @@
+"""Arrays without elements: NumPy gives them strides of its own liking, and everything has to work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.frame_hook.arrays.test_numpy_corners import check, outcome
+from tests.support.compare import misfits_of
+
+EMPTY: dict[str, Callable[[], Any]] = {
+    "line": lambda: np.array([]),
+    "cut line": lambda: np.arange(4.0)[::2][:0],
+    "reversed": lambda: np.arange(5.0)[::-1][:0],
+    "no rows": lambda: np.zeros((0, 3)),
+    "no columns": lambda: np.zeros((3, 0)),
+    "Fortran": lambda: np.zeros((0, 3), order="F"),
+    "turned": lambda: np.zeros((2, 3, 0)).transpose(2, 0, 1),
+    "cut": lambda: np.arange(6.0).reshape(2, 3)[:, :0],
+    "turned and cut": lambda: np.arange(6.0).reshape(2, 3).T[:0],
+    "broadcast": lambda: np.broadcast_to(1.0, (0, 3)),
+    "one row of nothing": lambda: np.zeros((0, 1, 0)),
+    "bytes": lambda: np.zeros((2, 0), np.int8),
+    "no middle": lambda: np.zeros((2, 0, 3)).transpose(2, 1, 0),
+}
+USES: list[Callable[[Any], Any]] = [
+    lambda p: p + 1, lambda p: p * p, lambda p: np.sqrt(p) * 1, lambda p: p.T + 1, lambda p: p.copy(), lambda p: p.copy("K"),
+    lambda p: np.zeros_like(p) + 1, lambda p: np.empty_like(p) * 0, lambda p: p.sum(), lambda p: p.sum(axis=0),
+    lambda p: p.sum(axis=-1), lambda p: p.mean(), lambda p: p.max(axis=0), lambda p: p.max(), lambda p: np.where(p > 0, p, 1.0),
+    lambda p: p.astype("f4"), lambda p: p.astype("i4", order="F"), lambda p: p.ravel(), lambda p: p.reshape(p.shape[::-1]),
+    lambda p: (p + 1).reshape(p.size), lambda p: p[:1] + p[:1], lambda p: p[None] * 2, lambda p: np.concatenate([p, p]),
+    lambda p: np.stack([p, p]) + 1, lambda p: np.cumsum(p) + 0, lambda p: p @ p.T, lambda p: np.sort(p) + 0, lambda p: p.clip(0, 1),
+    lambda p: p + np.ones(p.shape[-1:]), lambda p: p.__iadd__(1), lambda p: p.argmax(), lambda p: p.flatten(),
+    lambda p: (p > 0).all(), lambda p: p.std(axis=0), lambda p: p.prod(), lambda p: np.outer(p, p), lambda p: np.diff(p) + 0,
+    lambda p: np.swapaxes(p, 0, -1) * 2,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_everything_that_is_done_with_an_array(name: str) -> None:
+    """Results, errors and warnings are plain Python's, to the strides."""
+    for use in USES:
+        check(use, lambda: (EMPTY[name](),))
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_an_entry_fits_what_it_was_made_for(name: str) -> None:
+    """An empty array is met again: the second call hits, and nothing is traced anew."""
+
+    def use(x: Any, p: Any) -> Any:
+        return x * 2 + p.size, p + 1
+
+    compiled = ufuse.compile(use)
+    for _ in range(3):
+        compiled(np.arange(3.0), EMPTY[name]())
+    assert (compiled.stats.hits, compiled.stats.traces, misfits_of(compiled)) == (2, 1, [])
+
+
+def test_from_some_elements_to_none() -> None:
+    """One function serves full and empty arrays in turn."""
+    compiled = ufuse.compile(lambda p: (p.T * 2).sum(axis=0))
+    for array in (
+        np.ones((3, 4)),
+        np.ones((0, 4)),
+        np.ones((3, 4)).T,
+        np.ones((4, 0)).T,
+        np.ones((3, 4)),
+        np.ones((0, 0)),
+    ):
+        assert outcome(compiled, array) == outcome(lambda p: (p.T * 2).sum(axis=0), array)
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_nothing_is_left_of_a_new_axis(length: int) -> None:
+    """A slice of a new axis of length 1 may have none, and is another array than what was sliced."""
+
+    def added(x: Any) -> Any:
+        rows = (x / 2)[None]
+        return rows + rows[1:], rows[:1] * rows, rows[1:3] - x
+
+    def stored(x: Any) -> Any:
+        rows = (x - 2.5)[None]
+        rows[1:3] = 7
+        return rows.T * rows
+
+    for use in (added, stored):
+        check(use, lambda: (np.arange(float(length)),))

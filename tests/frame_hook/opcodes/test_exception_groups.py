@@ -1,0 +1,55 @@
+"""Exception groups in a trace: made, raised, taken apart and handled by `except*`, the same as in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.programs.exception_groups import CUT, WHOLE
+from tests.support.compare import MODES, check_same
+from tests.support.graphs import check_cut, check_one_graph
+from tests.whole.corpus.check import in_pieces
+
+
+@pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
+def test_one_graph(program: Callable[..., Any]) -> None:
+    """The program is one graph, and nothing tells it from the plain one."""
+    check_one_graph(program, lambda: (np.arange(3.0),))
+
+
+@pytest.mark.parametrize("program", CUT, ids=lambda program: program.__name__)
+def test_graph_that_ends(program: Callable[..., Any]) -> None:
+    """The program is left to plain Python somewhere, and nothing tells it from the plain one."""
+    check_cut(program, lambda: (np.arange(3.0),))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 1000])
+@pytest.mark.parametrize("program", [*WHOLE, *CUT], ids=lambda program: program.__name__)
+def test_in_pieces(program: Callable[..., Any], length: int) -> None:
+    """With traces cut short, which go on with exceptions and lists of the frame, it is still the same."""
+    compiled = in_pieces(program, length, 0, "numpy")
+    check_same(program, compiled, lambda: (np.arange(3.0),), calls=3, modes=MODES[:2])
+
+
+def made_of(x: Any, *, grows: bool) -> Any:
+    errors: list[Exception] = [ValueError(1)]
+    group = ExceptionGroup("g", errors)
+    if grows:
+        errors.append(KeyError(2))
+    return x + 1, group
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_group_that_is_returned(grows: bool) -> None:
+    """A group that was never raised is returned with what it was made of."""
+    compiled, x = ufuse.compile(made_of), np.arange(3.0)
+    for _ in range(2):
+        (_, found), (_, wanted) = compiled(x, grows=grows), made_of(x, grows=grows)
+        assert repr(found) == repr(wanted)
+        assert repr(found.exceptions) == repr(wanted.exceptions)
+        assert repr(found.args) == repr(wanted.args)
+        assert found.__traceback__ is None

@@ -1,0 +1,1 @@
+"""Programs that tests compare with themselves compiled, by subject."""

@@ -1,0 +1,1 @@
+"""Tests of the code base itself: layers, tables, documents."""

@@ -1,0 +1,412 @@
+"""What ufuse says: reports, log lines, settings from the environment."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from ufuse.frame_hook.code import places
+from ufuse.frame_hook.trace.reasons import GraphBreak
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+def line_of(function: Any, text: str) -> int:
+    """The line of this file on which `text` stands inside `function`."""
+    first: int = function.__code__.co_firstlineno
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(n for n, line in enumerate(lines[first - 1 :], first) if text in line)
+
+
+def whole(x: Any, k: int) -> Any:
+    return (x * k).sum(axis=0) + 1
+
+
+def helper(x: Any) -> Any:
+    print(end="")
+    return x + 1
+
+
+def nested(x: Any, tol: float = 0.5) -> Any:
+    y = helper(x * 2) * 3
+    if y.max() > tol:
+        y = y - 1
+    return y
+
+
+# Reports
+
+
+def test_report_of_a_whole_function() -> None:
+    """It says that nothing is cut off, and what the graph takes, does, gives and checks."""
+    report = ufuse.explain(whole, X, 2)
+    line = line_of(whole, "return")
+    assert str(report).splitlines()[:8] == [
+        "whole() runs as one graph, from start to end.",
+        f"{__file__}:{line - 1}",
+        "",
+        f"Graph 1, line {line}: 3 operations, ran twice",
+        "  takes   x: float64[n, m]",
+        "  does    multiply, sum, add",
+        "  gives   float64[m]",
+        "  checks  k == 2, and 5 facts about types, layouts and names",
+    ]
+    assert str(report).splitlines()[-1].startswith("First call ")
+    assert repr(report) == "<Report on whole: 1 graph, 0 breaks>"
+    np.testing.assert_array_equal(report.result, whole(X, 2))
+
+
+def test_report_of_breaks() -> None:
+    """Every place has its line, the source there, the reason, and what to do; a nested one says who called."""
+    report = ufuse.explain(nested, X)
+    text = str(report)
+    printed, tested = line_of(helper, "print"), line_of(nested, "if y.max")
+    assert text.startswith("nested() runs as 4 graphs, and plain Python at 2 places.\n")
+    assert (
+        f"  {__file__}:{printed} in helper(), called from {__file__}:{tested - 1} in nested()\n"
+        '      print(end="")\n'
+        "  because print cannot be part of a graph [call]\n"
+        "  -> do it before or after the array work; left here it runs as plain Python\n"
+    ) in text
+    assert (
+        f"  {__file__}:{tested} in nested()\n"
+        "      if y.max() > tol:\n"
+        "  because it branches on a computed number, which is known only once the graph has run [data-branch]\n"
+        "  -> choose with np.where instead, or test outside the function\n"
+    ) in text
+    assert f"Graph 2 in helper(), line {printed + 1}: 1 operation" in text
+    assert "  takes   helper(x * 2): float64[n, m]\n" in text
+
+
+def test_report_names_no_insides() -> None:
+    """No slot of the stack and no opcode is shown where the program has a name for it."""
+
+    class Box:
+        total = 0.0
+
+    def everyday(x: Any, box: Any) -> Any:
+        shown = f"{x.sum():.2f}"
+        box.total = x.sum()
+        kept = [row * 2 for row in x if row.sum() > 3]
+        x[x > 2] = 0
+        return shown, kept, x[:, ::-1] + helper(x)
+
+    text = str(ufuse.explain(everyday, X.copy(), Box()))
+    assert "on the stack" not in text
+    assert "STORE" not in text
+    assert "FORMAT" not in text
+    assert "an f-string is not captured yet" in text
+    assert "  then    sets box.total\n" in text
+
+
+def test_report_of_graphs_not_run() -> None:
+    """Graphs that hand back to plain Python are counted."""
+
+    def logarithm(x: Any) -> Any:
+        return np.log(x)
+
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        ufuse.explain(logarithm, X)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        report = ufuse.explain(logarithm, X)
+    assert "Twice a graph was not run, because an error or a warning" in str(report)
+
+
+def test_report_of_effects() -> None:
+    """What a graph changes besides its results is listed once each, in order, by the program's names."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.steps, self.sums, self.last = 0, [0.0], {"loss": 1.0}
+
+        def step(self, x: Any) -> Any:
+            self.steps += 1
+            self.sums.append(x.sum())
+            self.last["loss"] = x.mean()
+            self.last["loss"] = 0.0
+            self.steps += 1
+            return x * 2
+
+    text = str(ufuse.explain(Model().step, X))
+    effects = "sets self.steps, appends to self.sums, sets self.last['loss']"
+    assert f"  then    {effects}\n" in text
+
+
+def test_report_of_a_retrace() -> None:
+    """What changed between the two calls is said."""
+
+    class Schedule:
+        mode = "warm"
+
+    def scheduled(x: Any, schedule: Any) -> Any:
+        y = x * (2 if schedule.mode == "warm" else 3)
+        schedule.mode = "hot"
+        return y
+
+    schedule = Schedule()
+    schedule.mode = "warm"
+    text = str(ufuse.explain(scheduled, X, schedule))
+    assert "Traced again, because:" in text
+    assert "schedule.mode is no longer 'warm'" in text
+
+
+def test_report_of_plain_python() -> None:
+    """Why nothing was captured is said."""
+
+    def rows(x: Any) -> Any:
+        yield from x
+
+    assert str(ufuse.explain(rows, X)).startswith(
+        "rows() runs as plain Python: it is a generator or coroutine"
+    )
+    assert str(ufuse.explain(lambda: 3)).startswith(
+        "<lambda>() runs as plain Python: it has no array operation."
+    )
+    assert "it is marked with ufuse.disable" in str(ufuse.explain(ufuse.disable(lambda x: x), X))
+
+
+def test_report_of_a_method() -> None:
+    """The function behind a bound method is explained, with the object it is bound to."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.weight = np.ones(3)
+
+        def step(self, x: Any) -> Any:
+            return x @ self.weight
+
+    assert "takes   x: float64[n, m]" in str(ufuse.explain(Model().step, X))
+
+
+def test_report_is_saved(tmp_path: Path) -> None:
+    """As text, and as a page that escapes what it shows."""
+    report = ufuse.explain(nested, X)
+    report.save(tmp_path / "report.txt")
+    assert (tmp_path / "report.txt").read_text(encoding="utf-8") == f"{report}\n"
+    report.save(str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "if y.max() &gt; tol:" in page
+    assert page.count("<details>") == page.count("</details>") == 2 * len(report.graphs)
+    assert report._repr_html_() in page
+    with pytest.raises(OSError, match="No such file"):
+        report.save(tmp_path / "nowhere" / "report.txt")
+
+
+def test_explain_raises_what_the_function_raises() -> None:
+    """Errors of the program are the program's; a wrong `fn` is named."""
+    with pytest.raises(ValueError, match="broadcast"):
+        ufuse.explain(lambda x: x + np.ones(5), X)
+    for wrong, name in ((3, "int"), (None, "NoneType"), (len, "len")):
+        with pytest.raises(TypeError, match=f"fn must be a Python function.* not .*{name}"):
+            ufuse.explain(wrong)  # type: ignore[arg-type]
+
+
+def test_explain_of_a_partial() -> None:
+    """The function inside is explained."""
+    assert len(ufuse.explain(functools.partial(whole, k=2), X).graphs) == 1
+
+
+def test_explain_leaves_a_compiled_function_alone() -> None:
+    """The report is of a function compiled anew."""
+    compiled = ufuse.compile(whole)
+    ufuse.explain(compiled, X, 2)
+    assert compiled.stats.calls == 0
+
+
+DENOISE = """
+    import numpy as np, ufuse
+    from skimage.restoration import _denoise
+    noisy = np.random.default_rng(0).random((24, 32))
+    print(ufuse.explain(_denoise._denoise_tv_chambolle_nd, noisy, max_num_iter=20))
+"""
+
+
+def test_denoise_reads_well() -> None:
+    """The demo's program: two graphs, one place, by the package's own file name."""
+    pytest.importorskip("skimage")
+    lines = run(DENOISE).stdout.splitlines()
+    assert lines[0] == "_denoise_tv_chambolle_nd() runs as 2 graphs, and plain Python at 1 place."
+    assert lines[1].startswith("skimage/restoration/_denoise.py:")
+    assert "      if np.abs(E_previous - E) < eps * E_init:" in lines
+    assert not any("on the stack" in line for line in lines)
+
+
+# The parts that messages are made of
+
+
+def test_files_are_named_by_their_package() -> None:
+    """Installed files are named from their package on, others whole."""
+    assert places.short_file(np.__file__) == "numpy/__init__.py"
+    assert places.short_file(logging.__file__) == "logging/__init__.py"
+    assert places.short_file("/home/me/model.py") == "/home/me/model.py"
+
+
+def test_break_as_text() -> None:
+    """One line with the place, the reason and the code."""
+    found = GraphBreak("opcode", "STORE_ATTR").at("model.py", 41, "step", "main.py:3 in run()")
+    assert str(found) == (
+        "model.py:41 in step(), called from main.py:3 in run(): the graph ends here, because "
+        "assigning to an attribute is not captured yet [opcode]"
+    )
+
+
+# Log and environment
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in an interpreter of its own."""
+    return subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(program)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+LOGGED = """
+    import numpy as np, ufuse
+    @ufuse.compile
+    def f(x, k):
+        y = x * k
+        print("middle")
+        return y + 1
+    f(np.ones(3), 2)
+    f(np.ones((3, 3)), 2)
+"""
+
+
+def test_log_of_breaks_and_retraces() -> None:
+    """`UFUSE_LOG` shows one line for each, on standard error, and nothing else."""
+    done = run(LOGGED, UFUSE_LOG="breaks,retraces")
+    assert done.stdout == "middle\nmiddle\n"
+    lines = done.stderr.splitlines()
+    assert lines[0] == (
+        "ufuse.breaks: <string>:6 in f(): the graph ends here, because print cannot be part of a graph [call]"
+    )
+    assert lines[1] == "  do it before or after the array work; left here it runs as plain Python"
+    assert lines[2].startswith(
+        "ufuse.retraces: <string>:3 in f() is traced again, because x is no longer a 1-d array of float64; "
+        "now a 2-d float64 array"
+    )
+    assert all(line.startswith("ufuse.retraces: ") for line in lines[2:])
+    assert not run(LOGGED).stderr
+
+
+def test_log_of_everything() -> None:
+    """Every topic writes under its own name."""
+    done = run(LOGGED, UFUSE_LOG="all")
+    assert done.returncode == 0
+    names = {line.split(":")[0] for line in done.stderr.splitlines() if line.startswith("ufuse.")}
+    assert names >= {
+        "ufuse.breaks",
+        "ufuse.retraces",
+        "ufuse.guards",
+        "ufuse.graphs",
+        "ufuse.times",
+        "ufuse.bytecode",
+    }
+
+
+def test_set_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Loggers are the standard ones; names are checked."""
+    with caplog.at_level(logging.INFO, "ufuse.breaks"):
+        ufuse.compile(nested)(X)
+    assert [record.name for record in caplog.records] == ["ufuse.breaks"] * 2
+    ufuse.set_log("graphs, breaks")
+    assert logging.getLogger("ufuse.graphs").isEnabledFor(logging.DEBUG)
+    ufuse.set_log("")
+    assert not logging.getLogger("ufuse.graphs").isEnabledFor(logging.DEBUG)
+    with pytest.raises(ValueError, match="topics names 'brakes', which is not one of breaks"):
+        ufuse.set_log("brakes")
+    with pytest.raises(TypeError, match="topics must be a str"):
+        ufuse.set_log(["breaks"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("UFUSE_THREADS", "two", "UFUSE_THREADS must be a whole number above 0, not 'two'"),
+        ("UFUSE_THREADS", "0", "UFUSE_THREADS must be a whole number above 0, not '0'"),
+        ("UFUSE_CHECK", "yes", "UFUSE_CHECK must be 0 or 1, not 'yes'"),
+        ("UFUSE_EAGER", "2", "UFUSE_EAGER must be 0 or 1, not '2'"),
+        ("UFUSE_LOG", "brakes", "UFUSE_LOG names 'brakes', which is not one of breaks"),
+    ],
+)
+def test_setting_that_means_nothing(name: str, value: str, words: str) -> None:
+    """The import fails with one sentence that names the variable."""
+    done = run("import ufuse", **{name: value})
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-1].startswith(f"ufuse.errors.UfuseError: {words}")
+
+
+def test_settings_that_are_right() -> None:
+    """Threads, check and eager are taken from the environment."""
+    program = """
+        import numpy as np, ufuse
+        from ufuse.backends.numpy import threads
+        f = ufuse.compile(lambda x: x + 1)
+        f(np.ones(3))
+        print(threads(), len(f.graphs))
+    """
+    assert run(program, UFUSE_THREADS="1", UFUSE_EAGER="1").stdout == "1 0\n"
+    assert run(program, UFUSE_THREADS="2", UFUSE_CHECK="1").stdout == "2 1\n"
+
+
+WRONG_BACKEND = """
+    import numpy as np, ufuse
+    from ufuse.backends import reference
+    class Wrong:
+        name = "wrong"
+        def compile(self, graph):
+            right = reference.BACKEND.compile(graph)
+            return lambda *inputs: right(*inputs) * 2
+    f = ufuse.compile(lambda x: x + 1, backend=Wrong())
+    print(f(np.ones(2)))
+"""
+
+
+def test_check_catches_a_wrong_backend() -> None:
+    """`UFUSE_CHECK=1` stops at the first result that is not the reference executor's, and shows the graph."""
+    assert run(WRONG_BACKEND).stdout == "[4. 4.]\n"
+    done = run(WRONG_BACKEND, UFUSE_CHECK="1")
+    assert done.returncode != 0
+    assert not done.stdout
+    assert "CheckFailed: result 0 of this graph differs from the reference executor" in done.stderr
+    assert "array([4., 4.]) instead of array([2., 2.])" in done.stderr
+    assert "add" in done.stderr.split("instead of")[-1]
+
+
+def test_command_line_info() -> None:
+    """`python -m ufuse info` names versions, threads and backends."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "ufuse", "info"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout.startswith(f"ufuse {ufuse.__version__}, NumPy {np.__version__}, Python 3.")
+    assert "backend numpy: found" in done.stdout
+
+
+def test_inputs_keep_their_names_where_sizes_became_known() -> None:
+    """A size that was found equal to a number is shown as that number, beside its argument's name."""
+
+    def product(x: Any) -> Any:
+        return np.matmul(x, np.eye(3)) * 2
+
+    report = str(ufuse.explain(product, np.ones((3, 3))))
+    assert "takes   x: float64[3, 3]" in report

@@ -1,0 +1,1 @@
+"""Tests of the whole product, on programs of every origin."""

@@ -1,0 +1,51 @@
+"""The kinds of random programs: how they are made, shown, looked at and made small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.whole.fuzz import generate, shrink
+from tests.whole.fuzz.check import World, difference
+from tests.whole.fuzz.python import programs
+from tests.whole.fuzz.python import shrink as python_shrink
+from tests.whole.fuzz.python.world import PythonWorld
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the search needs to know of a kind of program."""
+
+    generated: Callable[[int], Any]
+    shown: Callable[[Any], str]
+    smaller: Callable[[Any], Iterator[Any]]
+    is_usable: Callable[[Any], bool]
+    world: type[World]
+    seconds: float  # for making a program small
+
+    def difference(self, program: Any, backend: str) -> str:
+        """What the compiled program does otherwise; empty where nothing."""
+        return difference(program, backend_for(program.seed, backend), self.world)
+
+
+KINDS = {
+    "numpy": Kind(
+        generate.generated, generate.compact, shrink.candidates, shrink.can_be_made, World, 15
+    ),
+    "python": Kind(
+        programs.generated,
+        programs.shown,
+        python_shrink.smaller,
+        python_shrink.is_usable,
+        PythonWorld,
+        40,
+    ),
+}
+
+
+def backend_for(seed: int, backend: str) -> str:
+    """The backend of a program; `mixed` is the quick one for most."""
+    if backend == "mixed":
+        return "reference" if seed % 4 else "numpy"
+    return backend

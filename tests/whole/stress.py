@@ -1,0 +1,168 @@
+"""Threads that call the same compiled functions, with garbage collections everywhere and interrupts at random.
+
+`python -m tests.whole.stress --seconds 600 --threads 4`: every result is compared with plain Python's, in the same thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import faulthandler
+import gc
+import logging
+import os
+import random
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ufuse
+from tests.programs.arrays import PROGRAMS
+from tests.support.compare import Comparison
+
+Program = tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]
+MOST_KEPT = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """What all threads together have done."""
+
+    calls: int = 0
+    interrupts: int = 0
+    resets: int = 0
+    found: list[str] = field(default_factory=list)
+    is_over: bool = False
+
+
+class InternalErrors(logging.Handler):
+    """Failures inside ufuse, which it survives and logs."""
+
+    def __init__(self, tally: Tally) -> None:
+        super().__init__(logging.ERROR)
+        self.tally = tally
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count one as a difference."""
+        if len(self.tally.found) < MOST_KEPT:
+            self.tally.found.append(record.getMessage())
+
+
+def outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a call gives or raises, and its arguments afterwards."""
+    try:
+        return function(*args), args
+    except Exception as error:  # noqa: BLE001  programs may raise, and then both have to
+        return type(error), str(error), args
+
+
+def is_repeatable(program: Program) -> bool:
+    """Whether a program does the same each time, so that threads may run it side by side."""
+    function, make_args = program
+    first, second = (outcome(function, make_args()) for _ in range(2))
+    comparison = Comparison()
+    comparison.visit("outcome", first, second)
+    return not comparison.found
+
+
+def turn(program: Program, compiled: Callable[..., Any], tally: Tally) -> None:
+    """One call of each, compared."""
+    function, make_args = program
+    plain = outcome(function, make_args())
+    fast = outcome(compiled, make_args())
+    comparison = Comparison()
+    comparison.visit(function.__name__, plain, fast)
+    tally.calls += 1
+    if comparison.found and len(tally.found) < MOST_KEPT:
+        tally.found.append("\n  ".join(comparison.found[:5]))
+
+
+def work(programs: list[tuple[Program, Any]], tally: Tally, seed: int) -> None:
+    """Take turns until it is over; an interrupt ends a turn."""
+    choose = random.Random(seed)  # noqa: S311  a test
+    while not tally.is_over:
+        try:
+            turns(programs, tally, choose)
+        except KeyboardInterrupt:
+            tally.interrupts += 1
+
+
+def turns(programs: list[tuple[Program, Any]], tally: Tally, choose: random.Random) -> None:
+    """Take turns until it is over or an interrupt comes."""
+    np.seterr(all="ignore")
+    while not tally.is_over:
+        program, compiled = choose.choice(programs)
+        if choose.random() < 0.002:
+            compiled.reset()
+            tally.resets += 1
+        turn(program, compiled, tally)
+
+
+def interrupt(thread: threading.Thread) -> None:
+    """Let a KeyboardInterrupt be raised in a thread, wherever it is."""
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+        )
+
+
+def run(seconds: float, threads: int, seed: int, *, interrupts: bool) -> Tally:
+    """Let threads work for so long."""
+    tally = Tally()
+    logging.getLogger("ufuse").addHandler(InternalErrors(tally))
+    warnings.simplefilter("ignore")
+    repeatable = [program for program in PROGRAMS if is_repeatable(program)]
+    programs = [(program, ufuse.compile(program[0])) for program in repeatable]
+    choose = random.Random(seed)  # noqa: S311  a test
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    workers = [
+        threading.Thread(target=work, args=(programs, tally, seed * threads + i), daemon=True)
+        for i in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and len(tally.found) < MOST_KEPT:
+        time.sleep(choose.uniform(0.001, 0.05))
+        if interrupts:
+            interrupt(choose.choice(workers))
+    tally.is_over = True
+    for worker in workers:
+        worker.join(60)
+    gc.set_threshold(*before)
+    if any(worker.is_alive() for worker in workers):
+        tally.found.append("a thread does not end")
+    return tally
+
+
+def main() -> int:
+    """Run from the command line; the exit status says whether there was a difference."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-interrupts", action="store_true")
+    given = parser.parse_args()
+    faulthandler.dump_traceback_later(given.seconds + 90, exit=True)
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        tally = run(given.seconds, given.threads, given.seed, interrupts=not given.no_interrupts)
+    for text in tally.found:
+        print(text)
+    print(
+        f"{given.seconds:.0f} s, {given.threads} threads: {tally.calls} calls compared, {tally.interrupts} interrupts, "
+        f"{tally.resets} resets, {len(tally.found)} differences"
+    )
+    return 1 if tally.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

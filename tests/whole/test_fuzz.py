@@ -1,0 +1,31 @@
+"""A short, repeatable search: random programs do compiled what they do plain. `make fuzz` searches longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.whole.fuzz.kinds import KINDS
+
+AT_ONCE = 10
+COUNTS = {"numpy": 150, "python": 100}
+BACKENDS = {"numpy": "numpy", "python": "mixed"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    [(kind, first) for kind, count in COUNTS.items() for first in range(0, count, AT_ONCE)],
+)
+def test_random_programs_are_the_same_compiled(kind: str, first: int) -> None:
+    """Nothing that can be observed tells a random program compiled from the same one plain."""
+    programs = KINDS[kind]
+    for seed in range(first, first + AT_ONCE):
+        program = programs.generated(seed)
+        found = programs.difference(program, BACKENDS[kind])
+        assert not found, f"{programs.shown(program)}\n{found}"
+
+
+def test_python_programs_run_alike_twice() -> None:
+    """A random Python program depends on nothing but its arguments: run twice plain, it does the same."""
+    for seed in range(20):
+        program = KINDS["python"].generated(seed)
+        assert not KINDS["python"].difference(program, "eager")

@@ -1,0 +1,22 @@
+"""A short slice of NumPy's own tests, compiled. `make test-numpy` runs them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.whole.numpy_tests.modules import SUITE
+
+SLICE = ("lib.stride_tricks", "lib.ufunclike", "polynomial.polyutils")
+
+
+@pytest.mark.parametrize("module", SLICE)
+def test_the_tests_of_numpy_pass_compiled(module: str, tmp_path: Path) -> None:
+    """A module of NumPy's own tests ends as it does without ufuse, and something of it is compiled."""
+    found = SUITE.compared(module, tmp_path, timeout=120)
+    if found.skipped:
+        pytest.skip(found.skipped)
+    assert found.differences == {}
+    assert found.tests > 3
+    assert found.counts["graphs"] > 0

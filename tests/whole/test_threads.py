@@ -1,0 +1,102 @@
+"""Threads that call one compiled function at once: the same results, and no failure of ours."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.hooking import entry
+from tests.whole.corpus.check import failures_heard, should_trace
+from ufuse.backends import protocol
+from ufuse.compiled import CompiledFunction
+from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.session import Session
+
+A = np.arange(5.0)
+ARGUMENTS = (A, A.astype(int), A.astype("f4"), 2.5, 3, A.reshape(5, 1))
+ROUNDS = 8
+
+
+@pytest.fixture
+def eager_switching() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("eager_switching")
+@pytest.mark.parametrize("every_frame", [False, True])
+def test_threads_on_one_function(every_frame: bool) -> None:
+    """Each thread has arguments of its own kind, so that all trace, retrace and give up positions meanwhile."""
+    failed: list[Any] = []
+    with failures_heard() as said:
+        for _ in range(ROUNDS):
+            _all_at_once(every_frame, failed)
+    assert failed == []
+    assert said == []
+
+
+def _all_at_once(every_frame: bool, failed: list[Any]) -> None:
+    own = threading.local()
+
+    def function(x: Any) -> Any:
+        own.count = getattr(own, "count", 0) + 1
+        y = x + own.count
+        print(end="")
+        z = y * 2
+        if own.count % 2:
+            z = z + 1
+        return z
+
+    numpy_backend = protocol.backend_named("numpy")
+    session = Session(numpy_backend.compile, should_trace=should_trace, every_frame=every_frame)
+    compiled = CompiledFunction(function, session)
+    barrier = threading.Barrier(len(ARGUMENTS))
+
+    def work(x: Any) -> None:
+        barrier.wait()
+        for count in range(1, 10):
+            found, wanted = compiled(x), (x + count) * 2 + count % 2
+            if not np.array_equal(found, wanted):
+                failed.append((found, wanted))
+
+    threads = [threading.Thread(target=work, args=(x,)) for x in ARGUMENTS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_stops_may_be_added_while_others_are_dropped() -> None:
+    """A thread makes resume code while another looks for that which stops where nothing can be traced."""
+    record = CodeRecord(stops={2: frozenset({8}), 4: frozenset({6})})
+    dropped = []
+
+    class Cache:
+        def drop_resume(self, place: int) -> None:
+            dropped.append(place)
+            record.stops[place + 100] = frozenset({8})
+
+    Session._no_stops(Cache(), {6, 8}, record)
+    assert dropped == [2, 4]
+
+
+def test_an_entry_may_be_removed_twice() -> None:
+    """Two threads find that the same entry is of no more use."""
+    cache = ufuse.compile(lambda x: x).cache
+    kept, lost = entry(), entry()
+    cache.add(0, lost)
+    cache.add(0, kept)
+    for _ in range(2):
+        cache.remove(0, lost)
+        assert cache.entries(0) == [kept]
+    cache.remove(10, kept)
+    assert cache.entries(0) == [kept]
