@@ -20,8 +20,7 @@ from benchmarks.report import save_rows
 from tests.whole.corpus.check import should_trace
 from tests.whole.corpus.everything import CASES
 from ufuse.backends import protocol
-from ufuse.compiled import CompiledFunction
-from ufuse.compiled import _state_of as state_of
+from ufuse.compiled import CompiledFunction, state_of
 from ufuse.frame_hook.session import Session
 
 LINES = 1000

@@ -12,10 +12,12 @@ Example:
 
 """
 
-from ufuse import compiled as _compiled
-from ufuse.compiled import CompiledFunction, compile, eager, set_eager
+from ufuse import decorator as _decorator
+from ufuse.compiled import CompiledFunction
+from ufuse.decorator import compile, eager, set_eager
+from ufuse.diagnostics.report import Report
 from ufuse.errors import BackendUnavailable, GraphBreakError, UfuseError
-from ufuse.explain import Report, explain
+from ufuse.explain import explain
 from ufuse.frame_hook.code.markers import disable, graph_break, is_tracing
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.trace.reasons import Break
@@ -32,4 +34,4 @@ __all__ = [
 
 _settings = _from_environment()
 set_log(_settings.log)
-_compiled.configure(_settings)
+_decorator.configure(_settings)

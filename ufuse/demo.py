@@ -17,7 +17,7 @@ from rich.table import Table
 
 from ufuse import programs
 from ufuse.compiled import CompiledFunction
-from ufuse.compiled import compile as compile_function
+from ufuse.decorator import compile as compile_function
 from ufuse.errors import UfuseError
 
 Array = np.ndarray[Any, Any]

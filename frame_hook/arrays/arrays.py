@@ -1,4 +1,4 @@
-"""Arrays in the trace: elementwise results, indexing, stores, attributes; NumPy's rules for each."""
+"""Arrays in the trace: from symbols to nodes, elementwise results, whole calls of NumPy, attributes and shapes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType, NumberType, Span, c_order
+from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.shapes import is_c_like
 
-IndexEntry = Size | Span | None
 WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var"})
-WHOLE = Slice(Constant(None), Constant(None), Constant(None))
 
 
 def node_of(trace: Trace, symbol: Symbol) -> Node:
@@ -237,219 +235,6 @@ def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
     return ("const", plain(trace, symbol))
 
 
-# Indexing --------------------------------------------------------------------------------------------------------
-
-
-def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
-    """`array[key]`: a view, an element, or what fancy indexing gives."""
-    key = trace.look(key)
-    if isinstance(key, Array | List):
-        return _fancy_item(trace, array, key)
-    entries = basic_index(trace, array, key)
-    if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
-        node = trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), {"index": entries})
-        return trace.graph.fresh(node)
-    return trace.graph.view(array, ops.INDEX, {"index": entries})
-
-
-def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
-    return any(entry is None or isinstance(entry, Span) for entry in entries)
-
-
-def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
-    parts = key.items if isinstance(key, Tuple) else (key,)
-    looked = [trace.look(part) for part in parts]
-    return any(isinstance(part, Constant) and part.value is Ellipsis for part in looked)
-
-
-def _fancy_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
-    if not isinstance(key, Array) or key.type.dtype.kind not in "iu" or array.type.ndim != 1:
-        raise GraphBreak("index", "with an array or list")
-    if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
-        raise GraphBreak("index", "with an array whose layout the result takes over")
-    return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
-
-
-def basic_index(trace: Trace, array: Array, key: Symbol) -> tuple[IndexEntry, ...]:
-    """The normalised entries of a basic index; one for each axis, and None for each new one.
-
-    Raises:
-        GraphBreak: it is not a basic index, or eager raises for it.
-
-    """
-    parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
-    used = sum(
-        1 for part in parts if not _is_constant(part, None) and not _is_constant(part, Ellipsis)
-    )
-    missing = array.type.ndim - used
-    if missing < 0:
-        raise GraphBreak("eager-raises", "IndexError: too many indices for array")
-    ellipses = sum(1 for part in parts if _is_constant(part, Ellipsis))
-    if ellipses > 1:
-        raise GraphBreak("eager-raises", "IndexError: an index can only have a single ellipsis")
-    if not ellipses:
-        parts += [WHOLE] * missing
-    entries: list[IndexEntry] = []
-    axis = 0
-    for part in parts:
-        if _is_constant(part, None):
-            entries.append(None)
-        elif _is_constant(part, Ellipsis):
-            entries += [Span(0, array.type.shape[axis + i]) for i in range(missing)]
-            axis += missing
-        else:
-            entries.append(_entry(trace, part, array.type.shape[axis]))
-            axis += 1
-    return tuple(entries)
-
-
-def _is_constant(symbol: Symbol, value: object) -> bool:
-    return isinstance(symbol, Constant) and symbol.value is value
-
-
-def _entry(trace: Trace, part: Symbol, length: Size) -> IndexEntry:
-    match part:
-        case Constant(value=bool()):
-            raise GraphBreak("index", "with a bool")
-        case Constant(value=int() | np.integer() as value):
-            return _element(trace, int(value), length)
-        case Integer(size=value):
-            return _element(trace, value, length)
-        case Slice():
-            return _span(trace, part, length)
-    raise GraphBreak("index", f"with a {type(getattr(part, 'value', part)).__name__}")
-
-
-def _element(trace: Trace, value: Size, length: Size) -> Size:
-    if trace.sizes.decide("lt", value, 0):
-        value = size.add(value, length)
-    if trace.sizes.decide("lt", value, 0) or trace.sizes.decide("ge", value, length):
-        raise GraphBreak("eager-raises", "IndexError: index is out of bounds")
-    return value
-
-
-def _bound(trace: Trace, symbol: Symbol) -> Size | None:
-    symbol = trace.look(symbol)
-    match symbol:
-        case Constant(value=None):
-            return None
-        case Constant(value=int() | np.integer() as value):
-            return int(value)
-        case Integer(size=value):
-            return value
-    raise GraphBreak("index", "with a bound that is not a whole number")
-
-
-def _span(trace: Trace, part: Slice, length: Size) -> Span:
-    """What `slice.indices` gives, decided on the sizes of this call and guarded."""
-    step = _bound(trace, part.step)
-    step = 1 if step is None else trace.sizes.fixed(step)
-    if step == 0:
-        raise GraphBreak("eager-raises", "ValueError: slice step cannot be zero")
-    lowest: Size = 0 if step > 0 else -1
-    highest: Size = length if step > 0 else size.add(length, -1)
-    start = _clipped(trace, _bound(trace, part.start), lowest, highest, length, first=step > 0)
-    stop = _clipped(trace, _bound(trace, part.stop), lowest, highest, length, first=step < 0)
-    distance = size.add(stop, size.multiply(start, -1))
-    if step < 0:
-        distance = size.multiply(distance, -1)
-    if trace.sizes.decide("le", distance, 0):
-        return Span(0 if trace.sizes.decide("eq", length, 0) or step < 0 else start, 0, step)
-    stride = abs(step)
-    count = size.divide("//", size.add(distance, stride - 1), stride)
-    if trace.sizes.decide(
-        "eq", count, 1
-    ):  # an axis of length 1 broadcasts, and has no say in the order
-        count = 1
-    return Span(start, count, step)
-
-
-def _clipped(
-    trace: Trace, bound: Size | None, lowest: Size, highest: Size, length: Size, *, first: bool
-) -> Size:
-    if bound is None:
-        return lowest if first else highest
-    if trace.sizes.decide("lt", bound, 0):
-        bound = size.add(bound, length)
-        if trace.sizes.decide("lt", bound, lowest):
-            return lowest
-        return bound
-    return highest if trace.sizes.decide("gt", bound, highest) else bound
-
-
-# Stores ----------------------------------------------------------------------------------------------------------
-
-
-def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
-    """`array[key] = value`."""
-    key = trace.look(key)
-    if isinstance(key, Array | List):
-        raise GraphBreak("index", "with an array or list, to assign to it,")
-    entries = basic_index(trace, array, key)
-    if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
-        value = trace.look(value)
-        if isinstance(value, Array) and value.type.ndim:
-            raise GraphBreak("eager-raises", "setting an array element with a sequence")
-    target = trace.graph.view(array, ops.INDEX, {"index": entries})
-    store_into(trace, target, value)
-
-
-def store_into(trace: Trace, target: Array, value: Symbol) -> None:
-    """Write a value into a view, with the casting and broadcasting of item assignment."""
-    value = trace.look(value)
-    if isinstance(value, Array) and value.buffer is target.buffer and value.path == target.path:
-        if target.buffer.visible:
-            trace.check_writable(target.buffer)
-        return  # the end of `a[i] += x`: the view is written back onto itself
-    node = node_of(trace, value)
-    _refuse_failing_cast(trace, value, node, target)
-    trace.store(target, node, "unsafe")
-
-
-def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array) -> None:
-    """A Python number known only at run time may not fit into whole numbers: then storing it raises."""
-    kind, dtype = node.type, target.type.dtype
-    if isinstance(kind, ArrayType) and kind.scalar and dtype.kind in "iu":
-        if not np.can_cast(kind.dtype, dtype, "safe"):
-            raise GraphBreak("raise-after-write", f"storing a NumPy {kind.dtype} into {dtype}")
-    if node.op is ops.CONST or not isinstance(kind, NumberType):
-        return
-    if dtype.kind in "iub" and kind.kind in ("float", "complex"):
-        raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
-    seen = trace.graph.first_write is not None
-    if dtype.kind in "iu" and kind.kind == "int" and (seen or target.buffer.visible):
-        if not isinstance(value, Integer) or not _fits(trace, value.size, dtype):
-            raise GraphBreak("raise-after-write", f"storing a Python int into {dtype}")
-    elif seen and dtype.char in "efF" and kind.kind != "bool":
-        raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
-
-
-def _fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
-    """Whether a whole number is one of the dtype's, guarded where it is."""
-    limits = np.iinfo(dtype)
-    least, most = max(limits.min, -LARGEST_INT), min(limits.max, LARGEST_INT)
-    return trace.sizes.decide("ge", value, least) and trace.sizes.decide("le", value, most)
-
-
-def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) -> None:
-    """`array.flat[key] = value` of a contiguous array: a store through the array seen in one dimension."""
-    array = method.self
-    assert isinstance(array, Array)
-    if array.type.order != c_order(array.type.ndim) or not array.type.contiguous:
-        raise GraphBreak("layout", "the flat view of an array that is not contiguous")
-    if not is_number(trace.look(value)):
-        raise GraphBreak("operator", "storing an array through .flat")
-    key = trace.look(key)
-    if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):
-        raise GraphBreak("index", "with these through .flat")
-    flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
-    store_item(trace, flat, key, value)
-
-
-def _is_int_or_ellipsis(key: Symbol) -> bool:
-    return isinstance(key, Constant) and (type(key.value) is int or key.value is Ellipsis)
-
-
 def is_number(symbol: Symbol) -> bool:
     """Whether it is a number, known or not."""
     if isinstance(symbol, Constant):
@@ -465,10 +250,28 @@ def total(shape: Sequence[Size]) -> Size:
     return result
 
 
+def size_or_none(trace: Trace, symbol: Symbol) -> Size | None:
+    """A whole number, as in the shape of `reshape` or the bounds of a slice; None for None.
+
+    Raises:
+        GraphBreak: it is neither.
+
+    """
+    symbol = trace.look(symbol)
+    match symbol:
+        case Constant(value=None):
+            return None
+        case Constant(value=int() | np.integer() as value):
+            return int(value)
+        case Integer(size=value):
+            return value
+    raise GraphBreak("index", "with a bound that is not a whole number")
+
+
 # Attributes ------------------------------------------------------------------------------------------------------
 
 
-def attribute(trace: Trace, array: Array, name: str) -> Symbol:
+def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
     """An attribute of an array, or a method to be called."""
     kind = array.type
     match name:
@@ -523,7 +326,7 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
     """`array.reshape(shape)`: a view where NumPy gives one, else a copy in C order."""
     if any(map(is_bool, shape)):
         raise GraphBreak("eager-raises", "TypeError: an integer is required")
-    wanted: list[Size | None] = [_bound(trace, part) for part in shape]
+    wanted: list[Size | None] = [size_or_none(trace, part) for part in shape]
     known: Size = 1
     open_axis = None
     for axis, dimension in enumerate(wanted):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, indexing
 from ufuse.frame_hook.arrays.reductions import (
     array_argument,
     axes_argument,
@@ -320,14 +320,14 @@ BUILTINS[np.swapaxes] = _swapaxes
 
 @rule_for(np.shape)
 def _shape(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arrays.attribute(
+    return arrays.array_attribute(
         interpreter.trace, array_argument(interpreter, arguments[0], "numpy.shape"), "shape"
     )
 
 
 @rule_for(np.ndim)
 def _ndim(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arrays.attribute(
+    return arrays.array_attribute(
         interpreter.trace, array_argument(interpreter, arguments[0], "numpy.ndim"), "ndim"
     )
 
@@ -394,7 +394,7 @@ def _fill(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     value = interpreter.trace.look(arguments[1])
     if not arrays.is_number(value):
         raise GraphBreak("numpy-call", "fill with an array")
-    arrays.store_into(interpreter.trace, array, value)
+    indexing.store_into(interpreter.trace, array, value)
     return Constant(None)
 
 

@@ -50,7 +50,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     symbol = trace.look(symbol)
     match symbol:
         case Array():
-            return arrays.attribute(trace, symbol, name)
+            return arrays.array_attribute(trace, symbol, name)
         case Number():
             return arrays.number_attribute(trace, symbol, name)
         case Constant(value=types.ModuleType() as module):

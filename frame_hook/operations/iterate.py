@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import indexing
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
@@ -426,7 +426,7 @@ def _next_row(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     if iterator.position >= count:
         return None
     iterator.position += 1
-    return arrays.item(interpreter.trace, array, Constant(iterator.position - 1))
+    return indexing.item(interpreter.trace, array, Constant(iterator.position - 1))
 
 
 @next_of("rows backwards")
@@ -437,7 +437,7 @@ def _next_row_backwards(interpreter: Interpreter, iterator: Iterator) -> Symbol 
         return None
     iterator.position += 1
     place = Constant(iterator.length - iterator.position)
-    return arrays.item(interpreter.trace, array, place)
+    return indexing.item(interpreter.trace, array, place)
 
 
 @next_of("getitem")

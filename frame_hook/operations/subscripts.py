@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
@@ -103,7 +103,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
-            return arrays.item(trace, container, key)
+            return indexing.item(trace, container, key)
         case Tuple(items=items) if isinstance(key, Slice):
             chosen = containers.known_slice(interpreter, key)
             is_whole = chosen.indices(len(items)) == (0, len(items), 1)
@@ -157,10 +157,10 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
     key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
-            arrays.store_item(trace, container, key, value)
+            indexing.store_item(trace, container, key, value)
             return
         case ArrayMethod(name="flat"):
-            arrays.store_flat(trace, container, key, value)
+            indexing.store_flat(trace, container, key, value)
             return
         case List() if isinstance(key, Slice):
             containers.store_slice(interpreter, container, key, value)

@@ -1,0 +1,1 @@
+"""What was captured, in words: for `ufuse.explain`, `signatures()` and notebooks."""

@@ -1,0 +1,225 @@
+"""The report of `ufuse.explain`: what was captured, where it ended and why, in words."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from ufuse.diagnostics import wording
+from ufuse.diagnostics.wording import count
+from ufuse.frame_hook.code.places import in_words, short_file, source_line
+from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
+from ufuse.frame_hook.trace.reasons import Break
+from ufuse.graphs import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `explain` found; print it, show it in a notebook, or save it.
+
+    Attributes:
+        name: the function's name.
+        file, line: where it is defined.
+        graphs: what was captured, in order.
+        breaks: where graphs ended before the function did, each with `reason` and `hint`.
+        retraces: why the second call was traced again, if it was.
+        specialisations: the same as graphs, with guards and inputs.
+        runs: how often each specialisation ran.
+        seconds: how long each call took: the first (with tracing and compiling), and the second.
+        eager_runs: how often a graph was not run, because plain Python is to warn or fail by itself.
+        traces: how many times a frame was read to capture a graph.
+        trace_seconds: how long that took, compiling included.
+        compile_seconds: how long compiling took.
+        why_plain: why nothing was captured; empty where something was.
+        result: what the second call returned.
+        codes: the code object of each specialisation.
+
+    Example:
+        >>> import numpy as np, ufuse
+        >>> def total(x):
+        ...     return (x * x).sum()
+        >>> report = ufuse.explain(total, np.ones((3, 4)))
+        >>> print(str(report).splitlines()[0])
+        total() runs as one graph, from start to end.
+
+    """
+
+    name: str
+    file: str
+    line: int
+    graphs: tuple[Graph, ...]
+    breaks: tuple[Break, ...]
+    retraces: tuple[Retrace, ...]
+    specialisations: tuple[Specialisation, ...]
+    runs: tuple[int, ...]
+    seconds: tuple[float, float]
+    eager_runs: int
+    traces: int
+    trace_seconds: float
+    compile_seconds: float
+    why_plain: str
+    result: Any
+    codes: tuple[CodeType, ...] = field(repr=False)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                *_summary(self),
+                *_parts(self),
+                *_breaks(self),
+                *_retraces(self),
+                *_eager_runs(self),
+                "",
+                _times(self),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Report on {self.name}: {count(len(self.graphs), 'graph')}, {count(len(self.breaks), 'break')}>"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<pre>{html.escape(str(self))}</pre>"]
+        kept = [k for k in self.specialisations if not is_idle(k.graph)]
+        for number, (graph, one) in enumerate(zip(self.graphs, kept, strict=True), 1):
+            facts = "\n".join(in_words(row.text, one.code, one.position) for row in one.guards)
+            parts += [
+                _folded(f"Graph {number}, operation by operation", str(graph)),
+                _folded(f"Graph {number} is traced again when …", facts),
+            ]
+        return "\n".join(parts)
+
+    def save(self, path: str | Path) -> None:
+        """Write the report to a file: HTML where its name ends in .html, else text.
+
+        Args:
+            path: where to write.
+
+        Raises:
+            OSError: the file cannot be written.
+
+        Example:
+            >>> import tempfile, numpy as np, ufuse
+            >>> report = ufuse.explain(lambda x: x + 1, np.ones(3))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     report.save(f"{folder}/report.html")
+
+        """
+        target = Path(path)
+        if target.suffix.lower() in (".html", ".htm"):
+            title = html.escape(f"ufuse: {self.name}")
+            page = f"<!doctype html>\n<meta charset=utf-8>\n<title>{title}</title>\n{self._repr_html_()}\n"
+            target.write_text(page, encoding="utf-8")
+        else:
+            target.write_text(str(self) + "\n", encoding="utf-8")
+
+
+def _folded(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary><pre>{html.escape(text)}</pre></details>"
+
+
+def _summary(report: Report) -> list[str]:
+    where = f"{short_file(report.file)}:{report.line}"
+    if not report.graphs:
+        return [f"{report.name}() runs as plain Python: {report.why_plain}.", where]
+    graphs, places = len(report.graphs), len(_by_place(report.breaks))
+    how = count(graphs, "graph")
+    if places:
+        how += f", and plain Python at {count(places, 'place')}"
+    elif graphs == 1:
+        how = "one graph, from start to end"
+    return [f"{report.name}() runs as {how}.", where]
+
+
+def _parts(report: Report) -> list[str]:
+    lines = []
+    number = 0
+    for kept, runs in zip(report.specialisations, report.runs, strict=True):
+        if is_idle(kept.graph):
+            continue
+        number += 1
+        inside = "" if kept.code.co_name == report.name else f" in {kept.code.co_name}()"
+        size = count(len(wording.work(kept)), "operation")
+        where = wording.lines(kept)
+        lines += ["", f"Graph {number}{inside}, {where}: {size}, ran {_times_word(runs)}"]
+        lines += _labelled("takes", *wording.takes(kept))
+        lines += _labelled("does", wording.operations(kept))
+        lines += _labelled("then", ", ".join(dict.fromkeys(kept.effects)))
+        lines += _labelled("gives", wording.gives(kept))
+        lines += _labelled("checks", wording.checks(kept))
+    return lines
+
+
+def _labelled(label: str, *texts: str) -> list[str]:
+    return [f"  {'' if i else label:6}  {text}" for i, text in enumerate(filter(None, texts))]
+
+
+def _times_word(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def _by_place(breaks: Iterable[Break]) -> dict[str, list[Break]]:
+    """Breaks by file and line, in the order found."""
+    places: dict[str, list[Break]] = {}
+    for found in breaks:
+        places.setdefault(f"{found.file}:{found.line}", []).append(found)
+    return places
+
+
+def _breaks(report: Report) -> list[str]:
+    places = _by_place(report.breaks)
+    if not places:
+        return []
+    lines = ["", "Where a graph ends, and plain Python goes on:"]
+    for found in places.values():
+        first = found[0]
+        lines += ["", f"  {first.place}"]
+        text = source_line(first.file, first.line)
+        lines += [f"      {text}"] if text else []
+        hints: dict[str, list[str]] = {}
+        for one in found:
+            hints.setdefault(one.hint, []).append(f"{one.reason} [{one.code}]")
+        for hint, because in hints.items():
+            lines += [f"  because {', and '.join(because)}", f"  -> {hint}"]
+    return lines
+
+
+def _retraces(report: Report) -> list[str]:
+    if not report.retraces:
+        return []
+    lines = ["", "Traced again, because:"]
+    found = Counter((short_file(r.file), r.line, r.guard, r.now) for r in report.retraces)
+    for (file, line, guard, now), times in found.items():
+        again = f" ({times} times)" if times > 1 else ""
+        lines.append(f"  {file}:{line}  {guard}{f'; now {now}' if now else ''}{again}")
+    return lines
+
+
+def _eager_runs(report: Report) -> list[str]:
+    if not report.eager_runs:
+        return []
+    runs = f"{_times_word(report.eager_runs).capitalize()} a graph was not run,"
+    return [
+        "",
+        f"{runs} because an error or a warning that may be raised is plain Python's to give.",
+    ]
+
+
+def _times(report: Report) -> str:
+    first, second = (_duration(s) for s in report.seconds)
+    if not report.traces:
+        return f"First call {first}, second call {second}."
+    tracing, compiling = _duration(report.trace_seconds), _duration(report.compile_seconds)
+    how = f"{count(report.traces, 'trace')} in {tracing}, {compiling} of it compiling"
+    return f"First call {first}, second call {second}; {how}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
