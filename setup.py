@@ -50,11 +50,12 @@ def compile_flags() -> list[str]:
 
 
 def extension(name: str, folder: str) -> Extension:
-    """Build `name` from every C file in `folder`, again when a header there changes."""
+    """Build `name` from every C file below `folder`, where includes start; again when a header there changes."""
     return Extension(
         name,
-        sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.c")),
-        depends=sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.h")),
+        sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*.c")),
+        depends=sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*.h")),
+        include_dirs=[folder],
         extra_compile_args=compile_flags(),
         extra_link_args=["-pthread"] + ["-fsanitize=address,undefined"] * SANITIZE,
         libraries=["m"],
@@ -67,6 +68,6 @@ setup(
     ext_modules=[
         extension(name, folder)
         for name, folder in EXTENSIONS.items()
-        if any((ROOT / folder).glob("*.c"))
+        if any((ROOT / folder).rglob("*.c"))
     ],
 )

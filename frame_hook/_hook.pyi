@@ -5,9 +5,9 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar, final, overload
 
 Guard: TypeAlias = tuple[Any, ...]
-# `(KIND, operand, …)`; csrc/guards.h lists the kinds and their operands.
+# `(KIND, operand, …)`; csrc/guards/guards.h lists the kinds and their operands.
 Step: TypeAlias = tuple[Any, ...]
-# `(name, operand, …)`; csrc/recipe.c lists the names and their operands.
+# `(name, operand, …)`; csrc/guards/recipe.c lists the names and their operands.
 Ending: TypeAlias = tuple[str, int] | tuple[str, int, Sequence[int]]
 # `("return", register)` or `("resume", position, registers)`, -1 for an empty slot.
 

@@ -1,0 +1,475 @@
+#include "guards/recipe.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "guards/references.h"
+
+/* clang-format off */
+/*
+ * A row is `(name, operand, …)` and appends one register; a row that only writes appends None.
+ *   r  a register        ?  a register, or -1 for "none"     m  a sequence of registers
+ *   o  any object        s  an exact str                     c  a callable
+ *   i  an index          R  an integer program
+ */
+/* clang-format on */
+#define RECIPE_STEPS(X)                                                                            \
+    X(const, "o")                                                                                  \
+    X(tuple, "m")                                                                                  \
+    X(list, "m")                                                                                   \
+    X(dict, "m")                                                                                   \
+    X(set, "m")                                                                                    \
+    X(slice, "???")                                                                                \
+    X(cell, "?")                                                                                   \
+    X(call, "cm")                                                                                  \
+    X(call_object, "rm")                                                                           \
+    X(int, "R")                                                                                    \
+    X(iter, "r")                                                                                   \
+    X(list_set, "rir")                                                                             \
+    X(list_append, "rr")                                                                           \
+    X(dict_set, "rr?")                                                                             \
+    X(cell_set, "r?")                                                                              \
+    X(set_attr, "rs?")                                                                             \
+    X(set_item, "rr?")
+
+#define X(name, operands) STEP_##name,
+typedef enum { RECIPE_STEPS(X) N_RECIPE_STEPS } StepKind;
+#undef X
+
+static const struct {
+    const char *name;
+    const char *operands;
+} step_facts[] = {
+#define X(name, operands) {#name, operands},
+    RECIPE_STEPS(X)
+#undef X
+};
+
+typedef struct {
+    StepKind kind;
+    int32_t source[3]; /* the r and ? operands in order */
+    Py_ssize_t index;
+    Held object;      /* weakly where the guards see to it that it is alive */
+    int32_t *members; /* owned */
+    Py_ssize_t n_members;
+    Program *integer; /* owned */
+} RecipeStep;
+
+struct Recipe {
+    Py_ssize_t count;
+    RecipeStep steps[1];
+};
+
+/* ---- compiling ---- */
+
+/* Read one operand. Returns 0, or -1 with an exception set. */
+static int
+compile_operand(char letter, PyObject *operand, const GuardProgram *guards, RegisterUse *use,
+                RecipeStep *step, int *n_sources)
+{
+    switch (letter) {
+    case 'r':
+    case '?':
+        return read_register(operand, use, letter == '?', &step->source[(*n_sources)++]);
+    case 'm':
+        return read_registers(operand, use, false, &step->members, &step->n_members);
+    case 'R':
+        step->integer = compile_program(operand, use, false);
+        return step->integer == NULL ? -1 : 0;
+    case 'i':
+        step->index = PyLong_AsSsize_t(operand);
+        return step->index == -1 && PyErr_Occurred() ? -1 : 0;
+    default:
+        if ((letter == 's' && !PyUnicode_CheckExact(operand)) ||
+            (letter == 'c' && !PyCallable_Check(operand))) {
+            PyErr_Format(PyExc_TypeError, "%R cannot be an operand of %s", operand,
+                         step_facts[step->kind].name);
+            return -1;
+        }
+        if (guards_find_alive(guards, operand)) {
+            return hold(operand, &step->object);
+        }
+        step->object.object = Py_NewRef(operand);
+        return 0;
+    }
+}
+
+/*
+ * Compile one row. Returns 0, or -1 with an exception set; what the step then owns is freed with
+ * it.
+ */
+static int
+compile_recipe_step(PyObject *row, const GuardProgram *guards, RegisterUse *use, RecipeStep *step)
+{
+    int kind = N_RECIPE_STEPS;
+    if (PyTuple_Check(row) && PyTuple_GET_SIZE(row) > 0 &&
+        PyUnicode_Check(PyTuple_GET_ITEM(row, 0))) {
+        kind = 0;
+        while (kind < N_RECIPE_STEPS && PyUnicode_CompareWithASCIIString(
+                                            PyTuple_GET_ITEM(row, 0), step_facts[kind].name) != 0) {
+            kind++;
+        }
+    }
+    if (kind == N_RECIPE_STEPS ||
+        PyTuple_GET_SIZE(row) != (Py_ssize_t)strlen(step_facts[kind].operands) + 1) {
+        PyErr_Format(PyExc_ValueError, "%R is no row of a recipe", row);
+        return -1;
+    }
+    step->kind = (StepKind)kind;
+    const char *letters = step_facts[kind].operands;
+    int n_sources = 0;
+    for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
+        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), guards, use, step,
+                            &n_sources) < 0) {
+            return -1;
+        }
+    }
+    if (kind == STEP_dict && step->n_members % 2 != 0) {
+        PyErr_Format(PyExc_ValueError, "a dict needs a value for every key: %R", row);
+        return -1;
+    }
+    use->appended += 1;
+    return 0;
+}
+
+/*
+ * Compile a sequence of rows; `use` is advanced by one register per row. `rows` is borrowed;
+ * `guards` are the entry's. Returns a new recipe (`free_recipe` it), or NULL with an exception set.
+ */
+Recipe *
+compile_recipe(PyObject *rows, const GuardProgram *guards, RegisterUse *use)
+{
+    PyObject *sequence = PySequence_Fast(rows, "a recipe is a sequence of tuples");
+    if (sequence == NULL) {
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+    Recipe *recipe = PyMem_Calloc(1, sizeof(Recipe) + (size_t)count * sizeof(RecipeStep));
+    if (recipe == NULL) {
+        Py_DECREF(sequence);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    recipe->count = count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (compile_recipe_step(PySequence_Fast_GET_ITEM(sequence, i), guards, use,
+                                &recipe->steps[i]) < 0) {
+            Py_DECREF(sequence);
+            free_recipe(recipe);
+            return NULL;
+        }
+    }
+    Py_DECREF(sequence);
+    return recipe;
+}
+
+/* Free a recipe and drop what it owns. Accepts NULL. */
+void
+free_recipe(Recipe *recipe)
+{
+    for (Py_ssize_t i = 0; recipe != NULL && i < recipe->count; i++) {
+        Py_CLEAR(recipe->steps[i].object.object);
+        PyMem_Free(recipe->steps[i].members);
+        PyMem_Free(recipe->steps[i].integer);
+    }
+    PyMem_Free(recipe);
+}
+
+/* Visit the objects a recipe owns, for the garbage collector. */
+int
+traverse_recipe(Recipe *recipe, visitproc visit, void *arg)
+{
+    for (Py_ssize_t i = 0; recipe != NULL && i < recipe->count; i++) {
+        Py_VISIT(recipe->steps[i].object.object);
+    }
+    return 0;
+}
+
+/* How many rows a recipe has, which is how many registers it appends. */
+Py_ssize_t
+recipe_rows(const Recipe *recipe)
+{
+    return recipe->count;
+}
+
+/* ---- following ---- */
+
+/*
+ * The value of a register that must not be empty, borrowed; NULL with SystemError set when it is.
+ */
+static PyObject *
+value_of(PyObject *const *registers, int32_t number)
+{
+    PyObject *value = registers[number];
+    if (value == NULL) {
+        PyErr_Format(PyExc_SystemError, "ufuse: a recipe reads register %d, which is empty",
+                     (int)number);
+    }
+    return value;
+}
+
+/* The object of a row, borrowed; NULL with SystemError set when it is dead. */
+static PyObject *
+constant_of(const RecipeStep *step)
+{
+    PyObject *constant = held_object(&step->object);
+    if (constant == NULL) {
+        PyErr_SetString(PyExc_SystemError,
+                        "ufuse: a constant of a recipe died while its entry ran");
+    }
+    return constant;
+}
+
+/* As `value_of`, but -1 means `absent`. */
+static PyObject *
+value_or(PyObject *const *registers, int32_t number, PyObject *absent)
+{
+    return number < 0 ? absent : value_of(registers, number);
+}
+
+/*
+ * Let the garbage collector pass over a tuple none of whose items can be in a cycle, where the
+ * interpreter does so as it makes one (from 3.14.1 on).
+ */
+static void
+untrack_as_interpreter_does(PyObject *tuple)
+{
+#if PY_VERSION_HEX >= 0x030E0100
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (PyObject_IS_GC(item) && (!PyTuple_CheckExact(item) || PyObject_GC_IsTracked(item))) {
+            return;
+        }
+    }
+    if (PyObject_GC_IsTracked(tuple)) { /* the empty one is not */
+        PyObject_GC_UnTrack(tuple);
+    }
+#else
+    (void)tuple;
+#endif
+}
+
+/* A new tuple or list of registers, or NULL with an exception set. */
+static PyObject *
+build_sequence(const RecipeStep *step, PyObject *const *registers)
+{
+    bool is_tuple = step->kind == STEP_tuple;
+    PyObject *built = is_tuple ? PyTuple_New(step->n_members) : PyList_New(step->n_members);
+    for (Py_ssize_t i = 0; built != NULL && i < step->n_members; i++) {
+        PyObject *value = value_of(registers, step->members[i]);
+        if (value == NULL) {
+            Py_CLEAR(built);
+        }
+        else if (is_tuple) {
+            PyTuple_SET_ITEM(built, i, Py_NewRef(value));
+        }
+        else {
+            PyList_SET_ITEM(built, i, Py_NewRef(value));
+        }
+    }
+    if (built != NULL && is_tuple) {
+        untrack_as_interpreter_does(built);
+    }
+    return built;
+}
+
+/*
+ * A new dict of (key, value) registers or set of registers, or NULL with an exception set. Hashing
+ * may run user code.
+ */
+static PyObject *
+build_hashed(const RecipeStep *step, PyObject *const *registers)
+{
+    bool is_dict = step->kind == STEP_dict;
+    PyObject *built = is_dict ? PyDict_New() : PySet_New(NULL);
+    for (Py_ssize_t i = 0; built != NULL && i < step->n_members; i += 1 + is_dict) {
+        PyObject *key = value_of(registers, step->members[i]);
+        PyObject *value = key != NULL && is_dict ? value_of(registers, step->members[i + 1]) : key;
+        if (value == NULL ||
+            (is_dict ? PyDict_SetItem(built, key, value) : PySet_Add(built, key)) < 0) {
+            Py_CLEAR(built);
+        }
+    }
+    return built;
+}
+
+/*
+ * Call a constant callable, or one in a register, with registers. Runs user code. Returns a new
+ * reference, or NULL with its exception.
+ */
+static PyObject *
+call_callable(const RecipeStep *step, PyObject *const *registers)
+{
+    PyObject *callable =
+        step->kind == STEP_call ? constant_of(step) : value_of(registers, step->source[0]);
+    if (callable == NULL) {
+        return NULL;
+    }
+    PyObject *few[9];
+    PyObject **arguments = few;
+    if (step->n_members > 8 && (arguments = PyMem_New(PyObject *, step->n_members + 1)) == NULL) {
+        return PyErr_NoMemory();
+    }
+    PyObject *result = NULL;
+    bool complete = true;
+    for (Py_ssize_t i = 0; i < step->n_members && complete; i++) {
+        arguments[i + 1] = value_of(registers, step->members[i]);
+        complete = arguments[i + 1] != NULL;
+    }
+    if (complete) {
+        result =
+            PyObject_Vectorcall(callable, arguments + 1,
+                                (size_t)step->n_members | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
+    if (arguments != few) {
+        PyMem_Free(arguments);
+    }
+    return result;
+}
+
+/* A new slice of registers, None for -1, or NULL with an exception set. */
+static PyObject *
+build_slice(const RecipeStep *step, PyObject *const *registers)
+{
+    PyObject *part[3];
+    for (int i = 0; i < 3; i++) {
+        part[i] = value_or(registers, step->source[i], Py_None);
+        if (part[i] == NULL) {
+            return NULL;
+        }
+    }
+    return PySlice_New(part[0], part[1], part[2]);
+}
+
+/* A new cell, empty for -1, or NULL with an exception set. */
+static PyObject *
+build_cell(const RecipeStep *step, PyObject *const *registers)
+{
+    PyObject *content = step->source[0] < 0 ? NULL : value_of(registers, step->source[0]);
+    return content == NULL && step->source[0] >= 0 ? NULL : PyCell_New(content);
+}
+
+/* A new int, or NULL with an exception set. */
+static PyObject *
+build_int(const RecipeStep *step, PyObject *const *registers)
+{
+    int64_t value;
+    if (run_program(step->integer, registers, &value)) {
+        return PyLong_FromLongLong(value);
+    }
+    return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
+}
+
+/* Replace an item of an exact list. Returns 0, or -1 with an exception set. */
+static int
+set_list_item(PyObject *list, Py_ssize_t index, PyObject *value)
+{
+    return PyList_SetItem(list, index, Py_NewRef(value));
+}
+
+/*
+ * Set or (NULL) delete an item of a dict, past what a subclass overrides. An OrderedDict has to
+ * note the order as well. Hashing may run user code. Returns 0, or -1 with an exception set.
+ */
+static int
+set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
+{
+    if (PyODict_Check(dict)) {
+        return PyODict_Type.tp_as_mapping->mp_ass_subscript(dict, key, value);
+    }
+    return value == NULL ? PyDict_DelItem(dict, key) : PyDict_SetItem(dict, key, value);
+}
+
+/*
+ * Carry out a visible write. An attribute goes into the object itself: where the class has a
+ * __setattr__, the trace has run it. May run user code. Returns 0, or -1 with an exception set.
+ */
+static int
+write_effect(const RecipeStep *step, PyObject *const *registers)
+{
+    PyObject *target = value_of(registers, step->source[0]);
+    if (target == NULL) {
+        return -1;
+    }
+    if (step->kind == STEP_cell_set || step->kind == STEP_set_attr) {
+        PyObject *value = step->source[1] < 0 ? NULL : value_of(registers, step->source[1]);
+        if (value == NULL && step->source[1] >= 0) {
+            return -1;
+        }
+        /* the tracer has followed what a class does of its own: what is left is object's */
+        return step->kind == STEP_cell_set
+                   ? PyCell_Set(target, value)
+                   : PyObject_GenericSetAttr(target, step->object.object, value);
+    }
+    PyObject *second = value_of(registers, step->source[1]);
+    if (second == NULL) {
+        return -1;
+    }
+    if (step->kind == STEP_list_set) {
+        return set_list_item(target, step->index, second);
+    }
+    if (step->kind == STEP_list_append) {
+        return PyList_Append(target, second);
+    }
+    PyObject *value = step->source[2] < 0 ? NULL : value_of(registers, step->source[2]);
+    if (value == NULL && step->source[2] >= 0) {
+        return -1;
+    }
+    if (step->kind == STEP_dict_set) {
+        return set_dict_item(target, second, value);
+    }
+    return value == NULL ? PyObject_DelItem(target, second)
+                         : PyObject_SetItem(target, second, value);
+}
+
+/* What one row appends, as a new reference; NULL with an exception set. */
+static PyObject *
+follow_step(const RecipeStep *step, PyObject *const *registers)
+{
+    switch (step->kind) {
+    case STEP_const:
+        return Py_XNewRef(constant_of(step));
+    case STEP_tuple:
+    case STEP_list:
+        return build_sequence(step, registers);
+    case STEP_dict:
+    case STEP_set:
+        return build_hashed(step, registers);
+    case STEP_slice:
+        return build_slice(step, registers);
+    case STEP_cell:
+        return build_cell(step, registers);
+    case STEP_call:
+    case STEP_call_object:
+        return call_callable(step, registers);
+    case STEP_int:
+        return build_int(step, registers);
+    case STEP_iter: {
+        PyObject *source = value_of(registers, step->source[0]);
+        return source == NULL ? NULL : PyObject_GetIter(source);
+    }
+    default:
+        return write_effect(step, registers) < 0 ? NULL : Py_NewRef(Py_None);
+    }
+}
+
+/*
+ * Carry out every row. `registers` begins with `n_registers` values and has room for one more per
+ * row; those are owned by the caller afterwards. May run user code. Returns 0, or -1 with an
+ * exception set: then the registers from the row that failed on are NULL.
+ */
+int
+follow_recipe(const Recipe *recipe, PyObject **registers, Py_ssize_t n_registers)
+{
+    for (Py_ssize_t i = 0; i < recipe->count; i++) {
+        PyObject *value = follow_step(&recipe->steps[i], registers);
+        if (value == NULL) {
+            for (Py_ssize_t k = i; k < recipe->count; k++) {
+                registers[n_registers + k] = NULL;
+            }
+            return -1;
+        }
+        registers[n_registers + i] = value;
+    }
+    return 0;
+}

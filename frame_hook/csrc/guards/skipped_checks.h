@@ -1,0 +1,13 @@
+/*
+ * Rows that need no check: while the globals that they are about are as they were, they hold as
+ * they did.
+ */
+#ifndef UFUSE_SKIPPED_CHECKS_H
+#define UFUSE_SKIPPED_CHECKS_H
+
+#include "guards/guard_rows.h"
+
+void note_guards_held(GuardProgram *guards, Py_ssize_t n_state, uint64_t epoch);
+void stop_watching(GuardProgram *guards);
+
+#endif

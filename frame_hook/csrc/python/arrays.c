@@ -1,0 +1,188 @@
+#define UFUSE_IMPORTS_NUMPY
+#include "python/arrays.h"
+
+/* Import NumPy's C interface. Returns 0, or -1 with ImportError set. */
+int
+import_numpy(void)
+{
+    import_array1(-1);
+    return 0;
+}
+
+/* Whether an object is a dtype. */
+bool
+is_descr(PyObject *object)
+{
+    return PyArray_DescrCheck(object);
+}
+
+/* Whether a type is that of all arrays, of all dtypes or of all scalars. */
+bool
+is_numpy_base(PyTypeObject *type)
+{
+    return type == &PyArray_Type || type == &PyArrayDescr_Type || type == &PyGenericArrType_Type;
+}
+
+/* Whether a dtype is the one object NumPy has for its type number. */
+static bool
+is_singleton(PyArray_Descr *descr)
+{
+    if (descr->type_num < 0 || descr->type_num >= NPY_NTYPES_LEGACY) {
+        return false;
+    }
+    PyArray_Descr *only = PyArray_DescrFromType(descr->type_num);
+    if (only == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    Py_DECREF(only);
+    return only == descr;
+}
+
+/*
+ * Whether two dtypes that are not the same object are equal in everything a result can show. One
+ * that is NumPy's own is like no other: `asarray` gives a view where they are two objects.
+ */
+bool
+same_descr(PyArray_Descr *a, PyArray_Descr *b)
+{
+    if (a->type_num != b->type_num || is_singleton(a) || is_singleton(b)) {
+        return false;
+    }
+    bool legacy = PyDataType_ISLEGACY(a) && PyDataType_ISLEGACY(b);
+    if (legacy && PyDataType_METADATA(a) != PyDataType_METADATA(b)) {
+        return false;
+    }
+    bool same = PyArray_EquivTypes(a, b);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return same;
+}
+
+/* Whether the array may be written to, and nobody is warned of it: NumPy's own flag, bit 31. */
+bool
+array_writeable(PyObject *array)
+{
+    unsigned flags = (unsigned)PyArray_FLAGS((PyArrayObject *)array);
+    return (flags & NPY_ARRAY_WRITEABLE) != 0 && (flags & 1u << 31) == 0;
+}
+
+/*
+ * Whether walking `axes` from the slowest to the fastest always shortens the stride, and no axis
+ * that is walked at all stands still or goes backwards. An array with another number of axes has
+ * another order; an empty one is in C order whatever its strides, which may all be zero.
+ */
+bool
+array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
+{
+    PyArrayObject *a = (PyArrayObject *)array;
+    if (PyArray_NDIM(a) != count) {
+        return false;
+    }
+    npy_intp previous = NPY_MAX_INTP;
+    npy_intp item = PyArray_ITEMSIZE(a);
+    bool in_c_order = true, empty = false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        in_c_order = in_c_order && axes[i] == i;
+        empty = empty || PyArray_DIM(a, i) == 0;
+    }
+    if (empty) {
+        return in_c_order;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyArray_DIM(a, axes[i]) == 1) {
+            continue;
+        }
+        npy_intp stride = PyArray_STRIDE(a, axes[i]);
+        if (stride <= 0 || stride < item || stride >= previous) {
+            return false;
+        }
+        previous = stride;
+    }
+    return true;
+}
+
+/*
+ * Whether the elements fill memory without gaps in exactly this order of axes, slowest first. True
+ * of an empty array.
+ */
+bool
+array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count)
+{
+    PyArrayObject *a = (PyArrayObject *)array;
+    if (PyArray_NDIM(a) != count) {
+        return false;
+    }
+    npy_intp expected = PyArray_ITEMSIZE(a);
+    bool gapless = true;
+    for (Py_ssize_t i = count; i-- > 0;) {
+        npy_intp size = PyArray_DIM(a, axes[i]);
+        if (size == 0) {
+            return true;
+        }
+        if (size != 1) {
+            gapless = gapless && PyArray_STRIDE(a, axes[i]) == expected;
+            expected *= size;
+        }
+    }
+    return gapless;
+}
+
+/*
+ * Whether every axis steps over all that the axes with shorter steps reach: then no two elements
+ * share memory. So it is with every view of contiguous memory that indexing makes; other arrays
+ * whose elements are apart may be told from these.
+ */
+bool
+array_elements_apart(PyObject *array)
+{
+    PyArrayObject *a = (PyArrayObject *)array;
+    int axes = PyArray_NDIM(a);
+    if (PyArray_SIZE(a) == 0) {
+        return true;
+    }
+    for (int i = 0; i < axes; i++) {
+        npy_intp step = Py_ABS(PyArray_STRIDE(a, i)), reach = PyArray_ITEMSIZE(a);
+        for (int j = 0; j < axes; j++) {
+            npy_intp other = Py_ABS(PyArray_STRIDE(a, j));
+            if (j != i && other <= step) {
+                reach += (PyArray_DIM(a, j) - 1) * other;
+            }
+        }
+        if (PyArray_DIM(a, i) > 1 && step < reach) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * The lowest address an array touches and the one behind its highest. False when it touches none.
+ */
+static bool
+memory_bounds(PyArrayObject *array, uintptr_t *low, uintptr_t *high)
+{
+    *low = (uintptr_t)PyArray_DATA(array);
+    *high = *low + (uintptr_t)PyArray_ITEMSIZE(array);
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        npy_intp size = PyArray_DIM(array, axis);
+        if (size == 0) {
+            return false;
+        }
+        npy_intp reach = (size - 1) * PyArray_STRIDE(array, axis);
+        *(reach < 0 ? low : high) += (uintptr_t)reach;
+    }
+    return *high > *low;
+}
+
+/* Whether the address ranges of two arrays have nothing in common; arrays that interleave do. */
+bool
+arrays_disjoint(PyObject *a, PyObject *b)
+{
+    uintptr_t low_a, high_a, low_b, high_b;
+    return !memory_bounds((PyArrayObject *)a, &low_a, &high_a) ||
+           !memory_bounds((PyArrayObject *)b, &low_b, &high_b) || high_a <= low_b ||
+           high_b <= low_a;
+}

@@ -1,0 +1,13 @@
+/* What each session has answered about a code object, kept in the code object's `co_extra`. */
+#ifndef UFUSE_CODE_EXTRA_H
+#define UFUSE_CODE_EXTRA_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+int code_extra_ready(void);
+bool find_answer(PyObject *code, PyObject *session, PyObject **cache);
+int set_answer(PyObject *code, PyObject *session, PyObject *cache);
+void forget_answers(PyObject *code, PyObject *cache);
+
+#endif

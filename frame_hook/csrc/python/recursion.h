@@ -1,0 +1,28 @@
+/* How deep calls may nest: Python frames, CPython's own counts of C recursion, and the C stack. */
+#ifndef UFUSE_RECURSION_H
+#define UFUSE_RECURSION_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+#include "python/state.h"
+
+int lend_recursion(PyThreadState *thread);
+bool stack_is_deep(void);
+int lend_frames(PyThreadState *thread);
+void reclaim_frames(PyThreadState *thread, int lent);
+void reclaim_recursion(PyThreadState *thread, int lent);
+bool stack_is_nearly_spent(void);
+
+/*
+ * Whether this thread's C stack is nearly used up: then RecursionError is set and nothing more may
+ * be nested.
+ */
+static inline bool
+stack_is_spent(void)
+{
+    char *end = ufuse_thread.stack_hard;
+    return (end == NULL || (char *)__builtin_frame_address(0) <= end) && stack_is_nearly_spent();
+}
+
+#endif

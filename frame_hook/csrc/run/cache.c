@@ -1,0 +1,512 @@
+#include "run/cache.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "python/code_extra.h"
+
+/* ---- positions ---- */
+
+/* What is kept for a position, borrowed, or NULL when nothing is (or there is no such position). */
+static inline Position *
+existing_position(CodeCache *cache, Py_ssize_t position)
+{
+    return position >= 0 && position < cache->n_positions ? cache->positions[position] : NULL;
+}
+
+/*
+ * What is kept for a position, made when there was nothing; borrowed. NULL with an exception set.
+ */
+Position *
+cache_position(CodeCache *cache, Py_ssize_t position)
+{
+    Position *found = existing_position(cache, position);
+    if (found != NULL) {
+        return found;
+    }
+    PyObject *code = cache_code(cache);
+    if (code == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "this cache is gone");
+        return NULL;
+    }
+    Py_ssize_t n_units = (Py_ssize_t)Py_SIZE(code);
+    if (position < 0 || position >= n_units) {
+        PyErr_Format(PyExc_ValueError, "%zd is no position of %S", position,
+                     ((PyCodeObject *)code)->co_qualname);
+        return NULL;
+    }
+    if (position >= cache->n_positions) {
+        /* most code is only entered at its start */
+        Py_ssize_t wanted = position == 0 ? 1 : n_units;
+        Position **grown = PyMem_Realloc(cache->positions, (size_t)wanted * sizeof(Position *));
+        if (grown == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        memset(grown + cache->n_positions, 0,
+               (size_t)(wanted - cache->n_positions) * sizeof(Position *));
+        cache->positions = grown;
+        cache->n_positions = wanted;
+    }
+    found = PyMem_Calloc(1, sizeof(Position));
+    if (found == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    cache->positions[position] = found;
+    return found;
+}
+
+/* Take entry `i` out of a position. Returns it; the caller owns it then. */
+static Entry *
+take_entry(Position *position, Py_ssize_t i)
+{
+    Entry *entry = position->entries[i];
+    position->count--;
+    memmove(position->entries + i, position->entries + i + 1,
+            (size_t)(position->count - i) * sizeof(Entry *));
+    return entry;
+}
+
+/* Drop everything that is kept for a position. Finalizers may run. */
+static void
+free_position(Position *position)
+{
+    for (Py_ssize_t i = 0; i < position->count; i++) {
+        Py_DECREF(position->entries[i]);
+    }
+    PyMem_Free(position->entries);
+    Py_XDECREF(position->resume_code);
+    Py_XDECREF(position->resume_function);
+    PyMem_Free(position);
+}
+
+/* Drop everything that is kept. The cache is empty before any finalizer runs. */
+static void
+free_positions(CodeCache *cache)
+{
+    Position **positions = cache->positions;
+    Py_ssize_t count = cache->n_positions;
+    cache->positions = NULL;
+    cache->n_positions = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (positions[i] != NULL) {
+            free_position(positions[i]);
+        }
+    }
+    PyMem_Free(positions);
+}
+
+/* ---- entries ---- */
+
+/* Put `entry` in front of the others of its position. Returns 0, or -1 with an exception set. */
+int
+cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry)
+{
+    Position *at = cache_position(cache, position);
+    if (at == NULL) {
+        return -1;
+    }
+    if (at->count == at->capacity) {
+        Py_ssize_t wanted = at->capacity == 0 ? 2 : at->capacity * 2;
+        Entry **grown = PyMem_Realloc(at->entries, (size_t)wanted * sizeof(Entry *));
+        if (grown == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        at->entries = grown;
+        at->capacity = wanted;
+    }
+    memmove(at->entries + 1, at->entries, (size_t)at->count * sizeof(Entry *));
+    at->entries[0] = (Entry *)Py_NewRef((PyObject *)entry);
+    at->count++;
+    return 0;
+}
+
+/* Where an entry is among those of its position, or -1. */
+static Py_ssize_t
+index_of(Position *at, Entry *entry)
+{
+    for (Py_ssize_t i = 0; at != NULL && i < at->count; i++) {
+        if (at->entries[i] == entry) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Whether the entry is one of its position's. */
+bool
+cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry)
+{
+    return index_of(existing_position(cache, position), entry) >= 0;
+}
+
+/*
+ * Find the first entry of a position whose guards hold, and move it to the front; entries that can
+ * never hold again are forgotten on the way. Returns 1 with `*found` a new reference and its loads
+ * in the registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards loaded
+ * may, in rare cases, run a finalizer, and that may change the cache: so nothing about the position
+ * is remembered across them.
+ */
+int
+cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found)
+{
+    for (Py_ssize_t i = 0;;) {
+        Position *at = existing_position(cache, position);
+        if (at == NULL || i >= at->count) {
+            cache->misses++;
+            return 0;
+        }
+        Entry *entry = at->entries[i];
+        if (!entry->valid) {
+            Py_DECREF(take_entry(at, i));
+            continue;
+        }
+        Py_INCREF(entry);
+        int status = entry_matches(entry, registers);
+        if (status != 0) {
+            if (status < 0) {
+                Py_DECREF(entry);
+                return -1;
+            }
+            entry->hits++;
+            if (i > 0) {
+                at = existing_position(cache, position);
+                Py_ssize_t now = index_of(at, entry);
+                if (now > 0) {
+                    memmove(at->entries + 1, at->entries, (size_t)now * sizeof(Entry *));
+                    at->entries[0] = entry;
+                }
+            }
+            *found = entry;
+            return 1;
+        }
+        entry->valid = entry_is_valid(entry); /* no: it is forgotten when the loop comes by again */
+        i += entry->valid;
+        Py_DECREF(entry);
+    }
+}
+
+/*
+ * Whether a function's frames may use the entries: its globals are those of the first function that
+ * came, on which they rely. Functions made of one code object need not share them.
+ */
+bool
+cache_serves(CodeCache *cache, PyObject *function)
+{
+    PyObject *globals = ((PyFunctionObject *)function)->func_globals;
+    if (cache->globals == NULL) {
+        cache->globals = Py_NewRef(globals);
+    }
+    return cache->globals == globals;
+}
+
+/* Whether the session no longer wants to be asked about a position. */
+bool
+cache_given_up(CodeCache *cache, Py_ssize_t position)
+{
+    Position *at = existing_position(cache, position);
+    return at != NULL && at->given_up;
+}
+
+/* Never ask about a position again. Its entries stay. Returns 0, or -1 with an exception set. */
+int
+cache_give_up(CodeCache *cache, Py_ssize_t position)
+{
+    Position *at = cache_position(cache, position);
+    if (at == NULL) {
+        return -1;
+    }
+    at->given_up = true;
+    return 0;
+}
+
+/* ---- the type ---- */
+
+/*
+ * Whether a session wants the frames that bring no array, too (`session.every_frame`; without that
+ * attribute it does not). Returns -1 with an exception set.
+ */
+static int
+wants_every_frame(PyObject *session)
+{
+    PyObject *wanted = PyObject_GetAttrString(session, "every_frame");
+    if (wanted == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return 0;
+    }
+    int truth = wanted == NULL ? -1 : PyObject_IsTrue(wanted);
+    Py_XDECREF(wanted);
+    return truth;
+}
+
+/* A new, empty cache of `code` for `session` (both borrowed), or NULL with an exception set. */
+CodeCache *
+CodeCache_New(PyObject *code, PyObject *session)
+{
+    CodeCache *self = (CodeCache *)CodeCache_Type.tp_alloc(&CodeCache_Type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->session = Py_NewRef(session);
+    self->reference = PyWeakref_NewRef(code, NULL);
+    int wants = self->reference == NULL ? -1 : wants_every_frame(session);
+    if (wants < 0) {
+        Py_CLEAR(self);
+        return NULL;
+    }
+    self->every_frame = wants > 0;
+    return self;
+}
+
+static PyObject *
+CodeCache_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"code", "session", NULL};
+    PyObject *code, *session;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O:CodeCache", names, &PyCode_Type, &code,
+                                     &session)) {
+        return NULL;
+    }
+    return (PyObject *)CodeCache_New(code, session);
+}
+
+/*
+ * The reference is not shown to the garbage collector: it keeps nothing alive, and one that was
+ * cleared as garbage before its cache would not tell whose co_extra names the cache.
+ */
+static int
+CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->session);
+    Py_VISIT(self->globals);
+    for (Py_ssize_t i = 0; i < self->n_positions; i++) {
+        Position *at = self->positions[i];
+        for (Py_ssize_t k = 0; at != NULL && k < at->count; k++) {
+            Py_VISIT(at->entries[k]);
+        }
+        if (at != NULL) {
+            Py_VISIT(at->resume_code);
+            Py_VISIT(at->resume_function);
+        }
+    }
+    return 0;
+}
+
+/* Break cycles: the cache is off its code and empty. */
+static int
+CodeCache_tp_clear(CodeCache *self)
+{
+    PyObject *code = cache_code(self);
+    if (code != NULL) {
+        forget_answers(code, (PyObject *)self);
+    }
+    free_positions(self);
+    Py_CLEAR(self->globals);
+    Py_CLEAR(self->session);
+    Py_CLEAR(self->reference);
+    return 0;
+}
+
+static void
+CodeCache_dealloc(CodeCache *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    CodeCache_tp_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The int argument of a method, or -1 with an exception set; positions are never negative. */
+static Py_ssize_t
+position_argument(PyObject *argument)
+{
+    Py_ssize_t position = PyLong_AsSsize_t(argument);
+    if (position < 0 && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%zd is no position", position);
+    }
+    return position < 0 ? -1 : position;
+}
+
+/* cache.entries(position) */
+static PyObject *
+CodeCache_entries(CodeCache *self, PyObject *argument)
+{
+    Py_ssize_t position = position_argument(argument);
+    if (position < 0) {
+        return NULL;
+    }
+    PyObject *list = PyList_New(0);
+    Position *at = existing_position(self, position);
+    for (Py_ssize_t i = 0; list != NULL && at != NULL && i < at->count; i++) {
+        if (PyList_Append(list, (PyObject *)at->entries[i]) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* Parse `(position, entry)`. Returns 0, or -1 with an exception set. */
+static int
+entry_arguments(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t *position, Entry **entry)
+{
+    if (nargs != 2 || !Py_IS_TYPE(args[1], &Entry_Type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a position and an Entry");
+        return -1;
+    }
+    *position = position_argument(args[0]);
+    *entry = (Entry *)args[1];
+    return *position < 0 ? -1 : 0;
+}
+
+/* cache.add(position, entry) */
+static PyObject *
+CodeCache_add(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t position;
+    Entry *entry;
+    if (entry_arguments(args, nargs, &position, &entry) < 0) {
+        return NULL;
+    }
+    return cache_add(self, position, entry) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* cache.remove(position, entry). Another thread may have removed it since the caller saw it. */
+static PyObject *
+CodeCache_remove(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t position;
+    Entry *entry;
+    if (entry_arguments(args, nargs, &position, &entry) < 0) {
+        return NULL;
+    }
+    Position *at = existing_position(self, position);
+    Py_ssize_t i = index_of(at, entry);
+    if (i >= 0) {
+        Py_DECREF(take_entry(at, i));
+    }
+    Py_RETURN_NONE;
+}
+
+/* cache.give_up(position) */
+static PyObject *
+CodeCache_give_up(CodeCache *self, PyObject *argument)
+{
+    Py_ssize_t position = position_argument(argument);
+    return position < 0 || cache_give_up(self, position) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* cache.given_up(position) */
+static PyObject *
+CodeCache_given_up(CodeCache *self, PyObject *argument)
+{
+    Py_ssize_t position = position_argument(argument);
+    return position < 0 ? NULL : PyBool_FromLong(cache_given_up(self, position));
+}
+
+/* cache.clear() */
+static PyObject *
+CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
+{
+    free_positions(self);
+    Py_CLEAR(self->globals);
+    Py_RETURN_NONE;
+}
+
+/* cache.drop_resume(position=None) */
+static PyObject *
+CodeCache_drop_resume(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs > 1) {
+        return PyErr_Format(PyExc_TypeError, "drop_resume() takes at most one argument");
+    }
+    Py_ssize_t only = nargs == 0 || args[0] == Py_None ? -1 : position_argument(args[0]);
+    if (only < 0 && PyErr_Occurred()) {
+        return NULL;
+    }
+    for (Py_ssize_t i = only < 0 ? 0 : only; i < (only < 0 ? self->n_positions : only + 1); i++) {
+        Position *at = existing_position(self, i);
+        if (at != NULL) {
+            PyObject *function = at->resume_function;
+            PyObject *code = at->resume_code;
+            at->resume_function = at->resume_code = NULL;
+            Py_XDECREF(function);
+            Py_XDECREF(code);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef CodeCache_methods[] = {
+    {"entries", (PyCFunction)CodeCache_entries, METH_O,
+     "The entries of a position, most recently hit first."},
+    {"add", (PyCFunction)(void (*)(void))CodeCache_add, METH_FASTCALL,
+     "Put an entry in front of a position's others."},
+    {"remove", (PyCFunction)(void (*)(void))CodeCache_remove, METH_FASTCALL,
+     "Take an entry away from a position, if it is still there."},
+    {"give_up", (PyCFunction)CodeCache_give_up, METH_O,
+     "Never ask the session about this position again."},
+    {"given_up", (PyCFunction)CodeCache_given_up, METH_O,
+     "Whether the session is not asked about this position."},
+    {"clear", (PyCFunction)CodeCache_clear, METH_NOARGS,
+     "Forget every entry, resume function and position given up."},
+    {"drop_resume", (PyCFunction)(void (*)(void))CodeCache_drop_resume, METH_FASTCALL,
+     "Have the resume code of a position (None: of all) made again when it is needed."},
+    {0},
+};
+
+static PyMemberDef CodeCache_members[] = {
+    {"session", T_OBJECT, offsetof(CodeCache, session), READONLY, "Who is asked for entries."},
+    {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
+     "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
+    {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},
+    {"whole", T_LONGLONG, offsetof(CodeCache, whole), READONLY,
+     "Frames that one entry brought to their end."},
+    {"mixed", T_LONGLONG, offsetof(CodeCache, mixed), READONLY,
+     "Frames that ran both entries and plain Python."},
+    {"misses", T_LONGLONG, offsetof(CodeCache, misses), READONLY, "Look-ups that found no entry."},
+    {"captures", T_LONGLONG, offsetof(CodeCache, captures), READONLY,
+     "Times the session was asked."},
+    {"suspensions", T_LONGLONG, offsetof(CodeCache, suspensions), READONLY,
+     "Times plain Python came back."},
+    {0},
+};
+
+/* cache.code */
+static PyObject *
+CodeCache_code(CodeCache *self, void *Py_UNUSED(closure))
+{
+    PyObject *code = cache_code(self);
+    return Py_NewRef(code == NULL ? Py_None : code);
+}
+
+static PyGetSetDef CodeCache_getset[] = {
+    {"code", (getter)CodeCache_code, NULL, "The code object; None when it is gone.", NULL},
+    {0},
+};
+
+PyTypeObject CodeCache_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.CodeCache",
+    .tp_doc =
+        "CodeCache(code, session)\n--\n\nThe entries and resume functions of one code object.",
+    .tp_basicsize = sizeof(CodeCache),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_weaklistoffset = offsetof(CodeCache, weakrefs),
+    .tp_new = CodeCache_new,
+    .tp_dealloc = (destructor)CodeCache_dealloc,
+    .tp_traverse = (traverseproc)CodeCache_traverse,
+    .tp_clear = (inquiry)CodeCache_tp_clear,
+    .tp_methods = CodeCache_methods,
+    .tp_members = CodeCache_members,
+    .tp_getset = CodeCache_getset,
+};
+
+/* Prepare the type. Returns 0, or -1 with an exception set. */
+int
+CodeCache_Ready(void)
+{
+    return PyType_Ready(&CodeCache_Type);
+}

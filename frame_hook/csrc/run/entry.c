@@ -1,0 +1,535 @@
+#include "run/entry.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "python/state.h"
+
+/* ---- registers ---- */
+
+/*
+ * Make room for `capacity` registers; what is there is kept. Returns 0, or -1 with MemoryError set.
+ */
+static int
+registers_grow(Registers *registers, Py_ssize_t capacity)
+{
+    PyObject **values = PyMem_New(PyObject *, capacity);
+    if (values == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(values, registers->values, (size_t)registers->n_used * sizeof(PyObject *));
+    if (registers->values != registers->usual) {
+        PyMem_Free(registers->values);
+    }
+    registers->values = values;
+    registers->capacity = capacity;
+    return 0;
+}
+
+/* As `registers_grow`, where there mostly is enough room. */
+static inline int
+registers_reserve(Registers *registers, Py_ssize_t capacity)
+{
+    return capacity <= registers->capacity ? 0 : registers_grow(registers, capacity);
+}
+
+/*
+ * Begin with `n_state` empty state slots, borrowed. Returns 0, or -1 with MemoryError set; end it
+ * in both cases.
+ */
+int
+registers_begin(Registers *registers, Py_ssize_t n_state)
+{
+    registers->values = registers->usual;
+    registers->capacity = USUAL_REGISTERS;
+    registers->n_state = registers->n_used = 0;
+    registers->owns_state = false;
+    registers->n_locals = n_state;
+    if (registers_reserve(registers, n_state) < 0) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n_state; i++) {
+        registers->values[i] = NULL;
+    }
+    registers->n_state = registers->n_used = n_state;
+    return 0;
+}
+
+/* Drop the registers behind the state's. Finalizers may run. */
+static void
+registers_drop_appended(Registers *registers)
+{
+    while (registers->n_used > registers->n_state) {
+        registers->n_used--;
+        Py_XDECREF(registers->values[registers->n_used]);
+    }
+}
+
+/* Drop everything that is owned. Finalizers may run. */
+void
+registers_end(Registers *registers)
+{
+    registers_drop_appended(registers);
+    if (registers->owns_state) {
+        drop_locals(registers->values, registers->n_state);
+    }
+    if (registers->values != registers->usual) {
+        PyMem_Free(registers->values);
+    }
+}
+
+/* ---- checking and running ---- */
+
+/*
+ * Whether the entry's guards hold. Then its loads are behind the state's registers and room is made
+ * for the rest. Returns 1 or 0, or -1 with MemoryError set. See `first_failing_guard` for what may
+ * run.
+ */
+int
+entry_matches(Entry *entry, Registers *registers)
+{
+    if (registers->n_state < entry->least_state) {
+        return 0;
+    }
+    if (registers_reserve(registers, registers->n_state + entry->n_appended + 1) < 0) {
+        return -1;
+    }
+    if (!guards_hold(entry->guards, registers->values, registers->n_state)) {
+        return 0;
+    }
+    registers->n_used = registers->n_state + guards_loads(entry->guards);
+    return 1;
+}
+
+/*
+ * Call the artefact with the entry's inputs. Returns a new reference, or NULL with an exception
+ * set.
+ */
+static PyObject *
+call_artefact(Entry *entry, Registers *registers)
+{
+    PyObject **values = registers->values;
+    if (entry->inputs_in_order) {
+        return PyObject_Vectorcall(entry->artefact, values, (size_t)entry->n_inputs, NULL);
+    }
+    PyObject *few[17];
+    PyObject **inputs = few;
+    if (entry->n_inputs > 16 && (inputs = PyMem_New(PyObject *, entry->n_inputs + 1)) == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < entry->n_inputs; i++) {
+        inputs[i + 1] = values[entry->inputs[i]];
+    }
+    PyObject *outputs =
+        PyObject_Vectorcall(entry->artefact, inputs + 1,
+                            (size_t)entry->n_inputs | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (inputs != few) {
+        PyMem_Free(inputs);
+    }
+    return outputs;
+}
+
+/* Whether an input register is empty: then SystemError is set. */
+static bool
+lacks_input(Entry *entry, Registers *registers)
+{
+    for (Py_ssize_t i = 0; i < entry->n_inputs; i++) {
+        if (registers->values[entry->inputs[i]] == NULL) {
+            PyErr_Format(PyExc_SystemError, "ufuse: input register %d of an artefact is empty",
+                         (int)entry->inputs[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Append what the artefact returned (stolen) as registers. Returns 0, or -1 with SystemError set.
+ */
+static int
+append_outputs(Entry *entry, Registers *registers, PyObject *outputs)
+{
+    PyObject **free_registers = registers->values + registers->n_used;
+    if (entry->n_outputs == 1) {
+        free_registers[0] = outputs;
+        registers->n_used++;
+        return 0;
+    }
+    if (entry->n_outputs > 0) {
+        if (!PyTuple_CheckExact(outputs) || PyTuple_GET_SIZE(outputs) != entry->n_outputs) {
+            PyErr_Format(PyExc_SystemError,
+                         "ufuse: an artefact returned %.100s instead of a tuple of %zd outputs",
+                         Py_TYPE(outputs)->tp_name, entry->n_outputs);
+            Py_DECREF(outputs);
+            return -1;
+        }
+        for (Py_ssize_t i = 0; i < entry->n_outputs; i++) {
+            free_registers[i] = Py_NewRef(PyTuple_GET_ITEM(outputs, i));
+        }
+        registers->n_used += entry->n_outputs;
+    }
+    Py_DECREF(outputs);
+    return 0;
+}
+
+/* The new state an ending asks for, a new reference; NULL with MemoryError set. */
+static FrameState *
+build_state(Entry *entry, Registers *registers)
+{
+    FrameState *state = FrameState_New(entry->resume_at, entry->n_slots, registers->n_locals);
+    for (Py_ssize_t i = 0; state != NULL && i < entry->n_slots; i++) {
+        int32_t number = entry->slots[i];
+        state->slots[i] = number < 0 ? NULL : Py_XNewRef(registers->values[number]);
+    }
+    if (state != NULL) {
+        state->handled = entry->handled;
+    }
+    return state;
+}
+
+/* Do what comes behind the artefact: the recipe, then the ending. */
+static RunOutcome
+end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
+{
+    Py_ssize_t rows = recipe_rows(entry->recipe);
+    if (rows > 0) {
+        int status = follow_recipe(entry->recipe, registers->values, registers->n_used);
+        registers->n_used += rows;
+        if (status < 0) {
+            return RUN_RAISED;
+        }
+    }
+    if (entry->resume_at >= 0) {
+        *next = build_state(entry, registers);
+        return *next == NULL ? RUN_RAISED : RUN_RESUMES;
+    }
+    *result = Py_XNewRef(registers->values[entry->result]);
+    if (*result == NULL) {
+        PyErr_Format(PyExc_SystemError, "ufuse: register %d, which a frame is to return, is empty",
+                     (int)entry->result);
+        return RUN_RAISED;
+    }
+    return RUN_RETURNED;
+}
+
+/*
+ * Run an entry whose guards hold, over the registers `entry_matches` filled. The caller keeps the
+ * entry alive: the artefact may release the GIL and the recipe may run user code. `*result` or
+ * `*next` is a new reference where the outcome says so. The eval hook takes no frame of the
+ * artefact, but those of the recipe.
+ */
+RunOutcome
+entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
+{
+    if (entry->artefact != NULL) {
+        if (lacks_input(entry, registers)) {
+            return RUN_RAISED;
+        }
+        PyObject *session = ufuse_thread.session;
+        ufuse_thread.session = NULL;
+        PyObject *outputs = call_artefact(entry, registers);
+        ufuse_thread.session = session;
+        if (outputs == NULL) {
+            return RUN_RAISED;
+        }
+        if (outputs == Py_NotImplemented) {
+            Py_DECREF(outputs);
+            return RUN_DECLINED;
+        }
+        if (entry->may_return_output && entry->result == registers->n_used) {
+            *result = outputs;
+            return RUN_RETURNED;
+        }
+        if (append_outputs(entry, registers, outputs) < 0) {
+            return RUN_RAISED;
+        }
+    }
+    return end_entry(entry, registers, result, next);
+}
+
+/* ---- NULL ---- */
+
+/* The repr of the object that stands for an empty slot. */
+static PyObject *
+Null_repr(PyObject *Py_UNUSED(self))
+{
+    return PyUnicode_FromString("NULL");
+}
+
+/*
+ * It is a static object: losing its last reference would be a bug of someone else's; survive it as
+ * None does.
+ */
+static void
+Null_dealloc(PyObject *self)
+{
+    Py_SET_REFCNT(self, 1 << 20);
+}
+
+PyTypeObject Null_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.NullType",
+    .tp_doc = "The type of NULL, which stands for an empty slot of a state.",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_dealloc = Null_dealloc,
+    .tp_repr = Null_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
+NullObject Null_Object = {PyObject_HEAD_INIT(&Null_Type)};
+
+/* A new tuple of values with NULL_Object for the empty ones, or NULL with MemoryError set. */
+PyObject *
+state_tuple(PyObject *const *values, Py_ssize_t count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(values[i] == NULL ? NULL_OBJECT : values[i]));
+    }
+    return tuple;
+}
+
+/* ---- the type ---- */
+
+/*
+ * Read `("return", register)`, or `("resume", position, registers)` with the slot, or -1, in which
+ * the state keeps the exception that is handled there; without that it is the slot it began with.
+ * Returns 0, or -1 with an exception set.
+ */
+static int
+compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
+{
+    const char *name;
+    PyObject *first, *second = NULL;
+    self->handled = AS_IT_BEGAN;
+    if (!PyTuple_Check(ending) ||
+        !PyArg_ParseTuple(ending, "sO|On;an ending", &name, &first, &second, &self->handled)) {
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_TypeError, "an ending is a tuple, not %R", ending);
+        }
+        return -1;
+    }
+    if (strcmp(name, "return") == 0 && second == NULL) {
+        self->resume_at = -1;
+        return read_register(first, use, false, &self->result);
+    }
+    if (strcmp(name, "resume") == 0 && second != NULL) {
+        self->resume_at = PyLong_AsSsize_t(first);
+        if (self->resume_at == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (self->resume_at >= 0) {
+            if (read_registers(second, use, true, &self->slots, &self->n_slots) < 0) {
+                return -1;
+            }
+            if (self->handled >= AS_IT_BEGAN && self->handled < self->n_slots) {
+                return 0;
+            }
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "%R is no ending", ending);
+    return -1;
+}
+
+/* Work out what makes the common case short. */
+static void
+note_shortcuts(Entry *self)
+{
+    self->inputs_in_order = true;
+    for (Py_ssize_t i = 0; i < self->n_inputs; i++) {
+        self->inputs_in_order = self->inputs_in_order && self->inputs[i] == i;
+    }
+    self->may_return_output = self->artefact != NULL && self->n_outputs == 1 &&
+                              recipe_rows(self->recipe) == 0 && self->resume_at < 0;
+}
+
+/*
+ * Entry(guards, inputs, artefact, n_outputs, recipe, ending). Returns a new reference, or NULL with
+ * an exception set.
+ */
+static PyObject *
+Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"guards", "inputs", "artefact", "n_outputs", "recipe", "ending", NULL};
+    PyObject *guards, *inputs, *artefact, *recipe, *ending;
+    Py_ssize_t n_outputs;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOnOO:Entry", names, &guards, &inputs,
+                                     &artefact, &n_outputs, &recipe, &ending)) {
+        return NULL;
+    }
+    if (artefact != Py_None && !PyCallable_Check(artefact)) {
+        return PyErr_Format(PyExc_TypeError, "an artefact is a callable or None, not %R", artefact);
+    }
+    if (n_outputs < 0 || n_outputs > INT32_MAX / 4 || (artefact == Py_None && n_outputs > 0)) {
+        return PyErr_Format(PyExc_ValueError, "an artefact %R cannot have %zd outputs", artefact,
+                            n_outputs);
+    }
+    Entry *self = (Entry *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    RegisterUse use = {0};
+    self->valid = 1;
+    self->artefact = artefact == Py_None ? NULL : Py_NewRef(artefact);
+    self->n_outputs = n_outputs;
+    self->position = Py_NewRef(Py_None);
+    self->data = Py_NewRef(Py_None);
+    if ((self->guards = compile_guards(guards, &use)) == NULL ||
+        read_registers(inputs, &use, false, &self->inputs, &self->n_inputs) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    use.appended += n_outputs;
+    if ((self->recipe = compile_recipe(recipe, self->guards, &use)) == NULL ||
+        compile_ending(self, ending, &use) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->least_state = use.least_state;
+    self->n_appended = use.appended;
+    note_reads(self->guards, &use);
+    note_shortcuts(self);
+    return (PyObject *)self;
+}
+
+static int
+Entry_traverse(Entry *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->artefact);
+    Py_VISIT(self->position);
+    Py_VISIT(self->data);
+    int status = traverse_guards(self->guards, visit, arg);
+    return status != 0 ? status : traverse_recipe(self->recipe, visit, arg);
+}
+
+static void
+Entry_dealloc(Entry *self)
+{
+    PyObject_GC_UnTrack(self);
+    free_guards(self->guards);
+    free_recipe(self->recipe);
+    Py_XDECREF(self->artefact);
+    Py_XDECREF(self->position);
+    Py_XDECREF(self->data);
+    PyMem_Free(self->inputs);
+    PyMem_Free(self->slots);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Break cycles. An entry that some finalizer can still reach is never run again. */
+static int
+Entry_clear(Entry *self)
+{
+    self->valid = 0;
+    Py_CLEAR(self->artefact);
+    Py_CLEAR(self->position);
+    Py_CLEAR(self->data);
+    return 0;
+}
+
+/*
+ * entry.first_failing(state): the index of the first guard that does not hold for a tuple of
+ * values, or None.
+ */
+static PyObject *
+Entry_first_failing(Entry *self, PyObject *state)
+{
+    if (!PyTuple_Check(state)) {
+        return PyErr_Format(PyExc_TypeError, "a state is a tuple, not %.100s",
+                            Py_TYPE(state)->tp_name);
+    }
+    Py_ssize_t n_state = PyTuple_GET_SIZE(state);
+    if (n_state < self->least_state) {
+        return PyErr_Format(PyExc_ValueError, "a state of this entry has at least %zd values",
+                            self->least_state);
+    }
+    Registers registers;
+    Py_ssize_t failing = -1;
+    bool begun = registers_begin(&registers, n_state) == 0 &&
+                 registers_reserve(&registers, n_state + self->n_appended + 1) == 0;
+    if (begun) {
+        for (Py_ssize_t i = 0; i < n_state; i++) {
+            PyObject *value = PyTuple_GET_ITEM(state, i);
+            registers.values[i] = value == NULL_OBJECT ? NULL : value;
+        }
+        failing = first_failing_guard(self->guards, registers.values, n_state);
+        registers.n_used += failing < 0 ? guards_loads(self->guards) : 0;
+    }
+    registers_end(&registers);
+    if (!begun) {
+        return NULL;
+    }
+    return failing < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(failing);
+}
+
+/*
+ * Whether an entry may be run again: nobody has said otherwise, and nothing it was made for is
+ * dead.
+ */
+bool
+entry_is_valid(Entry *entry)
+{
+    return entry->valid && !guards_are_dead(entry->guards);
+}
+
+static PyObject *
+Entry_get_valid(Entry *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(entry_is_valid(self));
+}
+
+static int
+Entry_set_valid(Entry *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    int truth = value == NULL ? 0 : PyObject_IsTrue(value);
+    self->valid = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+static PyGetSetDef Entry_getset[] = {
+    {"valid", (getter)Entry_get_valid, (setter)Entry_set_valid,
+     "False, also where a class or function of its guards is dead: the next look-up forgets the "
+     "entry.",
+     NULL},
+    {0},
+};
+
+static PyMethodDef Entry_methods[] = {
+    {"first_failing", (PyCFunction)Entry_first_failing, METH_O,
+     "The index of the first guard that does not hold for a state (a tuple, NULL for empty slots), "
+     "or None."},
+    {0},
+};
+
+static PyMemberDef Entry_members[] = {
+    {"artefact", T_OBJECT, offsetof(Entry, artefact), READONLY,
+     "What computes the outputs, or None."},
+    {"position", T_OBJECT, offsetof(Entry, position), 0, "Where the entry belongs; for its maker."},
+    {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
+    {"hits", T_LONGLONG, offsetof(Entry, hits), READONLY, "How often its guards held."},
+    {"declined", T_LONGLONG, offsetof(Entry, declined), READONLY,
+     "How often plain Python ran in its place."},
+    {0},
+};
+
+PyTypeObject Entry_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.Entry",
+    .tp_doc = "Entry(guards, inputs, artefact, n_outputs, recipe, ending)\n--\n\nOne "
+              "specialisation of one position.",
+    .tp_basicsize = sizeof(Entry),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = Entry_new,
+    .tp_dealloc = (destructor)Entry_dealloc,
+    .tp_traverse = (traverseproc)Entry_traverse,
+    .tp_clear = (inquiry)Entry_clear,
+    .tp_methods = Entry_methods,
+    .tp_members = Entry_members,
+    .tp_getset = Entry_getset,
+};
+
+/* Prepare the types. Returns 0, or -1 with an exception set. */
+int
+Entry_Ready(void)
+{
+    return PyType_Ready(&Null_Type) < 0 ? -1 : PyType_Ready(&Entry_Type);
+}

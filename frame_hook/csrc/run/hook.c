@@ -1,0 +1,219 @@
+#include "run/hook.h"
+
+#include "python/arrays.h"
+#include "python/builtins.h"
+#include "python/code_extra.h"
+#include "python/frames.h"
+#include "python/recursion.h"
+#include "run/region.h"
+#include "run/session.h"
+#include "run/trampoline.h"
+
+enum { MOST_STOPPED = 50000 }; /* frames of one code that are stopped later: it takes its time */
+enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };
+static long long n_passed[N_PASSED]; /* counted only for sessions that want every frame */
+
+/* The number of slots that arguments fill. */
+static inline int
+argument_slots(PyCodeObject *code)
+{
+    return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+           ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+/* Whether a value is an array, or a tuple or list with one among its first four items. */
+static bool
+brings_array(PyObject *value)
+{
+    if (value == NULL || is_array(value)) {
+        return value != NULL;
+    }
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && i < 4; i++) {
+            PyObject *item = PySequence_Fast_GET_ITEM(value, i);
+            if (item != NULL && is_array(item)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether any argument of a fresh frame makes it worth a question. Runs no Python code. */
+static bool
+frame_brings_array(struct _PyInterpreterFrame *frame, PyCodeObject *code)
+{
+    enum { AT_ONCE = 16 };
+    PyObject *values[AT_ONCE];
+    int count = argument_slots(code);
+    count = count < AT_ONCE ? count : AT_ONCE;
+    read_frame_arguments(frame, values, count);
+    for (int i = 0; i < count; i++) {
+        if (brings_array(values[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Find the cache for a fresh frame's code, asking the session once. Returns 1 with `*found` a new
+ * reference, 0 to let the frame pass, or -1 with an exception the user must see.
+ */
+static int
+cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject *session,
+                CodeCache **found)
+{
+    PyObject *answer;
+    if (find_answer((PyObject *)code, session, &answer)) {
+        *found = (CodeCache *)Py_XNewRef(answer);
+        return answer != NULL;
+    }
+    if (!ufuse_thread.every_frame && !frame_brings_array(frame, code)) {
+        return 0;
+    }
+    if (replaced_builtin() != NULL) { /* for now */
+        return 0;
+    }
+    *found = ask_cache(session, (PyObject *)code);
+    if (*found == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    if (set_answer((PyObject *)code, session, (PyObject *)*found) < 0) {
+        PyErr_Clear();
+    }
+    return *found != NULL;
+}
+
+/* A new state of position 0 from the registers, or NULL with MemoryError set. */
+static FrameState *
+state_of(Registers *registers)
+{
+    FrameState *state = FrameState_New(0, registers->n_state, registers->n_state);
+    for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
+        state->slots[i] = Py_XNewRef(registers->values[i]);
+    }
+    return state;
+}
+
+/*
+ * Run a fresh frame through the loop. Takes over the frame; `cache` is borrowed, and kept alive by
+ * the caller. Returns the frame's result, or NULL with an exception set.
+ */
+static PyObject *
+run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject *code,
+          CodeCache *cache)
+{
+    PyObject *function = frame_function(frame);
+    PyObject *result = NULL;
+    FrameState *next = NULL;
+    RunOutcome outcome = RUN_RAISED;
+    Registers registers;
+    cache->frames++;
+    if (registers_begin(&registers, code->co_nlocalsplus) == 0) {
+        read_frame_arguments(frame, registers.values, argument_slots(code));
+        PyObject *closure = ((PyFunctionObject *)function)->func_closure;
+        for (int i = 0; closure != NULL && i < code->co_nfreevars; i++) {
+            registers.values[code->co_nlocalsplus - code->co_nfreevars + i] =
+                PyTuple_GET_ITEM(closure, i);
+        }
+        outcome = take_step(cache, 0, function, &registers, &result, &next);
+        if (outcome == RUN_DECLINED && cache->stops_later && cache->frames < MOST_STOPPED) {
+            next = state_of(&registers);
+            outcome = next == NULL ? RUN_RAISED : RUN_RESUMES;
+        }
+    }
+    registers_end(&registers);
+    if (outcome == RUN_DECLINED) {
+        return evaluate_frame(thread, frame, 0, ufuse_next_evaluate);
+    }
+    if (outcome == RUN_RESUMES) {
+        Py_INCREF(function);
+        drop_frame_values(frame);
+        result = continue_frame(cache, function, next);
+        Py_DECREF(function);
+    }
+    cache->whole += outcome == RUN_RETURNED;
+    return discard_frame(thread, frame, result);
+}
+
+/* Count a frame that is never traced: `code` is a generator's, or NULL for what is no fresh frame.
+ */
+static void
+note_passed(struct _PyInterpreterFrame *frame, PyCodeObject *code, int throwflag)
+{
+    if (code != NULL) {
+        n_passed[PASSED_GENERATOR]++;
+    }
+    else if (frame_is_body(frame, throwflag)) {
+        n_passed[PASSED_BODY]++;
+    }
+}
+
+/*
+ * passed_frames(): how many frames sessions that want every frame did not get: generators and
+ * coroutines begun, module and class bodies, functions they refused.
+ */
+PyObject *
+passed_frames(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("LLL", n_passed[PASSED_GENERATOR], n_passed[PASSED_BODY],
+                         n_passed[PASSED_REFUSED]);
+}
+
+/*
+ * Run a frame, and all that it calls, without the hook: Python functions that call each other then
+ * take no C stack, and recursion goes as deep as it would without us.
+ */
+static PyObject *
+evaluate_deep(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
+{
+    bool hooked = pause_hook();
+    PyObject *result = ufuse_next_evaluate(thread, frame, throwflag);
+    if (hooked) {
+        resume_hook();
+    }
+    return result;
+}
+
+/* What CPython calls for every frame while a region is open in any thread. */
+static PyObject *
+evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
+{
+    if (stack_is_deep()) {
+        return evaluate_deep(thread, frame, throwflag);
+    }
+    PyObject *session = ufuse_thread.session;
+    if (session != NULL && !runs_eagerly()) {
+        PyCodeObject *code = fresh_frame_code(frame, throwflag);
+        if (code != NULL && ufuse_thread.passing == (PyObject *)code) {
+            ufuse_thread.passing = NULL;
+        }
+        else if (code != NULL && (code->co_flags & GENERATOR_LIKE) == 0) {
+            CodeCache *cache = NULL;
+            int found = lines_are_watched(thread, (PyObject *)code)
+                            ? 0
+                            : cache_for_frame(frame, code, session, &cache);
+            if (found < 0) {
+                return discard_frame(thread, frame, NULL);
+            }
+            if (found > 0) {
+                PyObject *result = run_frame(thread, frame, code, cache);
+                Py_DECREF(cache);
+                return result;
+            }
+            n_passed[PASSED_REFUSED] += ufuse_thread.every_frame;
+        }
+        else if (ufuse_thread.every_frame) {
+            note_passed(frame, code, throwflag);
+        }
+    }
+    return evaluate_frame(thread, frame, throwflag, ufuse_next_evaluate);
+}
+
+/* Tell regions that this is the hook. */
+void
+hook_ready(void)
+{
+    region_ready(evaluate);
+}

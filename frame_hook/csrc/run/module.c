@@ -1,0 +1,221 @@
+/* The module `ufuse.frame_hook._hook`: see docs/design/0001-frames-and-continuations.md. */
+#include <Python.h>
+
+#include "python/arrays.h"
+#include "python/builtin_types.h"
+#include "python/builtins.h"
+#include "python/code_extra.h"
+#include "python/collector.h"
+#include "python/dict_watchers.h"
+#include "python/exceptions.h"
+#include "python/finalizers.h"
+#include "python/frames.h"
+#include "python/storage.h"
+#include "run/cache.h"
+#include "run/dispatcher.h"
+#include "run/entry.h"
+#include "run/hook.h"
+#include "run/region.h"
+#include "run/session.h"
+#include "run/trampoline.h"
+
+/* set_eager(flag) */
+static PyObject *
+set_eager(PyObject *Py_UNUSED(module), PyObject *flag)
+{
+    int truth = PyObject_IsTrue(flag);
+    if (truth < 0) {
+        return NULL;
+    }
+    ufuse_always_eager = truth;
+    Py_RETURN_NONE;
+}
+
+/* enter_eager() */
+static PyObject *
+enter_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    ufuse_thread.eager++;
+    Py_RETURN_NONE;
+}
+
+/* leave_eager() */
+static PyObject *
+leave_eager(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    if (ufuse_thread.eager == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "leave_eager() without enter_eager() on this thread");
+        return NULL;
+    }
+    ufuse_thread.eager--;
+    Py_RETURN_NONE;
+}
+
+/* runs_eagerly() */
+static PyObject *
+ask_runs_eagerly(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(runs_eagerly());
+}
+
+/* lines_are_watched(code) */
+static PyObject *
+ask_lines_are_watched(PyObject *Py_UNUSED(module), PyObject *code)
+{
+    if (!PyCode_Check(code)) {
+        return PyErr_Format(PyExc_TypeError, "lines_are_watched() takes a code object, not %.100s",
+                            Py_TYPE(code)->tp_name);
+    }
+    return PyBool_FromLong(lines_are_watched(PyThreadState_Get(), code));
+}
+
+/* hook_installed() */
+static PyObject *
+hook_installed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(hook_is_installed());
+}
+
+/* nothing_is_handled() */
+static PyObject *
+ask_nothing_is_handled(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(nothing_is_handled());
+}
+
+/* dies_quietly(object) */
+static PyObject *
+ask_dies_quietly(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    return PyBool_FromLong(dies_quietly(object));
+}
+
+/* is_dict_of(dict, object) */
+static PyObject *
+is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *dict, *object;
+    if (!PyArg_ParseTuple(args, "OO:is_dict_of", &dict, &object)) {
+        return NULL;
+    }
+    return PyBool_FromLong(dict_of_instance(object) == dict);
+}
+
+/* own_value(object, name) */
+static PyObject *
+ask_own_value(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *name, *value;
+    if (!PyArg_ParseTuple(args, "OU:own_value", &object, &name)) {
+        return NULL;
+    }
+    switch (find_own(object, name, &value)) {
+    case FIND_FOUND:
+        return Py_NewRef(value);
+    case FIND_ABSENT:
+        return Py_NewRef(NULL_OBJECT);
+    default:
+        PyErr_SetString(PyExc_LookupError, "only code of the program's could tell");
+        return NULL;
+    }
+}
+
+/* has_only_names(type) */
+static PyObject *
+ask_has_only_names(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    if (!PyType_Check(type)) {
+        PyErr_SetString(PyExc_TypeError, "has_only_names() takes a class");
+        return NULL;
+    }
+    return PyBool_FromLong(class_has_only_names(type));
+}
+
+static PyMethodDef module_methods[] = {
+    {"restore", restore_frame, METH_O,
+     "Move the pending state into the resume frame that calls. For resume code only."},
+    {"suspend", suspend_frame, METH_O,
+     "Move the state out of the resume frame that calls. For resume code only."},
+    {"set_eager", set_eager, METH_O,
+     "Have every dispatcher of the process call its function plainly, or no longer."},
+    {"enter_eager", enter_eager, METH_NOARGS,
+     "Have this thread call plainly until leave_eager(); may be nested."},
+    {"leave_eager", leave_eager, METH_NOARGS,
+     "End what the last enter_eager() of this thread began."},
+    {"runs_eagerly", ask_runs_eagerly, METH_NOARGS,
+     "Whether this thread calls plainly, or every one does."},
+    {"lines_are_watched", ask_lines_are_watched, METH_O,
+     "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
+    {"keep_builtins", keep_builtins, METH_VARARGS,
+     "Have replaced_builtin() notice when one of these names of a dict is no longer what it is."},
+    {"replaced_builtin", ask_replaced_builtin, METH_NOARGS,
+     "The name of a builtin that the program has replaced, or None."},
+    {"hook_installed", hook_installed, METH_NOARGS,
+     "Whether the eval-frame hook evaluates frames now."},
+    {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,
+     "Whether the program handles no exception where it has called, or been traced."},
+    {"dies_quietly", ask_dies_quietly, METH_O,
+     "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
+    {"is_dict_of", is_dict_of, METH_VARARGS,
+     "Whether a dict is where an object has its attributes."},
+    {"own_value", ask_own_value, METH_VARARGS,
+     "What an object has itself under a name, in its slot or dict; NULL if nothing. Makes no "
+     "dict."},
+    {"has_only_names", ask_has_only_names, METH_O,
+     "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
+    {"passed_frames", passed_frames, METH_NOARGS,
+     "How many generators, bodies and refused functions passed a session that wants every frame."},
+    {"enable_vectorcall", enable_vectorcall, METH_O,
+     "Give a subclass of Dispatcher its base's fast call; returns it."},
+    {0},
+};
+
+/* Fill the module. Returns 0, or -1 with an exception set. */
+static int
+execute_module(PyObject *module)
+{
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "ufuse can only be used in the main interpreter");
+        return -1;
+    }
+    if (import_numpy() < 0 || plain_ready() < 0 || storage_ready() < 0 || frames_ready() < 0 ||
+        code_extra_ready() < 0 || collector_ready() < 0 || session_ready() < 0 ||
+        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
+        Dispatcher_Ready() < 0) {
+        return -1;
+    }
+    watch_ready();
+    hook_ready();
+    if (PyModule_AddType(module, &Entry_Type) < 0 ||
+        PyModule_AddType(module, &CodeCache_Type) < 0 ||
+        PyModule_AddType(module, &Dispatcher_Type) < 0 ||
+        PyModule_AddType(module, &FrameState_Type) < 0 ||
+        PyModule_AddType(module, &Null_Type) < 0 ||
+        PyModule_AddObjectRef(module, "NULL", NULL_OBJECT) < 0) {
+        return -1;
+    }
+    return export_guard_kinds(module);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, execute_module},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "ufuse.frame_hook._hook",
+    .m_doc = "How frames are run: entries, caches, dispatchers, the eval-frame hook.",
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+};
+
+/* What Python calls to import the module. */
+PyMODINIT_FUNC
+PyInit__hook(void)
+{
+    return PyModuleDef_Init(&module_definition);
+}

@@ -1,0 +1,121 @@
+#include "run/region.h"
+
+#include "python/recursion.h"
+
+bool ufuse_always_eager;
+_PyFrameEvalFunction ufuse_next_evaluate;
+
+/* All guarded by the GIL; the module refuses to be imported in any interpreter but the main one. */
+static _PyFrameEvalFunction evaluate; /* the hook */
+static Py_ssize_t n_regions;          /* regions open in any thread */
+static _PyFrameEvalFunction
+    covered_by; /* the hook that was installed over ours when the last region ended, or NULL */
+
+/*
+ * Put the hook in front of whoever evaluates frames now. A hook that was installed over ours still
+ * calls ours: then nothing is to be done.
+ */
+static void
+install(void)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction current = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (current == evaluate || (covered_by != NULL && current == covered_by)) {
+        return;
+    }
+    covered_by = NULL;
+    ufuse_next_evaluate = current;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+}
+
+/*
+ * Take the hook away, unless another was installed over it meanwhile: then it stays, and hands
+ * every frame on.
+ */
+static void
+uninstall(void)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction current = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (current == evaluate) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, ufuse_next_evaluate);
+    }
+    else if (current != ufuse_next_evaluate) { /* equal where a thread has paused the hook */
+        covered_by = current;
+    }
+}
+
+/*
+ * From here to `region_leave` the hook gives the frames of this thread to `session`, which the
+ * caller keeps alive; `every_frame`: those that bring no array as well. Returns what `region_leave`
+ * needs. Runs no Python code.
+ */
+Region
+region_enter(PyObject *session, bool every_frame)
+{
+    Region outer = {ufuse_thread.session, ufuse_thread.every_frame};
+    ufuse_thread.session = session;
+    ufuse_thread.every_frame = every_frame;
+    if (n_regions++ == 0) {
+        install();
+    }
+    return outer;
+}
+
+/* End a region. An exception that is set stays set. */
+void
+region_leave(Region outer)
+{
+    ufuse_thread.session = outer.session;
+    ufuse_thread.every_frame = outer.every_frame;
+    if (--n_regions == 0) {
+        uninstall();
+    }
+}
+
+/*
+ * Let frames of our own code run as fast as if there were no hook. Returns whether `resume_hook` is
+ * to be called.
+ */
+bool
+pause_hook(void)
+{
+    bool installed = hook_is_installed();
+    if (installed) {
+        _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), ufuse_next_evaluate);
+    }
+    return installed;
+}
+
+/* End a pause, unless all regions were left meanwhile (by other threads). */
+void
+resume_hook(void)
+{
+    if (n_regions > 0) {
+        install();
+    }
+}
+
+/*
+ * `lend_recursion` for a Python function that is about to be called from C. Where the hook is
+ * installed, it does that for the function's frame.
+ */
+int
+lend_call(PyThreadState *thread)
+{
+    return hook_is_installed() ? 0 : lend_recursion(thread);
+}
+
+/* Whether the hook evaluates frames now. */
+bool
+hook_is_installed(void)
+{
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == evaluate;
+}
+
+/* Say which function the hook is. */
+void
+region_ready(_PyFrameEvalFunction hook)
+{
+    evaluate = hook;
+}

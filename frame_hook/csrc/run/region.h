@@ -1,0 +1,48 @@
+/*
+ * Regions: while one is open on a thread, the eval-frame hook (PEP 523) gives a session the frames
+ * of what that thread calls. The hook is installed while any thread has a region.
+ */
+#ifndef UFUSE_REGION_H
+#define UFUSE_REGION_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+#include "python/line_events.h"
+#include "python/state.h"
+
+extern bool ufuse_always_eager __attribute__((visibility("hidden")));
+
+/* Who evaluates the frames that the hook does not take: CPython, or a hook installed before ours.
+ */
+extern _PyFrameEvalFunction ufuse_next_evaluate __attribute__((visibility("hidden")));
+
+/* Whether this thread runs everything as plain Python now. */
+static inline bool
+runs_eagerly(void)
+{
+    return ufuse_always_eager || ufuse_thread.eager > 0;
+}
+
+/* Whether this thread runs frames of this code as plain Python now. */
+static inline bool
+runs_plainly(PyThreadState *thread, PyObject *code)
+{
+    return runs_eagerly() || lines_are_watched(thread, code);
+}
+
+/* What `region_leave` puts back: whose region was open on the thread before. */
+typedef struct {
+    PyObject *session;
+    bool every_frame;
+} Region;
+
+Region region_enter(PyObject *session, bool every_frame);
+void region_leave(Region outer);
+int lend_call(PyThreadState *thread);
+bool pause_hook(void);
+void resume_hook(void);
+bool hook_is_installed(void);
+void region_ready(_PyFrameEvalFunction hook);
+
+#endif

@@ -1,0 +1,268 @@
+#include "run/session.h"
+
+#include "python/collector.h"
+#include "python/exceptions.h"
+#include "python/recursion.h"
+#include "run/region.h"
+
+/* The names of the session's methods and attributes, interned. */
+#define SESSION_NAMES(X)                                                                           \
+    X(capture)                                                                                     \
+    X(resume_code)                                                                                 \
+    X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
+
+#define X(name) static PyObject *name_##name;
+SESSION_NAMES(X)
+#undef X
+
+/* What is put aside while Python code of ours runs in the middle of the user's. */
+typedef struct {
+    PyObject *session;
+    PyObject *exception;
+    _PyErr_StackItem *handled; /* what the user's code is handling */
+    _PyErr_StackItem nothing;
+    _PyErr_StackItem *outside; /* `handled_outside` as it was */
+    bool hooked;
+    int lent;
+} Aside;
+
+/*
+ * Begin to run code of ours: the hook takes no frame, dispatchers call plainly, tracing and
+ * profiling see nothing, and a program close to its recursion limit is not brought over it. No
+ * exception is current: ours must not get the user's as context.
+ */
+static void
+step_aside(Aside *aside)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    aside->session = ufuse_thread.session;
+    aside->exception = take_exception();
+    aside->handled = thread->exc_info;
+    aside->nothing = (_PyErr_StackItem){0};
+    aside->outside = ufuse_thread.handled_outside;
+    ufuse_thread.handled_outside = aside->handled;
+    thread->exc_info = &aside->nothing;
+    aside->hooked = pause_hook();
+    aside->lent = lend_frames(thread);
+    ufuse_thread.session = NULL;
+    ufuse_thread.eager++;
+    hold_off_collections();
+    PyThreadState_EnterTracing(thread);
+}
+
+/* End it. An exception that is set now stays set, in place of the one put aside. */
+static void
+step_back(Aside *aside)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    PyThreadState_LeaveTracing(thread);
+    allow_collections();
+    ufuse_thread.eager--;
+    ufuse_thread.session = aside->session;
+    reclaim_frames(thread, aside->lent);
+    if (aside->hooked) {
+        resume_hook();
+    }
+    thread->exc_info = aside->handled;
+    ufuse_thread.handled_outside = aside->outside;
+    Py_XDECREF(aside->nothing.exc_value);
+    if (PyErr_Occurred()) {
+        PyObject *handled = PyErr_GetHandledException();
+        if (handled != NULL) {
+            add_context(handled);
+            Py_DECREF(handled);
+        }
+        Py_XDECREF(aside->exception);
+    }
+    else if (aside->exception != NULL) {
+        raise_exception(aside->exception);
+    }
+}
+
+/*
+ * An exception came out of code of ours: give it to `session.internal_error`, unless the user must
+ * see it (KeyboardInterrupt, MemoryError, SystemExit, or `session.is_user_error` says so). Returns
+ * -1 with the exception still set for those, and 0 with none set otherwise. Call it between
+ * step_aside() and step_back().
+ */
+static int
+report_exception(PyObject *session)
+{
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) ||
+        PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_SystemExit)) {
+        return -1;
+    }
+    PyObject *exception = take_exception();
+    PyObject *answer = PyObject_CallMethodOneArg(session, name_is_user_error, exception);
+    int is_users = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    if (is_users > 0) {
+        raise_exception(exception);
+        return -1;
+    }
+    if (is_users < 0) {
+        PyErr_WriteUnraisable(session);
+    }
+    PyObject *told = PyObject_CallMethodOneArg(session, name_internal_error, exception);
+    if (told == NULL) {
+        PyErr_WriteUnraisable(session);
+    }
+    Py_XDECREF(told);
+    Py_DECREF(exception);
+    return 0;
+}
+
+/*
+ * `session.capture(…)`, checked. Returns a new reference to an Entry or None, or NULL with an
+ * exception set.
+ */
+static PyObject *
+call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers)
+{
+    PyObject *at = PyLong_FromSsize_t(position);
+    PyObject *state = state_tuple(registers->values, registers->n_state);
+    PyObject *answer = NULL;
+    if (at != NULL && state != NULL) {
+        PyObject *arguments[] = {cache->session, (PyObject *)cache, at, function, state};
+        answer = PyObject_VectorcallMethod(name_capture, arguments,
+                                           5 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
+    Py_XDECREF(at);
+    Py_XDECREF(state);
+    if (answer != NULL && answer != Py_None && !Py_IS_TYPE(answer, &Entry_Type)) {
+        PyErr_Format(PyExc_TypeError, "capture() returned %.100s instead of an Entry or None",
+                     Py_TYPE(answer)->tp_name);
+        Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+/*
+ * Ask the session for an entry for the state in the registers. Runs its Python code. Returns 1 with
+ * `*entry` a new reference; 0 when there is none now (after an internal error: the position is
+ * given up; where the C stack is deep nothing is asked); or -1 with an exception the user must see.
+ */
+int
+ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+            Entry **entry)
+{
+    if (stack_is_deep()) {
+        return 0;
+    }
+    cache->captures++;
+    Aside aside;
+    step_aside(&aside);
+    int status = 0;
+    PyObject *answer = call_capture(cache, position, function, registers);
+    if (answer == NULL) {
+        status = report_exception(cache->session);
+        if (status == 0 && cache_give_up(cache, position) < 0) {
+            PyErr_Clear();
+        }
+    }
+    else if (answer == Py_None) {
+        Py_DECREF(answer);
+    }
+    else {
+        *entry = (Entry *)answer;
+        status = 1;
+    }
+    step_back(&aside);
+    return status;
+}
+
+/*
+ * `session.resume_code(cache, position)`. Returns a new reference, or NULL with an exception set.
+ */
+PyObject *
+ask_resume_code(CodeCache *cache, Py_ssize_t position)
+{
+    Aside aside;
+    step_aside(&aside);
+    PyObject *code = NULL;
+    PyObject *at = PyLong_FromSsize_t(position);
+    if (at != NULL) {
+        PyObject *arguments[] = {cache->session, (PyObject *)cache, at};
+        code = PyObject_VectorcallMethod(name_resume_code, arguments,
+                                         3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        Py_DECREF(at);
+    }
+    step_back(&aside);
+    return code;
+}
+
+/*
+ * `session.cache_for(code)`: a new reference, or NULL for "never". What goes wrong is an internal
+ * error and a "never", except what the user must see: then NULL is returned with it set.
+ */
+CodeCache *
+ask_cache(PyObject *session, PyObject *code)
+{
+    Aside aside;
+    step_aside(&aside);
+    PyObject *answer = PyObject_CallMethodOneArg(session, name_cache_for, code);
+    if (answer != NULL && answer != Py_None &&
+        !(Py_IS_TYPE(answer, &CodeCache_Type) && cache_code((CodeCache *)answer) == code)) {
+        PyErr_Format(PyExc_TypeError,
+                     "cache_for() returned %R instead of a CodeCache of this code or None", answer);
+        Py_CLEAR(answer);
+    }
+    if (answer == NULL) {
+        (void)report_exception(session);
+    }
+    if (answer == Py_None) {
+        Py_CLEAR(answer);
+    }
+    step_back(&aside);
+    return (CodeCache *)answer;
+}
+
+/*
+ * Tell a session that wants to know that an artefact declined. Returns 0, or -1 with an exception
+ * the user must see.
+ */
+int
+tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
+{
+    if (entry != NULL) {
+        entry->declined++;
+    }
+    Aside aside;
+    step_aside(&aside);
+    PyObject *wanted = PyObject_GetAttr(cache->session, name_notify_eager);
+    int truth = wanted == NULL ? -1 : PyObject_IsTrue(wanted);
+    Py_XDECREF(wanted);
+    if (truth < 0) {
+        PyErr_Clear();
+    }
+    int status = 0;
+    if (truth > 0) {
+        PyObject *at = PyLong_FromSsize_t(position);
+        PyObject *arguments[] = {cache->session, (PyObject *)cache, at,
+                                 entry == NULL ? Py_None : (PyObject *)entry};
+        PyObject *answer =
+            at == NULL ? NULL
+                       : PyObject_VectorcallMethod(name_eager_run, arguments,
+                                                   4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        if (answer == NULL) {
+            status = report_exception(cache->session);
+        }
+        Py_XDECREF(at);
+        Py_XDECREF(answer);
+    }
+    step_back(&aside);
+    return status;
+}
+
+/* Intern the names. Returns 0, or -1 with MemoryError set. */
+int
+session_ready(void)
+{
+#define X(name)                                                                                    \
+    if (name_##name == NULL && (name_##name = PyUnicode_InternFromString(#name)) == NULL) {        \
+        return -1;                                                                                 \
+    }
+    SESSION_NAMES(X)
+#undef X
+    return 0;
+}

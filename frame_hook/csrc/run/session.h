@@ -1,0 +1,17 @@
+/* Calls from C into the session, the Python object that makes entries. */
+#ifndef UFUSE_SESSION_H
+#define UFUSE_SESSION_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+#include "run/cache.h"
+
+int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+                Entry **entry);
+PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
+CodeCache *ask_cache(PyObject *session, PyObject *code);
+int tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);
+int session_ready(void);
+
+#endif

@@ -1,0 +1,496 @@
+#include "run/trampoline.h"
+
+#include "python/exceptions.h"
+#include "python/frames.h"
+#include "python/recursion.h"
+#include "run/region.h"
+#include "run/session.h"
+
+enum { MOST_ATTEMPTS = 16 };
+
+/*
+ * Find or capture an entry for the state in the registers, and run it. Everything may run. Returns
+ * what `entry_run` does; RUN_DECLINED also where there is no entry: nothing visible has happened
+ * then.
+ */
+RunOutcome
+take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+          PyObject **result, FrameState **next)
+{
+    Entry *entry = NULL;
+    if (!cache_serves(cache, function)) {
+        return RUN_DECLINED;
+    }
+    int found = cache_find(cache, position, registers, &entry);
+    if (found == 0 && !cache_given_up(cache, position)) {
+        found = ask_capture(cache, position, function, registers, &entry);
+        if (found > 0) {
+            if (!cache_has(cache, position, entry) && cache_add(cache, position, entry) < 0) {
+                found = -1;
+            }
+            else {
+                found = entry->valid ? entry_matches(entry, registers) : 0;
+                entry->hits += found > 0;
+            }
+            if (found <= 0) {
+                Py_DECREF(entry);
+            }
+        }
+    }
+    if (found <= 0) {
+        return found == 0 ? RUN_DECLINED : RUN_RAISED;
+    }
+    RunOutcome outcome = entry_run(entry, registers, result, next);
+    if (outcome == RUN_DECLINED && tell_eager_run(cache, position, entry) < 0) {
+        outcome = RUN_RAISED;
+    }
+    Py_DECREF(entry);
+    return outcome;
+}
+
+/*
+ * One step from a state, which is only read. As `take_step`; what runs sees the exception that the
+ * frame is handling.
+ */
+static RunOutcome
+step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
+                FrameState **next)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    if (runs_plainly(thread, cache_code(cache))) {
+        return RUN_DECLINED;
+    }
+    Registers registers;
+    RunOutcome outcome = RUN_RAISED;
+    if (registers_begin(&registers, state->size) == 0) {
+        registers.n_locals = state->n_locals;
+        memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
+        PyObject *outer = enter_handler(thread, state);
+        outcome = take_step(cache, state->position, function, &registers, result, next);
+        leave_handler(thread, state, outer);
+        if (outcome == RUN_RESUMES && (*next)->handled == AS_IT_BEGAN) {
+            (*next)->handled = state->handled < (*next)->size ? state->handled : -1;
+        }
+    }
+    registers_end(&registers);
+    return outcome;
+}
+
+/* ---- resume functions ---- */
+
+/* Check what the session gave as resume code. Returns 0, or -1 with SystemError set. */
+static int
+check_resume_code(CodeCache *cache, PyObject *answer)
+{
+    PyCodeObject *original = (PyCodeObject *)cache_code(cache);
+    PyCodeObject *code = (PyCodeObject *)answer;
+    if (PyCode_Check(answer) && code->co_nlocalsplus == original->co_nlocalsplus &&
+        code->co_nfreevars == original->co_nfreevars &&
+        code->co_argcount <= (original->co_argcount > 0) && code->co_kwonlyargcount == 0 &&
+        (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS | GENERATOR_LIKE)) == 0 &&
+        (code->co_flags & CO_OPTIMIZED)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_SystemError, "ufuse: %R is no resume code for %R", answer, original);
+    return -1;
+}
+
+/*
+ * The code that resumes at a position, a new reference, made once. An interrupt, or what a signal
+ * handler of the user's raises, that comes meanwhile is put off.
+ */
+static PyObject *
+resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
+{
+    Position *at = cache_position(cache, position);
+    if (at == NULL) {
+        return NULL;
+    }
+    if (at->resume_code != NULL) {
+        return Py_NewRef(at->resume_code);
+    }
+    PyObject *code = ask_resume_code(cache, position);
+    if (code == NULL) {
+        Py_XSETREF(*exception, take_exception());
+        code = ask_resume_code(cache, position);
+    }
+    if (code == NULL || check_resume_code(cache, code) < 0) {
+        Py_XDECREF(code);
+        return NULL;
+    }
+    at = cache_position(cache, position); /* the session may have cleared the cache */
+    if (at == NULL) {
+        Py_DECREF(code);
+        return NULL;
+    }
+    Py_XSETREF(at->resume_code, Py_NewRef(code));
+    return code;
+}
+
+/* Whether a resume function is what a frame of another function needs as well. */
+static bool
+serves_too(PyFunctionObject *kept, PyFunctionObject *of)
+{
+    return kept != NULL && kept->func_globals == of->func_globals &&
+           kept->func_builtins == of->func_builtins;
+}
+
+/*
+ * The function that resumes at a position with `function`'s globals, builtins and closure, a new
+ * reference; NULL with an exception set. It is made once where there is no closure, which would be
+ * kept alive. `*exception` is set to an interrupt that was put off.
+ */
+static PyObject *
+resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObject **exception)
+{
+    PyFunctionObject *of = (PyFunctionObject *)function;
+    Position *at = cache_position(cache, position);
+    if (at != NULL && serves_too((PyFunctionObject *)at->resume_function, of)) {
+        return Py_NewRef(at->resume_function);
+    }
+    PyObject *code = resume_code(cache, position, exception);
+    if (code == NULL) {
+        return NULL;
+    }
+    PyObject *made = PyFunction_New(code, of->func_globals);
+    Py_DECREF(code);
+    if (made == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(((PyFunctionObject *)made)->func_builtins, Py_NewRef(of->func_builtins));
+    Py_ssize_t n_free = ((PyCodeObject *)((PyFunctionObject *)made)->func_code)->co_nfreevars;
+    if (n_free != (of->func_closure == NULL ? 0 : PyTuple_GET_SIZE(of->func_closure))) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %R has not the closure of its code", function);
+        Py_DECREF(made);
+        return NULL;
+    }
+    if (n_free > 0) {
+        ((PyFunctionObject *)made)->func_closure = Py_NewRef(of->func_closure);
+        return made;
+    }
+    at = cache_position(cache, position);
+    if (at == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    Py_XSETREF(at->resume_function, Py_NewRef(made));
+    return made;
+}
+
+/* ---- plain Python ---- */
+
+/*
+ * Whether an exception that came between the loop and the frame can be raised again inside the
+ * frame.
+ */
+static bool
+may_raise_inside(int attempts)
+{
+    return attempts < MOST_ATTEMPTS && !PyErr_ExceptionMatches(PyExc_RecursionError) &&
+           !PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_SystemError);
+}
+
+/*
+ * Look at how a resume function ended. `value` is its result, stolen. Returns the state to go on
+ * from, a new reference: with `*again` set when it is to be resumed at once, raising the exception
+ * put into the resumption. NULL: the frame has ended and `*result` is its result, or NULL with an
+ * exception set. Nothing is left in the resumption but that exception.
+ */
+static FrameState *
+look_at_end(Resumption *resumption, PyObject *value, int attempts, PyObject **result, bool *again)
+{
+    FrameState *left = resumption->suspended != NULL ? resumption->suspended : resumption->pending;
+    bool suspended = resumption->suspended != NULL;
+    if (suspended) {
+        Py_XDECREF(resumption->pending);
+    }
+    resumption->suspended = resumption->pending = NULL;
+    *result = NULL;
+    *again = false;
+    if (suspended && value == (PyObject *)left) {
+        Py_DECREF(value);
+        return left;
+    }
+    if (left == NULL) {
+        *result = value;
+        return NULL;
+    }
+    if (value == NULL && may_raise_inside(attempts)) {
+        /* a signal's exception, raised before restore() or behind suspend(): it belongs inside the
+         * frame */
+        Py_XSETREF(resumption->exception, take_exception());
+        *again = true;
+        return left;
+    }
+    Py_DECREF(left);
+    if (value != NULL) {
+        Py_DECREF(value);
+        PyErr_SetString(PyExc_SystemError, suspended
+                                               ? "ufuse: resume code did not return its suspension"
+                                               : "ufuse: resume code did not call restore()");
+    }
+    return NULL;
+}
+
+/*
+ * Let go of the frame objects of a frame that stopped with `state`, or (NULL) has ended; an
+ * exception that is set stays set. Finalizers may run.
+ */
+static void
+end_resumption(Resumption *resumption, FrameState *state)
+{
+    if (state != NULL && state->shown == NULL) {
+        state->shown = resumption->shown;
+        resumption->shown = NULL;
+    }
+    if (state != NULL) {
+        Py_CLEAR(resumption->shown);
+        Py_CLEAR(resumption->frame);
+    }
+    else if (resumption->shown != NULL) {
+        PyObject *raised = PyErr_Occurred() ? take_exception() : NULL;
+        hand_on_locals(resumption);
+        if (raised != NULL) {
+            raise_exception(raised);
+        }
+    }
+}
+
+/*
+ * Run the frame in plain Python from `state` (stolen) to its next stop; `exception` (stolen, or
+ * NULL) is raised inside it at once. Where it `looks`, signal handlers and other threads get their
+ * turn first. Returns the state it stopped with, a new reference; or NULL when it has ended: with
+ * `*result`, a new reference, or with an exception set.
+ */
+static FrameState *
+run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *exception,
+            bool looks, PyObject **result)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    bool again = true;
+    *result = NULL;
+    for (int attempts = 0; again; attempts++) {
+        PyObject *outer = enter_handler(thread, state);
+        PyObject *resume = resume_function(cache, state->position, function, &exception);
+        leave_handler(thread, state, outer);
+        if (resume == NULL) {
+            Py_XDECREF(exception);
+            Py_DECREF(state);
+            return NULL;
+        }
+        PyObject *code = PyFunction_GET_CODE(resume);
+        Resumption resumption = {.code = code,
+                                 .pending = state,
+                                 .exception = exception,
+                                 .looks = looks && attempts == 0,
+                                 .outer = ufuse_thread.resumption,
+                                 .shown = state->shown};
+        state->shown = NULL;
+        PyObject *passing = ufuse_thread.passing;
+        ufuse_thread.resumption = &resumption;
+        ufuse_thread.passing = resumption.code;
+        int lent = lend_call(thread);
+        PyObject *placeholder = Py_None;
+        PyObject *value = PyObject_Vectorcall(resume, &placeholder,
+                                              (size_t)((PyCodeObject *)code)->co_argcount, NULL);
+        reclaim_recursion(thread, lent);
+        ufuse_thread.passing = passing;
+        ufuse_thread.resumption = resumption.outer;
+        state = look_at_end(&resumption, value, attempts, result, &again);
+        exception = resumption.exception;
+        end_resumption(&resumption, state);
+        Py_DECREF(resume);
+    }
+    cache->suspensions += state != NULL;
+    Py_XDECREF(exception);
+    return state;
+}
+
+/*
+ * Go on with a frame from `state` (stolen) until it returns or raises. The eval hook takes the
+ * frames of what it calls. An exception out of an entry is raised inside the frame where something
+ * there could catch it. Where entries have jumped back and others wait, the frame goes on in plain
+ * Python: it has a frame to call signal handlers with. The caller keeps the code alive. Returns the
+ * frame's result, a new reference, or NULL with its exception set.
+ */
+PyObject *
+continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
+{
+    PyObject *result = NULL;
+    Py_INCREF(cache);
+    Py_INCREF(function);
+    bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache_code(cache))->co_exceptiontable) > 0;
+    Region outer = region_enter(cache->session, cache->every_frame);
+    PyThreadState *thread = PyThreadState_Get();
+    bool ran = state->position != 0, looks = false;
+    while (state != NULL) {
+        FrameState *next = NULL;
+        PyObject *exception = NULL;
+        RunOutcome outcome =
+            looks ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
+        ran = ran || outcome != RUN_DECLINED;
+        if (outcome == RUN_RAISED && may_catch) {
+            exception = take_exception();
+            outcome = RUN_DECLINED;
+        }
+        if (outcome == RUN_DECLINED) {
+            next = run_plainly(cache, function, state, exception, looks, &result);
+            looks = false;
+        }
+        else {
+            if (next != NULL) {
+                Py_XSETREF(next->shown, Py_XNewRef(state->shown));
+                looks = next->position <= state->position && others_wait(thread);
+            }
+            Py_DECREF(state);
+        }
+        state = next;
+    }
+    cache->mixed += ran;
+    region_leave(outer);
+    Py_DECREF(function);
+    Py_DECREF(cache);
+    return result;
+}
+
+/* ---- restore and suspend ---- */
+
+/*
+ * The resumption whose frame calls us, or NULL with SystemError set: only resume code that a loop
+ * is running may call restore() and suspend().
+ */
+static Resumption *
+calling_resumption(PyThreadState *thread, const char *name)
+{
+    Resumption *resumption = ufuse_thread.resumption;
+    if (resumption == NULL || !current_frame_runs(thread, resumption->code)) {
+        PyErr_Format(PyExc_SystemError,
+                     "ufuse: only resume code that is being resumed may call %s()", name);
+        return NULL;
+    }
+    return resumption;
+}
+
+/*
+ * Read how a stack is marked from the tuple items `first` (the place of a handler's exception, -1
+ * for none), then the places of positions of errors, then their translation. Returns 0, or -1 with
+ * SystemError set.
+ */
+static int
+read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
+{
+    marks->previous = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, first));
+    marks->errors = PyTuple_GET_ITEM(key, first + 1);
+    marks->offsets = PyTuple_GET_ITEM(key, first + 2);
+    if (PyErr_Occurred() || !PyTuple_CheckExact(marks->errors) ||
+        !PyTuple_CheckExact(marks->offsets)) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %R says nothing about a stack", key);
+        return -1;
+    }
+    return 0;
+}
+
+/*
+ * Raise what is to be raised inside the frame. Where handlers have begun or ended since it was
+ * raised first, it is raised in the context of what is handled now. Returns None, or True where the
+ * frame is to look who waits for it; or NULL with that exception.
+ */
+static PyObject *
+raise_inside(Resumption *resumption)
+{
+    PyObject *exception = resumption->exception;
+    bool anew = resumption->raises_later;
+    resumption->exception = NULL;
+    resumption->raises_later = false;
+    if (exception == NULL) {
+        return Py_NewRef(resumption->looks ? Py_True : Py_None);
+    }
+    if (anew) {
+        PyException_SetContext(exception, NULL);
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+        Py_DECREF(exception);
+    }
+    else {
+        raise_exception(exception);
+    }
+    return NULL;
+}
+
+/*
+ * restore(None) or restore((previous, errors, offsets, raises)): move the pending state into the
+ * frame that calls, and raise the pending exception if there is one; where `raises` is false,
+ * restore(None) has to follow, and raises it. Runs no Python code. The last of them returns True
+ * where the frame is to look who waits for it; else None; or NULL with that exception, or with
+ * SystemError and the state still pending.
+ */
+PyObject *
+restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    Resumption *resumption = calling_resumption(thread, "restore");
+    if (resumption == NULL) {
+        return NULL;
+    }
+    if (resumption->raises_later) {
+        return raise_inside(resumption);
+    }
+    if (resumption->pending == NULL) {
+        PyErr_SetString(PyExc_SystemError, "ufuse: restore() was called twice");
+        return NULL;
+    }
+    StackMarks marks = {-1, NULL, NULL};
+    bool plain = key == Py_None;
+    if (!plain && (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) != 4)) {
+        return PyErr_Format(PyExc_SystemError, "ufuse: restore(%R) says nothing about a stack",
+                            key);
+    }
+    if ((!plain && read_marks(key, 0, &marks) < 0) ||
+        fill_current_frame(thread, resumption->pending, &marks) < 0) {
+        return NULL;
+    }
+    Py_CLEAR(resumption->pending);
+    follow_frame(thread, resumption);
+    if (!plain && PyTuple_GET_ITEM(key, 3) != Py_True) {
+        resumption->raises_later = true;
+        Py_RETURN_NONE;
+    }
+    return raise_inside(resumption);
+}
+
+/*
+ * suspend((position, depth)) or suspend((position, depth, previous, errors, offsets)): move the
+ * slots and the lowest `depth` stack values out of the frame that calls. Runs no Python code.
+ * Returns a FrameState, which the frame has to return at once; None where the frame is to go on as
+ * it is, because compiled code could not take over; or NULL with SystemError or MemoryError.
+ */
+PyObject *
+suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    Resumption *resumption = calling_resumption(thread, "suspend");
+    if (resumption == NULL) {
+        return NULL;
+    }
+    Py_ssize_t size = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0;
+    if (resumption->pending != NULL || resumption->suspended != NULL || (size != 2 && size != 5)) {
+        PyErr_Format(PyExc_SystemError, "ufuse: suspend(%R) does not fit what the frame is doing",
+                     key);
+        return NULL;
+    }
+    if (runs_plainly(thread, resumption->code)) {
+        Py_RETURN_NONE;
+    }
+    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
+    Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 1));
+    StackMarks marks = {-1, NULL, NULL};
+    if (((position == -1 || depth == -1) && PyErr_Occurred()) ||
+        (size == 5 && read_marks(key, 2, &marks) < 0)) {
+        return NULL;
+    }
+    FrameState *state = take_current_frame(thread, position, depth, &marks);
+    if (state != NULL) {
+        state->shown = shown_frame(thread, resumption);
+        resumption->suspended = (FrameState *)Py_NewRef((PyObject *)state);
+    }
+    return (PyObject *)state;
+}
