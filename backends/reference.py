@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from ufuse.backends.protocol import DEFAULT, Options
-from ufuse.graph import reference, signals
+from ufuse.graph import signals
 from ufuse.graph.node import Graph
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics import reference
 from ufuse.graph.strict import context_with
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.errors import UfuseError
-from ufuse.graph import ops, reference
+from ufuse.graph import ops
 from ufuse.graph.node import Graph
+from ufuse.graph.semantics import reference
 from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from ufuse.backends import protocol
 from ufuse.errors import BackendUnavailable
-from ufuse.graph import drawing, reference, text
+from ufuse.graph import text
 from ufuse.graph.node import Graph as Captured
 from ufuse.graph.node import Node
+from ufuse.graph.semantics import reference
+from ufuse.graph.text import drawing
 
 
 class Graph:

@@ -15,9 +15,10 @@ from ufuse.backends.numpy.kernels import KernelPlan, Unpredicted, kernel_plan, n
 from ufuse.backends.numpy.keys import NotConstant, Sizes, constant_key, symbols_in
 from ufuse.backends.numpy.memory import Access, Memory, version_before
 from ufuse.backends.numpy.steps import Plan, Step
-from ufuse.graph import ops, passes, reference
+from ufuse.graph import ops, passes
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics import reference
 from ufuse.graph.size import Size, symbol
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 from ufuse.graph.typing.calls import function_named

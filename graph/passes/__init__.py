@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from ufuse.graph.check import check as check_graph
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.algebra import simplified
 from ufuse.graph.passes.axes import peeled
@@ -14,6 +13,7 @@ from ufuse.graph.passes.dead import without_dead
 from ufuse.graph.passes.folding import folded
 from ufuse.graph.passes.powers import squared
 from ufuse.graph.passes.unroll import unrolled
+from ufuse.graph.semantics.check import check as check_graph
 
 __all__ = ["PASSES", "run"]
 

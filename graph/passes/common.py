@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.effects import why_not_quiet
 from ufuse.graph.memory import is_memory
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import CONST, Kind
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
+from ufuse.graph.semantics.effects import why_not_quiet
 from ufuse.graph.types import ArrayType, NumberType
 
 MERGED = (Kind.SIZE, Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCALAR, Kind.CALL)

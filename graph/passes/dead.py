@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from ufuse.graph import ops
-from ufuse.graph.effects import why_not_quiet
 from ufuse.graph.memory import buffer_of
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics.effects import why_not_quiet
 
 
 def without_dead(graph: Graph) -> Graph:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph import ops, reference, signals
+from ufuse.graph import ops, signals
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
+from ufuse.graph.semantics import reference
 from ufuse.graph.strict import context_with
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.sample import is_number

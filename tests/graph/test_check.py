@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from ufuse.graph.check import LAWS, GraphError, check
 from ufuse.graph.node import Graph
+from ufuse.graph.semantics.check import LAWS, GraphError, check
 from ufuse.graph.text import parse
 
 BROKEN = [

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ufuse.graph import passes, reference
-from ufuse.graph.check import check
+from ufuse.graph import passes
 from ufuse.graph.node import Graph
 from ufuse.graph.passes import algebra
 from ufuse.graph.passes.patterns import Apply
 from ufuse.graph.passes.unroll import LONGEST, unrolled
+from ufuse.graph.semantics import reference
+from ufuse.graph.semantics.check import check
 from ufuse.graph.text import parse, to_text
 
 

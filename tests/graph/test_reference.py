@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ufuse.graph import reference
 from ufuse.graph.ops import OPS, Kind
+from ufuse.graph.semantics import reference
 from ufuse.graph.text import parse
 from ufuse.graph.typing import infer
 

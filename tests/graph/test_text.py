@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, scalar_dtypes
 
-from ufuse.graph.drawing import to_dot
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import CONST, OPS, REDUCTIONS, UFUNCS
 from ufuse.graph.text import TextError, parse, parse_type, to_text, type_text
-from ufuse.graph.values import read_value, value_text
+from ufuse.graph.text.drawing import to_dot
+from ufuse.graph.text.values import read_value, value_text
 
 # Every op that has a form of its own; the plain ones are tested all together.
 EXAMPLES = {

@@ -22,8 +22,9 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
 from ufuse.frame_hook.interpreter.interpreter import HANDLERS
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS, REASONS, Break, GraphBreak
-from ufuse.graph import node, ops, reference, text, types
+from ufuse.graph import node, ops, text, types
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics import reference
 from ufuse.graph.typing import infer
 
 ROOT = Path(__file__).resolve().parents[2]

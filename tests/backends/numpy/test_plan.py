@@ -17,9 +17,10 @@ from ufuse.backends.numpy import machine
 from ufuse.backends.numpy.listing import listing
 from ufuse.backends.numpy.planner import plan_of
 from ufuse.backends.protocol import Options, UnknownBackend, backend_named
-from ufuse.graph import ops, reference
+from ufuse.graph import ops
 from ufuse.graph.node import Graph, Location, Node
 from ufuse.graph.ops import Kind, Op
+from ufuse.graph.semantics import reference
 from ufuse.graph.size import symbol
 from ufuse.graph.text import parse, to_text
 from ufuse.graph.types import ArrayType, NumberType, Span, array

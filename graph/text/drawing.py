@@ -8,7 +8,7 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.text import type_text
-from ufuse.graph.values import TextError, value_text
+from ufuse.graph.text.values import TextError, value_text
 
 SHAPES = {
     Kind.INPUT: "house",

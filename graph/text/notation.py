@@ -1,0 +1,196 @@
+"""Types, indices and paths of views as text, and back; splitting text outside brackets and quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.size import divide
+from ufuse.graph.text.values import NAMES, TextError, dtype_text, read_size, read_value, value_text
+from ufuse.graph.types import ArrayType, NothingType, NumberType, Span, TupleType, Type, c_order
+from ufuse.graph.typing.infer import view_through
+
+RESERVED = frozenset({*NAMES, "return", "graph", "new", "at", "nothing", "True", "False"})
+
+# Types
+
+
+def type_text(type_: Type) -> str:
+    """A type's text: `f8[n, 3]`, `f8` (a NumPy scalar), `float`, `int n-1`, `(f8[n], int)`."""
+    match type_:
+        case NothingType():
+            return "nothing"
+        case NumberType(kind=kind, value=value):
+            return kind if value is None else f"{kind} {value}"
+        case TupleType(items=items):
+            return f"({', '.join(map(type_text, items))})"
+    text = dtype_text(type_.dtype)
+    if type_.scalar:
+        return text
+    text += f"[{', '.join(map(str, type_.shape))}]"
+    if type_.order is None:
+        text += " order(?)"
+    elif type_.order != c_order(type_.ndim):
+        text += f" order({','.join(map(str, type_.order))})"
+    return text if type_.contiguous else f"{text} strided"
+
+
+ARRAY = re.compile(r"([^\[\]\s]+)\[(.*)\]((?:\s+order\([\d,?\s]*\))?)((?:\s+strided)?)$", re.DOTALL)
+
+
+def parse_type(text: str) -> Type:
+    """The type of a text.
+
+    Raises:
+        TextError: it is no type.
+
+    """
+    text = text.strip()
+    if text == "nothing":
+        return NothingType()
+    if text.startswith("("):
+        return TupleType(tuple(map(parse_type, split(text[1:-1], ","))))
+    kind, _, value = text.partition(" ")
+    if kind in ("int", "float", "complex", "bool"):
+        return NumberType(kind, read_size(value) if value else None)
+    if "[" not in text:
+        return ArrayType(parse_dtype(text), (), (), scalar=True)
+    found = ARRAY.match(text)
+    if found is None:
+        raise TextError(f"not a type: {text!r}")
+    shape = tuple(map(read_size, split(found[2], ",")))
+    order: tuple[int, ...] | None = c_order(len(shape))
+    if "?" in found[3]:
+        order = None
+    elif found[3]:
+        order = tuple(map(int, re.findall(r"\d+", found[3])))
+    return ArrayType(parse_dtype(found[1]), shape, order, contiguous=not found[4])
+
+
+def parse_dtype(text: str) -> np.dtype:
+    """The dtype of a text.
+
+    Raises:
+        TextError: it is no dtype.
+
+    """
+    try:
+        return np.dtype(text)
+    except TypeError:
+        raise TextError(f"not a dtype: {text!r}") from None
+
+
+# Splitting text
+
+
+def split(text: str, separators: str) -> list[str]:
+    """The parts between separators that stand outside brackets and quotes; empty parts are left out."""
+    parts = pieces(text, separators)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def pieces(text: str, separators: str) -> list[str]:
+    """The parts between separators that stand outside brackets and quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for place, letter in enumerate(text):
+        if quote:
+            if letter == quote and text[place - 1] != "\\":
+                quote = ""
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter in separators and not depth:
+            parts.append(text[start:place])
+            start = place + 1
+    parts.append(text[start:])
+    return parts
+
+
+# Indices
+
+
+def index_text(index: Sequence[Any], shape: Sequence[Any]) -> str:
+    """A normalised index as Python writes one: `[1:n-1, :, new, 0]`."""
+    lengths = iter(shape)
+    parts = []
+    for entry in index:
+        if entry is None:
+            parts.append("new")
+            continue
+        length = next(lengths)
+        if not isinstance(entry, Span):
+            parts.append(str(entry))
+        elif entry == Span(0, length):
+            parts.append(":")
+        else:
+            stop = entry.start + entry.length * entry.step
+            step = f":{entry.step}" if entry.step != 1 else ""
+            parts.append(f"{entry.start}:{stop}{step}")
+    return f"[{', '.join(parts)}]"
+
+
+def read_index(text: str, shape: Sequence[Any]) -> tuple[Any, ...]:
+    """The index of a text, for an array of `shape`.
+
+    Raises:
+        TextError: it is no normalised index of such an array.
+
+    """
+    lengths = iter(shape)
+    entries: list[Any] = []
+    for part in split(text.strip()[1:-1], ","):
+        if part == "new":
+            entries.append(None)
+            continue
+        try:
+            length = next(lengths)
+        except StopIteration:
+            raise TextError(f"too many entries: {text}") from None
+        if ":" not in part:
+            entries.append(read_size(part))
+            continue
+        first, stop, *rest = pieces(part, ":")
+        step = int(rest[0]) if rest else 1
+        start = read_size(first) if first.strip() else 0
+        distance = (read_size(stop) if stop.strip() else length) - start
+        entries.append(Span(start, divide("//", distance, step), step))
+    return tuple(entries)
+
+
+def path_text(path: Sequence[tuple[str, Mapping[str, Any]]], buffer: Type) -> str:
+    """The views of a path, one after another, as they are written behind `at`."""
+    parts = []
+    for name, attributes in path:
+        if name == "index":
+            assert isinstance(buffer, ArrayType)
+            parts.append(index_text(attributes["index"], buffer.shape))
+        else:
+            (value,) = attributes.values()
+            parts.append(f"{name}{value_text(tuple(value))}")
+        assert isinstance(buffer, ArrayType)
+        buffer = view_through(buffer, [(name, attributes)])
+    return " ".join(parts)
+
+
+STEP_ATTRIBUTE = {"transpose": "axes", "reshape": "shape"}
+
+
+def read_step(text: str, buffer: ArrayType) -> tuple[str, dict[str, Any]]:
+    """One view of a path: an index, or `transpose(…)` or `reshape(…)`.
+
+    Raises:
+        TextError: it is none of these.
+
+    """
+    if text.startswith("["):
+        return "index", {"index": read_index(text, buffer.shape)}
+    name, _, value = text.partition("(")
+    if name not in STEP_ATTRIBUTE:
+        raise TextError(f"not a step of a path: {text!r}")
+    return name, {STEP_ATTRIBUTE[name]: read_value("(" + value)}
