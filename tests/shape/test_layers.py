@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MAY_IMPORT = {
@@ -21,6 +25,16 @@ ROOMS = {
     ),
     "ufuse": ("errors", "graphs", "diagnostics", ""),
 }  # fmt: skip
+# The folders of each C extension, in the same way.
+C_ROOMS: dict[str, tuple[str, ...]] = {
+    "frame_hook/csrc": ("python", "guards", "run"),
+    "backends/numpy/csrc": (),
+}
+# What is no code; a function that other files may call, as clang-format lays it out; an include of ours.
+C_TEXT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+C_FUNCTION = re.compile(r"^(?!static\b)[A-Za-z_][\w \t*]*\n(\w+)\(", re.MULTILINE)
+C_BODY = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
+C_INCLUDE = re.compile(r'^#\s*include "([^"]+)"', re.MULTILINE)
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -71,6 +85,21 @@ def rooms_entered(node: ast.stmt, folder: str) -> set[str]:
     }
 
 
+def c_uses(root: Path) -> dict[Path, set[Path]]:
+    """Say which files each C file below `root` includes, and which others define the functions it uses."""
+    texts = {path: path.read_text() for path in sorted(root.rglob("*.[ch]"))}
+    code = {path: C_TEXT.sub(" ", text) for path, text in texts.items()}
+    defined = {name: path for path in texts for name in C_FUNCTION.findall(code[path])}
+    uses = {path: {root / name for name in C_INCLUDE.findall(text)} for path, text in texts.items()}
+    for path, text in code.items():
+        used = (
+            "".join(C_BODY.findall(text)) if path.suffix == ".h" else text
+        )  # not what it declares
+        files = {defined[word] for word in re.findall(r"\w+", used) if word in defined}
+        uses[path] |= {file for file in files if file.with_suffix("") != path.with_suffix("")}
+    return uses
+
+
 def test_imports_point_one_way() -> None:
     """Each folder imports only itself and the folders below it."""
     wrong = [
@@ -105,6 +134,30 @@ def test_every_room_is_in_the_order() -> None:
         rooms = {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
         files = {path.stem for path in (ROOT / folder).glob("*.py")}
         assert rooms <= set(order) <= rooms | files | {""}, folder
+
+
+@pytest.mark.parametrize("folder", C_ROOMS)
+def test_no_circle_of_c_files(folder: str) -> None:
+    """No two C files include or call each other, not even by way of others."""
+    try:
+        TopologicalSorter(c_uses(ROOT / folder)).prepare()
+    except CycleError as error:
+        pytest.fail(" uses ".join(str(path.relative_to(ROOT)) for path in reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("folder", C_ROOMS)
+def test_rooms_of_c_use_only_rooms_before_them(folder: str) -> None:
+    """A folder of C files includes and calls itself and those before it; every folder is in the order."""
+    order, root = C_ROOMS[folder], ROOT / folder
+    assert {path.name for path in root.iterdir() if path.is_dir()} == set(order)
+    place = {path: order.index(path.parent.name) for path in root.glob("*/*.[ch]")}
+    wrong = [
+        f"{path.relative_to(ROOT)} uses {used.relative_to(root)}"
+        for path, all_used in c_uses(root).items()
+        for used in all_used
+        if place.get(used, -1) > place.get(path, len(order))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_no_function_hides_an_import_of_ours() -> None:
