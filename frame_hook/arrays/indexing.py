@@ -24,7 +24,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 
 IndexEntry = Size | Span | None
-WHOLE = Slice(Constant(None), Constant(None), Constant(None))
+WHOLE_AXIS = Slice(Constant(None), Constant(None), Constant(None))
 
 
 def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
@@ -75,7 +75,7 @@ def basic_index(trace: Trace, array: Array, key: Symbol) -> tuple[IndexEntry, ..
     if ellipses > 1:
         raise GraphBreak("eager-raises", "IndexError: an index can only have a single ellipsis")
     if not ellipses:
-        parts += [WHOLE] * missing
+        parts += [WHOLE_AXIS] * missing
     entries: list[IndexEntry] = []
     axis = 0
     for part in parts:

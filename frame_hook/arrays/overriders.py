@@ -26,8 +26,8 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 
-NAME = "__array_function__"
-PLAIN = vars(np.ndarray)[NAME]
+PROTOCOL = "__array_function__"
+NDARRAYS_OWN = vars(np.ndarray)[PROTOCOL]
 
 
 def refuse_overriders(trace: Trace, name: str, arguments: Iterable[Symbol]) -> None:
@@ -42,7 +42,7 @@ def _refuse(trace: Trace, name: str, symbols: Iterable[Symbol], above: set[int])
     for symbol in map(trace.look, symbols):
         kind = _class_to_ask(symbol)
         if kind is not None and _overrides(trace, kind):
-            raise GraphBreak("numpy-call", f"{name} of a {kind.__name__}, which has {NAME},")
+            raise GraphBreak("numpy-call", f"{name} of a {kind.__name__}, which has {PROTOCOL},")
         items = _items(symbol)
         if items is None:
             raise GraphBreak("numpy-call", f"{name} of {described(symbol)}")
@@ -60,10 +60,10 @@ def _class_to_ask(symbol: Symbol) -> type | None:
 def _overrides(trace: Trace, kind: type) -> bool:
     """Whether NumPy finds a function on a class, or on its metaclass, that is not ndarray's; guarded."""
     for one in (kind,) if type(kind) is type else (kind, type(kind)):
-        found, member = classes.class_member(trace, one, NAME)
+        found, member = classes.class_member(trace, one, PROTOCOL)
         if found is not classes.ABSENT:
             trace.look(member)
-            return found is not PLAIN
+            return found is not NDARRAYS_OWN
     return False
 
 

@@ -10,7 +10,7 @@ from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
 from ufuse.frame_hook.interpreter.rules import METHODS, Given, Positional, Rule, rule_for
 from ufuse.frame_hook.objects.classes import refuse_finalizer, special_method
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import (
     KNOWN,
     UNKNOWN,
@@ -419,7 +419,7 @@ def _isdisjoint(interpreter: Interpreter, arguments: Positional, _: Given) -> Sy
     one, other = arguments
     if isinstance(one, View) and one.kind != "keys":
         raise GraphBreak("call", "isdisjoint of pairs")
-    other = stripped(interpreter.trace, interpreter.trace.look(other), "__iter__")
+    other = unwrapped(interpreter.trace, interpreter.trace.look(other), "__iter__")
     if isinstance(other, Instance) or containers.may_run_code(interpreter, other):
         return Constant(not _gives_any(interpreter, other, one, inside=True))
     mine, theirs = (containers.operand(interpreter, side)[0] for side in (one, other))

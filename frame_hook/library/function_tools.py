@@ -132,13 +132,13 @@ def _not(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
 @rule_for(operator.is_)
 def _is(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "is_")
-    return Constant(comparisons.same(interpreter, *arguments))
+    return Constant(comparisons.identical(interpreter, *arguments))
 
 
 @rule_for(operator.is_not)
 def _is_not(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     _fits(arguments, keywords, 2, "is_not")
-    return Constant(not comparisons.same(interpreter, *arguments))
+    return Constant(not comparisons.identical(interpreter, *arguments))
 
 
 def _length(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:

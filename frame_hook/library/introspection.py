@@ -196,7 +196,7 @@ def _setattr_plainly(interpreter: Interpreter, arguments: Positional, keywords: 
     if not isinstance(target, Instance):
         raise GraphBreak("effect", "object.__setattr__")
     text = known_value(interpreter, name)
-    attribute_stores.store_plainly(interpreter, target, text, value)
+    attribute_stores.object_setattr(interpreter, target, text, value)
     return Constant(None)
 
 

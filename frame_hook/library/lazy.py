@@ -51,7 +51,7 @@ def only_positional(keywords: Given, name: str) -> None:
 
 def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:
     """Whether an argument is None or was not given."""
-    return symbol is None or comparisons.same(interpreter, symbol, NONE)
+    return symbol is None or comparisons.identical(interpreter, symbol, NONE)
 
 
 # iter and next ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ufuse.frame_hook.interpreter.rules import Given, Positional, rule_for
 from ufuse.frame_hook.library.container_methods import NONE
 from ufuse.frame_hook.library.lazy import bound
 from ufuse.frame_hook.objects.classes import refuse_finalizer
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import described, key_of
 from ufuse.frame_hook.operations import arithmetic, containers, iterate, subscripts
 from ufuse.frame_hook.operations.special import OF_OTHERS
@@ -157,7 +157,7 @@ def _update(
 
 def _pairs(interpreter: Interpreter, given: Symbol) -> Iterator[tuple[Symbol, Symbol]]:
     """The keys and values of a mapping, or the pairs that something else gives, one by one."""
-    given = stripped(interpreter.trace, interpreter.trace.look(given), *READING)
+    given = unwrapped(interpreter.trace, interpreter.trace.look(given), *READING)
     if isinstance(given, Dict):
         for key, value in list(given.items.items()):
             yield Constant(key), value
@@ -194,7 +194,7 @@ def _joined(kind: type, *, reflected: bool) -> Rule:
     ) -> Symbol:
         (given,) = bound(rest, keywords, "other", least=1)
         assert given is not None
-        other = stripped(interpreter.trace, interpreter.trace.look(given), *READING)
+        other = unwrapped(interpreter.trace, interpreter.trace.look(given), *READING)
         if not isinstance(other, Dict):
             raise GraphBreak("operator", f"| of {described(receiver)} and {described(other)}")
         mine = _content(receiver)
@@ -245,7 +245,7 @@ def counted(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     target, given = bound(arguments, keywords, "mapping", "iterable", least=2)
     assert target is not None
     assert given is not None
-    mapping = stripped(interpreter.trace, interpreter.trace.look(target), "get", "__setitem__")
+    mapping = unwrapped(interpreter.trace, interpreter.trace.look(target), "get", "__setitem__")
     if not isinstance(mapping, Dict):
         raise GraphBreak("call", f"counting in {described(mapping)}")
     iterator = iterate.iterator_over(interpreter, given)

@@ -80,10 +80,10 @@ def store_attribute(
         return
     if own not in PLAIN_WRITES[special] or not uses_plain(trace, symbol.kind, special, own):
         raise GraphBreak("effect", f"assigning to {name} of a {symbol.kind.__name__}")
-    store_plainly(interpreter, symbol, name, value)
+    object_setattr(interpreter, symbol, name, value)
 
 
-def store_plainly(
+def object_setattr(
     interpreter: Interpreter, symbol: Instance, name: str, value: Symbol | None
 ) -> None:
     """`object.__setattr__(symbol, name, value)`; None: `object.__delattr__`."""
@@ -106,9 +106,9 @@ def store_plainly(
     before = own_attribute(trace, symbol, name, found) if value is None else value
     if before is None:
         raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
-    plainly = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
+    past_setattr = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
                          types.FunctionType)  # fmt: skip
-    set_own_attribute(trace, symbol, name, value, plainly=plainly)
+    set_own_attribute(trace, symbol, name, value, past_setattr=past_setattr)
 
 
 def _write_none(found: property, one: object) -> None:

@@ -150,7 +150,7 @@ def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
 # Reading ---------------------------------------------------------------------------------------------------------
 
 
-def attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
+def instance_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     """What `symbol.name` is; the class's `__getattr__` is asked where there is nothing."""
     try:
         return _looked_up(interpreter, symbol, name)
@@ -172,7 +172,7 @@ def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
         return interpreter.call(function, (symbol, Constant(name)))
     if own not in PLAIN_GETATTRIBUTE or not uses_plain(trace, kind, "__getattribute__", own):
         raise GraphBreak("attribute", f"{name} of a {kind.__name__}")
-    return plain_attribute(interpreter, symbol, name)
+    return object_getattribute(interpreter, symbol, name)
 
 
 # What looks attributes up as `object` does, of the C types whose instances are followed.
@@ -186,7 +186,7 @@ PLAIN_GETATTRIBUTE = tuple(
 )  # fmt: skip
 
 
-def plain_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
+def object_getattribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     """`object.__getattribute__(symbol, name)`."""
     trace, kind = interpreter.trace, symbol.kind
     found, member = class_member(trace, kind, name)
@@ -198,7 +198,7 @@ def plain_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Sy
     if value is not None:
         return value
     if found is not ABSENT:
-        return bound(interpreter, found, member, symbol, kind)
+        return bound_member(interpreter, found, member, symbol, kind)
     raise missing(kind, name)
 
 
@@ -250,7 +250,7 @@ def _described(
     if static_lookup(type(found), "__get__") is ABSENT:
         value = own_attribute(interpreter.trace, symbol, name, found)
         return member if value is None else value
-    return bound(interpreter, found, member, symbol, symbol.kind)
+    return bound_member(interpreter, found, member, symbol, symbol.kind)
 
 
 def is_slot(found: Any) -> bool:
@@ -321,7 +321,7 @@ def _example_attribute(value: Any, name: str, found: Any) -> Any:
 
 
 def set_own_attribute(
-    trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, plainly: bool
+    trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, past_setattr: bool
 ) -> None:
     """Write what an object has itself, past what its class says of that name."""
     if symbol.source is None and value is None:
@@ -330,7 +330,7 @@ def set_own_attribute(
     if trace.changes.note(symbol):
         _replace_own(trace, symbol, name)
     symbol.attributes[name] = value
-    trace.changes.set_attribute(symbol, name, value, plainly=plainly)
+    trace.changes.set_attribute(symbol, name, value, past_setattr=past_setattr)
 
 
 def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
@@ -346,7 +346,7 @@ def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
     trace.check("QUIET_ATTR", symbol.source, name, text)
 
 
-def bound(
+def bound_member(
     interpreter: Interpreter, found: Any, member: Symbol, symbol: Symbol | None, kind: type
 ) -> Symbol:
     """What a member of a class gives for an instance (or, for None, for the class itself)."""
@@ -417,7 +417,7 @@ def _cached_property(
     if not isinstance(symbol, Instance) or not has_dict(symbol.kind) or name is None:
         raise GraphBreak("attribute", "a cached property")
     value = interpreter.call(Constant(found.func), (symbol,))
-    set_own_attribute(interpreter.trace, symbol, name, value, plainly=True)
+    set_own_attribute(interpreter.trace, symbol, name, value, past_setattr=True)
     return value
 
 
@@ -444,9 +444,9 @@ def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
         return _class_property(trace, kind, above, name)
     found, member = class_member(trace, kind, name)
     if found is not ABSENT:
-        return bound(interpreter, found, member, None, kind)
+        return bound_member(interpreter, found, member, None, kind)
     if above is not ABSENT:
-        return bound(interpreter, above, from_meta, Constant(kind), meta)
+        return bound_member(interpreter, above, from_meta, Constant(kind), meta)
     fallback, function = class_member(trace, meta, "__getattr__")
     if fallback is not ABSENT:
         return interpreter.call(function, (Constant(kind), Constant(name)))
@@ -483,7 +483,7 @@ def super_attribute(interpreter: Interpreter, symbol: Super, name: str) -> Symbo
     if found is ABSENT:
         raise raise_error(AttributeError, f"'super' object has no attribute {name!r}")
     of_class = isinstance(symbol.self, Constant) and symbol.self.value is symbol.kind
-    return bound(interpreter, found, member, None if of_class else symbol.self, symbol.kind)
+    return bound_member(interpreter, found, member, None if of_class else symbol.self, symbol.kind)
 
 
 # Letting go ------------------------------------------------------------------------------------------------------
@@ -540,7 +540,7 @@ def special_method(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbo
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}.{name} is None")
     if found is ABSENT:
         return None
-    return bound(interpreter, found, member, symbol, kind)
+    return bound_member(interpreter, found, member, symbol, kind)
 
 
 def call_special(
@@ -561,13 +561,3 @@ def call_special(
 def is_not_implemented(symbol: Symbol) -> bool:
     """Whether a special method declined."""
     return isinstance(symbol, Constant) and symbol.value is NotImplemented
-
-
-def function_of(symbol: Symbol) -> types.FunctionType | None:
-    """The Python function that a symbol stands for, if it does."""
-    match symbol:
-        case Constant(value=types.FunctionType() as value):
-            return value
-        case Opaque(value=types.FunctionType() as value):
-            return value
-    return None

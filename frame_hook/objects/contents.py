@@ -15,7 +15,7 @@ from ufuse.frame_hook.objects.classes import ABSENT, mro, static_lookup, uses_pl
 from ufuse.frame_hook.trace.symbols import Dict, Instance, List, Set, Symbol
 from ufuse.frame_hook.trace.trace import Trace
 
-HOLDING = (tuple, list, dict, set, int, float, complex, str, bytes)
+WITH_CONTENT = (tuple, list, dict, set, int, float, complex, str, bytes)
 IMMUTABLE = (int, float, complex, str, bytes)
 # Built-in exceptions whose instances are made of their arguments alone.
 PLAIN_EXCEPTIONS = (
@@ -39,12 +39,12 @@ AS_DICT = ("__iter__", "__setitem__", "__delitem__", "keys", "values", "items", 
 def built_in_base(kind: type) -> type | None:
     """The built-in type that a class is a subclass of, if its instances' content is followed."""
     for one in mro(kind):
-        if one in HOLDING:
+        if one in WITH_CONTENT:
             return one
     return None
 
 
-def holds(symbol: Symbol) -> bool:
+def has_content(symbol: Symbol) -> bool:
     """Whether it is an instance with content."""
     return (
         isinstance(symbol, Instance)
@@ -64,9 +64,9 @@ def is_built_in(kind: type, name: str) -> bool:
     return name in AS_DICT and any(found is vars(one).get(name, ABSENT) for one in ORDERED)
 
 
-def stripped(trace: Trace, symbol: Symbol, *methods: str) -> Symbol:
+def unwrapped(trace: Trace, symbol: Symbol, *methods: str) -> Symbol:
     """The content of an instance whose class has the built-in type's own of these methods; else the symbol itself."""
-    if not isinstance(symbol, Instance) or symbol.content is None or not holds(symbol):
+    if not isinstance(symbol, Instance) or symbol.content is None or not has_content(symbol):
         return symbol
     if not all(is_built_in(symbol.kind, name) for name in methods):
         return symbol
@@ -88,14 +88,14 @@ def is_member(value: Any) -> bool:
 
 
 __all__ = [
-    "HOLDING",
     "IMMUTABLE",
     "ORDERED",
     "PLAIN_EXCEPTIONS",
+    "WITH_CONTENT",
     "built_in_base",
     "empty",
-    "holds",
+    "has_content",
     "is_built_in",
     "is_member",
-    "stripped",
+    "unwrapped",
 ]

@@ -20,7 +20,7 @@ from ufuse.frame_hook.objects.classes import (
     namespace_of,
     uses_plain,
 )
-from ufuse.frame_hook.objects.contents import HOLDING, ORDERED, PLAIN_EXCEPTIONS, empty
+from ufuse.frame_hook.objects.contents import ORDERED, PLAIN_EXCEPTIONS, WITH_CONTENT, empty
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple, Unread
 from ufuse.frame_hook.trace.trace import Trace
@@ -105,8 +105,8 @@ def new_instance(
         return Instance(kind, content=Tuple(tuple(arguments)))
     if maker is types.SimpleNamespace and _adds_only_python(kind, maker):
         return Instance(kind)
-    if maker in HOLDING and _adds_only_python(kind, maker, *ORDERED):
-        return _holding(interpreter, maker, kind, arguments, keywords)
+    if maker in WITH_CONTENT and _adds_only_python(kind, maker, *ORDERED):
+        return _with_content(interpreter, maker, kind, arguments, keywords)
     raise GraphBreak("call", kind.__qualname__)
 
 
@@ -115,7 +115,7 @@ def _adds_only_python(kind: type, *bases: type) -> bool:
     return all(one is object or one in bases or one.__flags__ & HEAP_TYPE for one in mro(kind))
 
 
-def _holding(
+def _with_content(
     interpreter: Interpreter,
     base: type,
     kind: type,

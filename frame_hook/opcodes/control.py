@@ -55,7 +55,7 @@ def pop_jump_if(interpreter: Interpreter, frame: Frame, instruction: Instruction
 def pop_jump_if_none(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     if "BACKWARD" in instruction.opname:
         interpreter.refuse_kept_loop(frame, instruction)
-    is_none = comparisons.same(interpreter, frame.pop(), Constant(None))
+    is_none = comparisons.identical(interpreter, frame.pop(), Constant(None))
     return _jump(instruction) if is_none != ("NOT_NONE" in instruction.opname) else None
 
 

@@ -288,7 +288,9 @@ def import_name(interpreter: Interpreter, frame: Frame, instruction: Instruction
     level, names = look(level), look(names)
     modules: dict[str, Any] = sys.modules
     wanted = (
-        name if not comparisons.same(interpreter, names, Constant(None)) else name.partition(".")[0]
+        name
+        if not comparisons.identical(interpreter, names, Constant(None))
+        else name.partition(".")[0]
     )
     for needed in {name, wanted}:
         module = modules.get(needed)
@@ -439,7 +441,9 @@ def compare_op(interpreter: Interpreter, frame: Frame, instruction: Instruction)
 @handles("IS_OP")
 def is_op(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     right, left = frame.pop(), frame.pop()
-    frame.push(Constant(comparisons.same(interpreter, left, right) != bool(argument(instruction))))
+    frame.push(
+        Constant(comparisons.identical(interpreter, left, right) != bool(argument(instruction)))
+    )
     return None
 
 

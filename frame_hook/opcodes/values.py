@@ -11,7 +11,7 @@ from ufuse.frame_hook.interpreter.outcomes import Outcome, Raised, raise_error
 from ufuse.frame_hook.library.introspection import python_type
 from ufuse.frame_hook.library.text import joined
 from ufuse.frame_hook.objects import classes
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import described, hashable, key_of
 from ufuse.frame_hook.opcodes.names import argument
 from ufuse.frame_hook.operations import arithmetic, containers, iterate
@@ -191,7 +191,7 @@ def map_add(interpreter: Interpreter, frame: Frame, instruction: Instruction) ->
 def dict_update(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
     target = _made_dict(frame, argument(instruction) + 1)
     update = interpreter.trace.look(frame.pop())
-    update = stripped(interpreter.trace, update, "keys", "__getitem__", "__iter__")
+    update = unwrapped(interpreter.trace, update, "keys", "__getitem__", "__iter__")
     if not isinstance(update, Dict):
         raise GraphBreak("effect", f"updating a dict with {described(update)}")
     if instruction.opname == "DICT_MERGE" and target.items.keys() & update.items.keys():

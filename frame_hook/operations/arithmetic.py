@@ -22,7 +22,7 @@ from ufuse.frame_hook.objects.classes import (
     static_lookup,
     uses_plain,
 )
-from ufuse.frame_hook.objects.contents import holds, is_built_in, stripped
+from ufuse.frame_hook.objects.contents import has_content, is_built_in, unwrapped
 from ufuse.frame_hook.objects.values import PURE, as_size, described, known_value, pure, text_value
 from ufuse.frame_hook.operations import containers, deques, iterate
 from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
@@ -87,7 +87,7 @@ def binary(
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
     if isinstance(left, Instance) or isinstance(right, Instance):
-        if holds(left) or holds(right):
+        if has_content(left) or has_content(right):
             return _on_contents(interpreter, sign, left, right, in_place=in_place)
         return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if isinstance(left, Array) or isinstance(right, Array):
@@ -113,10 +113,12 @@ def _on_contents(
     """An operator of instances of subclasses of built-in types that leave it to these."""
     name = BINARY[sign][0].strip("_")
     methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
-    a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
+    a, b = (unwrapped(interpreter.trace, symbol, *methods) for symbol in (left, right))
     if isinstance(a, Instance) or isinstance(b, Instance):
         one_is_plain = isinstance(a, Instance) != isinstance(b, Instance)
-        if (holds(left) and holds(right) and one_is_plain) or (in_place and a is not left):
+        if (has_content(left) and has_content(right) and one_is_plain) or (
+            in_place and a is not left
+        ):
             raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
         return _on_instances(interpreter, sign, left, right, in_place=in_place)
     if is_of_numpy(a) or is_of_numpy(b):
@@ -175,13 +177,13 @@ def _on_instances(
                 if in_place or not defers(interpreter.trace, other):
                     raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
             continue  # a built-in type does not know the user's class
-        if holds(receiver) and is_built_in(receiver.kind, method_name):
+        if has_content(receiver) and is_built_in(receiver.kind, method_name):
             overrides = not all(
                 is_built_in(receiver.kind, n) for n in (f"__{name}__", f"__r{name}__")
             )
-            if not isinstance(other, Instance) or holds(other) or overrides:
+            if not isinstance(other, Instance) or has_content(other) or overrides:
                 raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
-            stripped(interpreter.trace, receiver, method_name)
+            unwrapped(interpreter.trace, receiver, method_name)
             continue
         method = special_method(interpreter, receiver, method_name)
         if method is None:
@@ -410,7 +412,7 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
     """The result of `-x`, `+x`, `~x` or `abs(x)`."""
     trace = interpreter.trace
     symbol = trace.look(symbol)
-    symbol = stripped(trace, symbol, f"__{name}__")
+    symbol = unwrapped(trace, symbol, f"__{name}__")
     if isinstance(symbol, Instance):
         return call_special(interpreter, symbol, f"__{name}__")
     if isinstance(symbol, Array):
@@ -436,7 +438,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
 
     """
     trace = interpreter.trace
-    symbol = stripped(trace, trace.look(symbol), "__bool__", "__len__")
+    symbol = unwrapped(trace, trace.look(symbol), "__bool__", "__len__")
     match symbol:
         case Constant(value=type() as kind) if type(kind) is not type:
             return _truth_of_instance(interpreter, symbol)
@@ -481,7 +483,7 @@ def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
 def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `len(symbol)` is."""
     trace = interpreter.trace
-    symbol = stripped(trace, trace.look(symbol), "__len__")
+    symbol = unwrapped(trace, trace.look(symbol), "__len__")
     match symbol:
         case Array(type=kind) if kind.shape:
             return arrays.integer(trace, kind.shape[0])

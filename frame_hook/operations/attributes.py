@@ -76,7 +76,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         ):
             return _container_attribute(symbol, name)
         case Instance():
-            return classes.attribute(interpreter, symbol, name)
+            return classes.instance_attribute(interpreter, symbol, name)
         case Function() if name in symbol.attributes:
             return symbol.attributes[name]
         case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:

@@ -20,7 +20,7 @@ from ufuse.frame_hook.objects.classes import (
     special_method,
     static_lookup,
 )
-from ufuse.frame_hook.objects.contents import holds, stripped
+from ufuse.frame_hook.objects.contents import has_content, unwrapped
 from ufuse.frame_hook.objects.values import (
     KNOWN,
     PURE,
@@ -70,7 +70,7 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
     if isinstance(left, Instance) or isinstance(right, Instance):
-        if not holds(left) and not holds(right):
+        if not has_content(left) and not has_content(right):
             return _compare_instances(interpreter, name, left, right)
         if _compare_themselves(interpreter, name, left, right):
             return _compare_instances(interpreter, name, left, right)
@@ -107,7 +107,7 @@ def _compared_contents(
 ) -> tuple[Symbol, Symbol]:
     """What is compared where instances of subclasses of built-in types leave it to these."""
     methods = [f"__{name}__", f"__{REFLECTED[name]}__"]
-    a, b = (stripped(interpreter.trace, symbol, *methods) for symbol in (left, right))
+    a, b = (unwrapped(interpreter.trace, symbol, *methods) for symbol in (left, right))
     if isinstance(a, Instance) or isinstance(b, Instance) or is_of_numpy(a) or is_of_numpy(b):
         raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
     return a, b
@@ -126,7 +126,7 @@ def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right:
         if not is_not_implemented(result):
             return result
     if name in ("eq", "ne"):
-        return Constant(same(interpreter, left, right) == (name == "eq"))
+        return Constant(identical(interpreter, left, right) == (name == "eq"))
     raise GraphBreak(
         "eager-raises", f"TypeError: comparing {described(left)} and {described(right)}"
     )
@@ -200,7 +200,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
         case Method(self=one, function=function), Method(self=other, function=second) if (
             is_equality
         ):
-            alike = same(interpreter, one, other) and same(interpreter, function, second)
+            alike = identical(interpreter, one, other) and identical(interpreter, function, second)
             return Constant(alike == (name == "eq"))
     if containers.is_set(left) and containers.is_set(right):
         values = [_set_value(interpreter, side) for side in (left, right)]
@@ -285,7 +285,7 @@ HELD_ONCE = (
 )  # one object of the frame is one symbol
 
 
-def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
+def identical(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     """What `left is right` is."""
     trace = interpreter.trace
     if isinstance(left, Unread) and isinstance(right, Unread):
@@ -305,9 +305,13 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if not left.path and not right.path:
             return _same_inputs(trace, left, right)
         return False
-    if _is_number(left) and _is_number(right) and number_type(left) != number_type(right):
+    if (
+        arrays.is_number(left)
+        and arrays.is_number(right)
+        and number_type(left) != number_type(right)
+    ):
         return False
-    if (_is_number(left) and _is_number(right)) or (
+    if (arrays.is_number(left) and arrays.is_number(right)) or (
         isinstance(left, Tuple)
         and isinstance(right, Tuple)
         and (left.source is None or right.source is None)
@@ -332,13 +336,6 @@ def same(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
     raise GraphBreak("operator", f"`is` between {described(left)} and {described(right)}")
 
 
-def _is_number(symbol: Symbol) -> bool:
-    """Whether it is a number of which there may be one object or more."""
-    if isinstance(symbol, Constant):
-        return isinstance(symbol.value, (int, float, complex, np.generic))
-    return isinstance(symbol, Integer | Number)
-
-
 def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
     """Whether two values of the frame are one object; guarded to go on so."""
     one, other = sorted((left.source, right.source), key=lambda source: source.register)
@@ -360,7 +357,7 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
     """Whether a container finds `member` in `item`: the same object, or an equal one."""
-    if _are_floats(item, member) and same(interpreter, item, member):
+    if _are_floats(item, member) and identical(interpreter, item, member):
         return True  # a NaN, too
     item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:

@@ -14,7 +14,7 @@ from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import refuse_finalizer
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import as_raised, hashable, key_of, known_value
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
@@ -190,7 +190,7 @@ def _without_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
 def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:
     """`target.update(more)` for a mapping or for pairs."""
     look, reading = interpreter.trace.look, ("keys", "__getitem__", "__iter__")
-    more = stripped(interpreter.trace, look(more), *reading)
+    more = unwrapped(interpreter.trace, look(more), *reading)
     if isinstance(more, Dict):
         for key, value in list(more.items.items()):
             store_entry(interpreter, target, Constant(key), value)
@@ -325,7 +325,7 @@ def operand(
     """
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Instance) and issubclass(symbol.kind, set):
-        symbol = stripped(interpreter.trace, symbol)  # whatever its methods
+        symbol = unwrapped(interpreter.trace, symbol)  # whatever its methods
     match symbol:
         case Set(items=members, source=None):
             if symbol.made is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.classes import ABSENT, call_special, class_member
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import as_size
 from ufuse.frame_hook.trace.symbols import (
     Array,
@@ -49,7 +49,7 @@ def _number(interpreter: Interpreter, key: Symbol) -> Symbol:
     if not isinstance(key, Instance):
         return key
     trace = interpreter.trace
-    content = stripped(trace, key, "__index__")
+    content = unwrapped(trace, key, "__index__")
     if isinstance(content, Constant) and type(content.value) is int:
         return content
     if content is not key or any(

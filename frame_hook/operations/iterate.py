@@ -17,7 +17,7 @@ from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
 from ufuse.frame_hook.objects.classes import ABSENT, call_special, special_method
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import as_size, ordered_members
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
@@ -75,7 +75,7 @@ def new_iterator(
 
 def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     """What `iter(symbol)` gives."""
-    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
+    symbol = unwrapped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
     match symbol:
         case Iterator() | Generator():
             return symbol
@@ -250,7 +250,7 @@ def is_a(symbol: Symbol, *kinds: type[BaseException]) -> bool:
 
 def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
     """Every item that iterating gives."""
-    symbol = stripped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
+    symbol = unwrapped(interpreter.trace, interpreter.trace.look(symbol), "__iter__")
     if isinstance(symbol, Tuple | List):
         return list(symbol.items)
     refuse_length_hint(interpreter, symbol)
@@ -260,7 +260,7 @@ def items_of(interpreter: Interpreter, symbol: Symbol) -> list[Symbol]:
 def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
     """Break where a list that is filled from an object asks that for its length first."""
     if not isinstance(symbol, Instance) or (
-        stripped(interpreter.trace, symbol, "__len__", "__iter__") is not symbol
+        unwrapped(interpreter.trace, symbol, "__len__", "__iter__") is not symbol
     ):
         return
     for hint in ("__len__", "__length_hint__"):

@@ -6,18 +6,19 @@ import math
 import operator
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
+from ufuse.frame_hook.interpreter.rules import Given, Positional
 from ufuse.frame_hook.objects import contents
-from ufuse.frame_hook.objects.attribute_stores import store_in_class, store_plainly
+from ufuse.frame_hook.objects.attribute_stores import object_setattr, store_in_class
 from ufuse.frame_hook.objects.classes import (
     call_special,
     class_member,
     object_class,
-    plain_attribute,
+    object_getattribute,
     special_method,
     static_lookup,
 )
@@ -37,11 +38,9 @@ from ufuse.frame_hook.trace.symbols import (
     class_of,
 )
 
-Given = Mapping[str, Symbol]
-Positional = Sequence[Symbol]
-Rule = Callable[[Interpreter, Symbol, Positional, Given], Symbol]
+MethodRule = Callable[[Interpreter, Symbol, Positional, Given], Symbol]
 
-KINDS: dict[type, type] = {Tuple: tuple, List: list, Dict: dict, Set: set}
+CONTENT_TYPES: dict[type, type] = {Tuple: tuple, List: list, Dict: dict, Set: set}
 # fmt: off
 #  function          special method   what its result must be
 ASKED: dict[Any, tuple[str, tuple[type, ...]]] = {
@@ -58,7 +57,7 @@ ASKED: dict[Any, tuple[str, tuple[type, ...]]] = {
     divmod:          ("__divmod__",   ()),
 }
 PAST_ORDER = ("get", "__getitem__", "__contains__", "__len__")  # of a dict's methods, those for which order is nothing
-COMPARISONS = {f"__{name}__": name for name in comparisons.COMPARE}
+COMPARISON_NAMED = {f"__{name}__": name for name in comparisons.COMPARE}
 # fmt: on
 
 
@@ -88,7 +87,7 @@ def _asked(
 ) -> Symbol | None:
     """What a special method gives to the function that asks for it."""
     name, kinds = ASKED[function]
-    plain = contents.stripped(interpreter.trace, receiver, name)
+    plain = contents.unwrapped(interpreter.trace, receiver, name)
     if plain is not receiver:
         return interpreter.call(Constant(function), (plain, *rest))
     if function is reversed and special_method(interpreter, receiver, name) is None:
@@ -111,7 +110,7 @@ def _text(
         class_member(interpreter.trace, kind, "__str__")
         function = repr
     name = "__str__" if function is str else "__repr__"
-    plain = contents.stripped(interpreter.trace, receiver, name, "__repr__")
+    plain = contents.unwrapped(interpreter.trace, receiver, name, "__repr__")
     if isinstance(plain, Constant):
         return interpreter.call(Constant(function), (plain,))
     if static_lookup(kind, name) is object.__repr__:
@@ -138,7 +137,7 @@ def _built_in_method(
         return OF_OTHERS[function](interpreter, receiver, rest, keywords)
     content = (
         receiver.content
-        if isinstance(receiver, Instance) and contents.holds(receiver)
+        if isinstance(receiver, Instance) and contents.has_content(receiver)
         else receiver
     )
     if content is None or not _is_one(content, owner, name):
@@ -156,7 +155,7 @@ def _is_one(content: Symbol, owner: type, name: str) -> bool:
     """Whether a method of this class can be asked of a symbol."""
     if isinstance(content, Constant):
         return owner in contents.IMMUTABLE and type(content.value) is owner
-    kind = KINDS.get(type(content))
+    kind = CONTENT_TYPES.get(type(content))
     if owner is dict and isinstance(content, Dict) and isinstance(content.items, OrderedDict):
         return name in PAST_ORDER
     return kind is not None and (
@@ -172,11 +171,11 @@ def _wrapped(
         return ITEM_METHODS[name](interpreter, content, rest, {})
     if isinstance(content, Constant):
         return interpreter.call(ArrayMethod(content, name), rest)
-    if name in COMPARISONS and len(rest) == 1 and owner is not set:
-        other = contents.stripped(interpreter.trace, interpreter.trace.look(rest[0]), name)
+    if name in COMPARISON_NAMED and len(rest) == 1 and owner is not set:
+        other = contents.unwrapped(interpreter.trace, interpreter.trace.look(rest[0]), name)
         if not _is_one(other, owner, name):
             return Constant(NotImplemented)
-        return comparisons.compare(interpreter, COMPARISONS[name], content, other)
+        return comparisons.compare(interpreter, COMPARISON_NAMED[name], content, other)
     return None
 
 
@@ -200,7 +199,7 @@ def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords:
 
 def _pairs(interpreter: Interpreter, given: Symbol) -> list[tuple[Symbol, Symbol]]:
     """What a dict is made of: another one, or pairs."""
-    given = contents.stripped(
+    given = contents.unwrapped(
         interpreter.trace, interpreter.trace.look(given), "keys", "__getitem__", "__iter__"
     )
     if isinstance(given, Dict):
@@ -239,7 +238,7 @@ def _iterate(interpreter: Interpreter, content: Symbol, _: Positional, __: Given
     return iterate.iterator_over(interpreter, content)
 
 
-ITEM_METHODS: dict[str, Rule] = {
+ITEM_METHODS: dict[str, MethodRule] = {
     "__getitem__": _get, "__setitem__": _set, "__delitem__": _delete, "__contains__": _contains,
     "__len__": _length, "__iter__": _iterate,
 }  # fmt: skip
@@ -305,7 +304,7 @@ OF_OTHERS: dict[Any, Callable[[Interpreter, Instance, Positional, Given], Symbol
 
 
 def _equal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
-    if comparisons.same(interpreter, receiver, rest[0]):
+    if comparisons.identical(interpreter, receiver, rest[0]):
         return Constant(value=True)
     return Constant(NotImplemented)
 
@@ -321,7 +320,7 @@ def _attribute(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: 
     name = known_value(interpreter, rest[0])
     if not isinstance(receiver, Instance) or type(name) is not str:
         raise GraphBreak("attribute", f"object.__getattribute__ of {described(receiver)}")
-    return plain_attribute(interpreter, receiver, name)
+    return object_getattribute(interpreter, receiver, name)
 
 
 def _delete_attribute(
@@ -330,7 +329,7 @@ def _delete_attribute(
     name = known_value(interpreter, rest[0])
     if not isinstance(receiver, Instance) or type(name) is not str:
         raise GraphBreak("effect", "object.__delattr__")
-    store_plainly(interpreter, receiver, name, None)
+    object_setattr(interpreter, receiver, name, None)
     return Constant(None)
 
 
@@ -345,7 +344,7 @@ def _plain_format(interpreter: Interpreter, receiver: Symbol, rest: Positional, 
     return interpreter.call(Constant(str), (receiver,))
 
 
-OF_OBJECT: dict[str, Rule] = {
+OF_OBJECT: dict[str, MethodRule] = {
     "__eq__": _equal, "__ne__": _unequal, "__getattribute__": _attribute, "__delattr__": _delete_attribute,
     "__str__": _plain_text, "__format__": _plain_format,
 }  # fmt: skip

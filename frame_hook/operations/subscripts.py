@@ -15,7 +15,7 @@ from ufuse.frame_hook.objects.classes import (
     special_method,
     static_lookup,
 )
-from ufuse.frame_hook.objects.contents import stripped
+from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import as_size, described, key_of, known_value, pure
 from ufuse.frame_hook.operations import containers, deques, indexes, iterate
 from ufuse.frame_hook.operations.arithmetic import truth
@@ -99,7 +99,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     if entry is not None:
         return entry
     given, key = trace.look(container), trace.look(key)
-    container = stripped(trace, given, "__getitem__")
+    container = unwrapped(trace, given, "__getitem__")
     key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
@@ -153,7 +153,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
     if _store_unseen(interpreter, container, key, value):
         return
     trace = interpreter.trace
-    container, key = stripped(trace, trace.look(container), "__setitem__"), trace.look(key)
+    container, key = unwrapped(trace, trace.look(container), "__setitem__"), trace.look(key)
     key = indexes.plain_key(interpreter, container, key)
     match container:
         case Array():
@@ -197,7 +197,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
 def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> None:
     """Carry out `del container[key]`."""
     trace = interpreter.trace
-    container, key = stripped(trace, trace.look(container), "__delitem__"), trace.look(key)
+    container, key = unwrapped(trace, trace.look(container), "__delitem__"), trace.look(key)
     key = indexes.plain_key(interpreter, container, key)
     match container:
         case List(items=items) if as_size(key) is not None:
@@ -231,7 +231,7 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
     entry = entry_of(interpreter, container, member)
     if entry is not None:
         return entry is not MISSING
-    container = stripped(trace, trace.look(container), "__contains__")
+    container = unwrapped(trace, trace.look(container), "__contains__")
     unread, member = member, trace.look(member)
     match container:
         case Tuple(items=items) | List(items=items):

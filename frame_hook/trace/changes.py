@@ -316,15 +316,15 @@ class Changes:
     # Attributes ----------------------------------------------------------------------------------------------------
 
     def set_attribute(
-        self, target: Symbol, name: str, value: Symbol | None, *, plainly: bool
+        self, target: Symbol, name: str, value: Symbol | None, *, past_setattr: bool
     ) -> None:
         """Write an attribute that an object of the frame has itself; None deletes it.
 
-        `plainly`: past a `__setattr__` of its class.
+        `past_setattr`: past a `__setattr__` of its class.
         """
         if not self.note(target):
             return
-        if not plainly:
+        if not past_setattr:
             self.effect("set_attr", target, name, value)
         elif value is None:
             self.effect("call", object.__delattr__, (target, ObjectOperand(name)))
