@@ -1,6 +1,8 @@
 # Every command makes the environment it needs: .venv/<python tag>, from PYTHON. A C compiler and pip are all it asks for.
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# Processes that run tests: one for each core, or none besides pytest's own where PYTEST_ARGS asks for less than everything.
+WORKERS ?= $(if $(strip $(PYTEST_ARGS)),0,auto)
 BENCH ?=
 FUZZ_COUNT ?= 5000
 FUZZ_SEED ?= 0
@@ -33,8 +35,8 @@ demo: $(VENV)/.demo extensions ## the five programs of the README, compiled agai
 
 ready: $(VENV)/.dev extensions ## the environment of PYTHON, and nothing run in it
 
-test: ready ## every test, on PYTHON
-	$(RUN) -m pytest $(PYTEST_ARGS)
+test: ready ## every test, on PYTHON, on every core; PYTEST_ARGS="-x tests/graph" on one, WORKERS
+	$(RUN) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 check: lint wheel test ## what CI runs on its main interpreter
 
@@ -72,7 +74,7 @@ sanitize: $(VENV)/.dev ## the tests under the address and undefined-behaviour sa
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(SANITIZED)/lib \
-	$(RUN) -m pytest --capture=sys $(PYTEST_ARGS)
+	$(RUN) -m pytest --capture=sys -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev view
 	UFUSE_DEVELOP=1 $(VENV)/bin/python setup.py -q build_ext --build-lib build/develop/$(TAG) --build-temp build/develop/$(TAG)/temp

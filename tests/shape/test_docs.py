@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import ufuse
+from tests.support.sources import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 WITH_CODE = [path for path in DOCUMENTS if "```python" in path.read_text(encoding="utf-8")]
 MODULES = sorted(

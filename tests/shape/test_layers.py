@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.sources import ROOT
+
 MAY_IMPORT = {
     "graph": {"graph"},
     "backends": {"graph", "backends"},
@@ -53,8 +54,8 @@ def statements(tree: ast.AST) -> list[ast.stmt]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
 
 
-def modules_imported(node: ast.stmt) -> list[str]:
-    """Name what a statement imports of ours, dotted, below `ufuse`; modules and what is taken from them alike."""
+def modules_imported(node: ast.stmt, package: str = "ufuse") -> list[str]:
+    """Name what a statement imports of ours, dotted, below the package; modules and what is taken from them alike."""
     match node:
         case ast.Import(names=names):
             found = [alias.name for alias in names]
@@ -62,7 +63,7 @@ def modules_imported(node: ast.stmt) -> list[str]:
             found = [f"{module}.{alias.name}" for alias in names]
         case _:
             return []
-    return [name.partition(".")[2] for name in found if name.split(".")[0] == "ufuse"]
+    return [name.partition(".")[2] for name in found if name.split(".")[0] == package]
 
 
 def imported_folders(node: ast.stmt) -> set[str]:
@@ -171,6 +172,30 @@ def test_no_function_hides_an_import_of_ours() -> None:
         if imported_folders(node)
     ]
     assert not hidden, "\n".join(hidden)
+
+
+def test_no_test_imports_another_test() -> None:
+    """What several tests use stands in tests/support: a file of tests can be moved or removed alone."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in statements(ast.parse(path.read_text(), str(path)))
+        for name in modules_imported(node, "tests")
+        if any(part.startswith("test_") for part in name.split("."))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_folders_of_tests_are_folders_of_the_product() -> None:
+    """A test of a room stands in the folder of that name."""
+    own = {"benchmarks", "programs", "shape", "support", "whole"}
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "tests").rglob("__init__.py"))
+        for folder in [path.parent.relative_to(ROOT / "tests")]
+        if folder.parts and folder.parts[0] not in own and not (ROOT / folder).is_dir()
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_test_says_what_it_holds() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.sources import ROOT, texts
 from ufuse import log, settings
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
@@ -27,8 +28,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.semantics import reference
 from ufuse.graph.typing import infer
 
-ROOT = Path(__file__).resolve().parents[2]
-HOOK = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "frame_hook").rglob("*.py"))]
+HOOK = texts("frame_hook")
 
 # Opcodes that no frame of a function that is traced can come to: the reason for each.
 # fmt: off

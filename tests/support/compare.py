@@ -31,13 +31,21 @@ from tests.support.recording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     AnyArray = NDArray[Any]
 
-__all__ = ["MODES", "Difference", "Mode", "arguments", "check_lifetimes", "check_same"]
+__all__ = [
+    "MODES",
+    "Difference",
+    "Mode",
+    "arguments",
+    "check_in_turn",
+    "check_lifetimes",
+    "check_same",
+]
 
 ARRAY_FLAGS = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
 PADDED = {np.dtype(np.longdouble), np.dtype(np.clongdouble)}
@@ -101,6 +109,15 @@ def check_same(
                 outcome.let_go()
         if misfits := misfits_of(compiled):
             raise Difference(f"mode {mode.name}: made for nothing: {misfits}")
+
+
+def check_in_turn(
+    plain: Callable[..., Any], compiled: Callable[..., Any], rows: Iterable[tuple[Any, ...]]
+) -> None:
+    """`check_same` with other arguments at each call, and nothing forgotten between the calls."""
+    rows = list(rows)
+    row = iter(rows)
+    check_same(plain, compiled, lambda: next(row), calls=len(rows), modes=MODES[:1])
 
 
 def misfits_of(compiled: Any) -> list[str]:

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.pieces import LENGTHS, in_pieces
 from tests.whole.corpus.case import Case
-from tests.whole.corpus.check import LENGTHS, Tally, broken_everywhere, in_pieces
+from tests.whole.corpus.check import Tally, broken_everywhere
 from tests.whole.corpus.everything import CASES
 
 SLICES = 12  # of which each run takes one: every twelfth function, always the same

@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.whole.corpus.check import in_pieces
+from tests.support.pieces import in_pieces
 
 X = np.arange(4.0)
 COMPILERS: list[Callable[[Any], Any]] = [ufuse.compile, lambda f: in_pieces(f, 1, 0, "numpy")]

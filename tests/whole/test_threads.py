@@ -12,7 +12,7 @@ import pytest
 
 import ufuse
 from tests.support.hooking import entry
-from tests.whole.corpus.check import failures_heard, should_trace
+from tests.support.pieces import failures_heard, should_trace
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction
 from ufuse.frame_hook.entries.learned import CodeRecord

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.frame_hook.arrays.test_numpy_corners import check, outcome
-from tests.support.compare import misfits_of
+from tests.support.compare import MODES, check_in_turn, check_same, misfits_of
 
 EMPTY: dict[str, Callable[[], Any]] = {
     "line": lambda: np.array([]),
@@ -40,6 +39,11 @@ USES: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
+def check(program: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
+    """Compare three calls with plain Python."""
+    check_same(program, ufuse.compile(program), make, calls=3, modes=MODES[:1], copies=False)
+
+
 @pytest.mark.parametrize("name", EMPTY)
 def test_everything_that_is_done_with_an_array(name: str) -> None:
     """Results, errors and warnings are plain Python's, to the strides."""
@@ -62,16 +66,13 @@ def test_an_entry_fits_what_it_was_made_for(name: str) -> None:
 
 def test_from_some_elements_to_none() -> None:
     """One function serves full and empty arrays in turn."""
-    compiled = ufuse.compile(lambda p: (p.T * 2).sum(axis=0))
-    for array in (
-        np.ones((3, 4)),
-        np.ones((0, 4)),
-        np.ones((3, 4)).T,
-        np.ones((4, 0)).T,
-        np.ones((3, 4)),
-        np.ones((0, 0)),
-    ):
-        assert outcome(compiled, array) == outcome(lambda p: (p.T * 2).sum(axis=0), array)
+
+    def doubled(p: Any) -> Any:
+        return (p.T * 2).sum(axis=0)
+
+    full, wide, tall = np.ones((3, 4)), np.ones((0, 4)), np.ones((4, 0))
+    rows = [full, wide, full.T, tall.T, full, np.ones((0, 0))]
+    check_in_turn(doubled, ufuse.compile(doubled), [(array,) for array in rows])
 
 
 @pytest.mark.parametrize("length", [0, 1, 3])

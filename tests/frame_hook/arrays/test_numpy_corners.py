@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import warnings
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,29 +11,12 @@ import numpy as np
 import pytest
 
 import ufuse
-
-Outcome = tuple[Any, list[tuple[type, str]]]
-
-
-def outcome(function: Callable[..., Any], *args: Any) -> Outcome:
-    """What a call gives, to the strides, or raises, and what it warns of."""
-    result: Any
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            array = function(*args)
-            result = type(array), array.dtype, array.shape, array.strides, repr(array.tolist())
-        except Exception as error:  # noqa: BLE001  whatever it is, it has to be the same
-            result = type(error), str(error)
-    return result, [(w.category, str(w.message)) for w in caught]
+from tests.support.compare import MODES, check_in_turn, check_same
 
 
 def check(program: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
     """Compare three calls with plain Python."""
-    compiled = ufuse.compile(program)
-    expected = outcome(program, *make())
-    for _ in range(3):
-        assert outcome(compiled, *make()) == expected
+    check_same(program, ufuse.compile(program), make, calls=3, modes=MODES[:1], copies=False)
 
 
 INDEX = np.arange(24).reshape(2, 3, 4) % 7
@@ -99,7 +82,8 @@ def test_a_write_to_a_broadcast_array_is_warned_of_once() -> None:
     check(fills, make)
     compiled = ufuse.compile(fills)
     compiled(np.zeros((2, 2), int), np.ones((2, 2), int))
-    assert outcome(compiled, *make()) == outcome(fills, *make())
+    after_others = functools.partial(compiled)  # has no `reset`: what was captured is kept
+    check_same(fills, after_others, make, modes=MODES[:1], copies=False)
 
 
 RANGES: list[Callable[[int], Any]] = [
@@ -115,9 +99,8 @@ RANGES: list[Callable[[int], Any]] = [
 def test_ranges_whose_arguments_are_named(program: Callable[[int], Any]) -> None:
     """The length of a range follows from all its arguments, for whatever numbers come later, and its graph has a text."""
     compiled = ufuse.compile(program)
-    for m in (7, 8, 9, 3, 0, -2, 1, 7, 100, -5, 2):
-        assert outcome(compiled, m) == outcome(program, m)
-        assert all(str(graph) for graph in compiled.graphs)
+    check_in_turn(program, compiled, [(m,) for m in (7, 8, 9, 3, 0, -2, 1, 7, 100, -5, 2)])
+    assert all(str(graph) for graph in compiled.graphs)
 
 
 def test_products_along_other_axes() -> None:
@@ -152,9 +135,7 @@ def test_arrays_that_cannot_be_made_are_refused_though_nothing_reads_them(size: 
         return np.zeros(2)
 
     for first in (3, size):
-        compiled = ufuse.compile(unused)
-        for n in (first, size, 5):
-            assert outcome(compiled, n) == outcome(unused, n)
+        check_in_turn(unused, ufuse.compile(unused), [(first,), (size,), (5,)])
 
 
 def test_copies_without_room_are_refused_though_nothing_reads_them() -> None:
@@ -277,9 +258,8 @@ def test_stores_go_through_reshaped_arrays(caplog: pytest.LogCaptureFixture) -> 
         x.reshape(-1, 3)[1] += 1
         return x
 
-    compiled = ufuse.compile(stored)
-    for n in (6, 12, 18, 7, 24):
-        assert outcome(compiled, np.arange(n)) == outcome(stored, np.arange(n))
+    rows = [(np.arange(n),) for n in (6, 12, 18, 7, 24)]
+    check_in_turn(stored, ufuse.compile(stored), rows)
     assert not caplog.records
 
 
@@ -361,11 +341,9 @@ def flat_store(a: Any, n: Any) -> Any:
 @pytest.mark.parametrize("program", [caught_store, caught_store_through_a_view, flat_store])
 def test_a_store_that_fails_can_be_caught(program: Any, dtype: str, backend: str) -> None:
     """A number that does not fit raises in the statement that stores it, whatever was stored at calls before."""
-    compiled = ufuse.compile(program, backend=backend)
-    for n in (1, 2, 3, -1, 300, 2**62, 1, 2**70, -(2**63), 1.5, True, 4):
-        expected, found = np.zeros(3, dtype), np.zeros(3, dtype)
-        assert outcome(compiled, found, n) == outcome(program, expected, n)
-        assert found.tolist() == expected.tolist()
+    numbers = (1, 2, 3, -1, 300, 2**62, 1, 2**70, -(2**63), 1.5, True, 4)
+    rows = [(np.zeros(3, dtype), n) for n in numbers]
+    check_in_turn(program, ufuse.compile(program, backend=backend), rows)
 
 
 def powered(z: Any, n: Any) -> Any:
@@ -382,13 +360,13 @@ def powered_in_place(z: Any, n: Any) -> Any:
 @pytest.mark.parametrize("program", [powered, powered_in_place])
 def test_exponents_that_change_from_call_to_call(program: Any, dtype: str, backend: str) -> None:
     """NumPy squares, inverts and takes roots where the exponent of `**` says so, with other bits than `np.power`."""
-    compiled = ufuse.compile(program, backend=backend)
     rng = np.random.default_rng(3)
     values = rng.normal(size=40) * 100
     x = (values + 1j * rng.normal(size=40)).astype(dtype) if dtype[0] == "c" else values.astype(dtype)  # fmt: skip
     x[:2] = 0
-    for n in (3, 2, -1, 0, 1, 2, 0.7, 0.3, 0.5, -1.0, 0.5, 2, 4, 5, 2, -1):
-        assert outcome(compiled, x.copy(), n) == outcome(program, x.copy(), n)
+    exponents = (3, 2, -1, 0, 1, 2, 0.7, 0.3, 0.5, -1.0, 0.5, 2, 4, 5, 2, -1)
+    rows = [(x, n) for n in exponents]
+    check_in_turn(program, ufuse.compile(program, backend=backend), rows)
 
 
 @pytest.mark.parametrize("name", [{}, {"__name__": 5}], ids=["none", "no text"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.shape.test_tables import HOOK
-from tests.whole.corpus.check import failures_heard, in_pieces
+from tests.support.pieces import failures_heard, in_pieces
+from tests.support.sources import texts
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.kept_builtins import KEPT, NOT_OURS
 
@@ -175,7 +175,9 @@ def names_in(code: CodeType) -> set[str]:
 
 def test_the_builtins_that_do_not_matter_are_used_nowhere() -> None:
     """No code that traces calls them: `open` and `input` are attributes, and imports of ours stand outside functions."""
-    used = set().union(*(names_in(compile(source, "<ours>", "exec")) for source in HOOK))
+    used = set().union(
+        *(names_in(compile(source, "<ours>", "exec")) for source in texts("frame_hook"))
+    )
     attributes = {"open", "input", "__name__", "__doc__", "__spec__"}
     assert used & NOT_OURS <= attributes
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.frame_cases import CASES, long_function
+from tests.support.suspending import Pieces, Stops, everywhere, in_pieces, stoppable
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import (
     JUMPS,
@@ -94,70 +95,6 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 # ---- running in pieces ---------------------------------------------------------------------------
 
 
-class Pieces:
-    """A session that computes nothing: it only has frames stop, and go on."""
-
-    notify_eager = False
-
-    def __init__(self, stops: Stops, *, forget: bool = False) -> None:
-        self.stops = stops
-        self.forget = forget  # whether locals that are not live are taken away at every stop
-
-    def capture(self, cache: Any, position: int, function: object, state: tuple[Any, ...]) -> Any:
-        """Resume the frame where it is, at its start and where locals are to be taken away."""
-        registers = list(range(len(state)))
-        if position:
-            if not self.forget:
-                cache.give_up(position)
-                return None
-            live = live_locals(cache.code)[position]
-            for slot in range(len(slot_names(cache.code))):
-                if slot not in live:
-                    registers[slot] = -1
-        resume_here = ("resume", position, tuple(registers))
-        return _hook.Entry([], [], every_other_time(), 1, [], resume_here)
-
-    def resume_code(self, cache: Any, position: int) -> CodeType:
-        """Go on with the stops of this session."""
-        stops = self.stops(cache.code, position)
-        return resume_code(
-            cache.code, position, stops, restore=_hook.restore, suspend=_hook.suspend
-        )
-
-    def cache_for(self, code: CodeType) -> None:
-        """Leave the functions that are called alone."""
-
-    def is_user_error(self, error: BaseException) -> bool:
-        """Let every error of this session out."""
-        return True
-
-    def internal_error(self, error: BaseException) -> None:
-        """Let what could not be let out fail the test."""
-        raise error
-
-
-def every_other_time() -> Callable[[], Any]:
-    """Give an artefact that computes None, then declines, then computes None again."""
-    declines = True
-
-    def artefact() -> Any:
-        nonlocal declines
-        declines = not declines
-        return NotImplemented if declines else None
-
-    return artefact
-
-
-def in_pieces(function: Any, stops: Stops, *, forget: bool = False) -> Any:
-    """Make a callable that runs the function, suspended and resumed at every stop."""
-    return _hook.Dispatcher(function, Pieces(stops, forget=forget))
-
-
-def everywhere(code: CodeType, position: int) -> frozenset[int]:
-    """Stop before every instruction that can be stopped at."""
-    return stops_after(code, position, frozenset())
-
-
 def outcome(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a call gives: its result as text, or its exception with the lines it went through."""
     args, kwargs = copy.deepcopy((args, kwargs))
@@ -183,10 +120,6 @@ def check_pieces(
     expected = outcome(function, name, args, kwargs)
     assert outcome(pieces, name, args, kwargs) == expected
     return int(pieces.cache.suspensions)
-
-
-def stoppable(code: CodeType) -> list[int]:
-    return [i.position for i in instructions(code) if why_not_stop(code, i.position) is None]
 
 
 CASE_NAMES = [f"{function.__name__}-{place}" for place, (function, _, _) in enumerate(CASES)]

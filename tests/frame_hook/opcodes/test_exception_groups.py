@@ -12,7 +12,7 @@ import ufuse
 from tests.programs.exception_groups import CUT, WHOLE
 from tests.support.compare import MODES, check_same
 from tests.support.graphs import check_cut, check_one_graph
-from tests.whole.corpus.check import in_pieces
+from tests.support.pieces import in_pieces
 
 
 @pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)

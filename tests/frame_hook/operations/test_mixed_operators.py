@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
+from tests.support.compare import MODES, check_in_turn, check_same
 
 
 class Union(set):  # type: ignore[type-arg]
@@ -82,29 +82,14 @@ def both(x: Any, a: Any, b: Any) -> Any:
     return x + 1, a + b
 
 
-def outcome(function: Callable[..., Any], left: str, right: str) -> tuple[Any, ...]:
-    """What an operation gives, whether that is its left operand, and what it left of both."""
-    a, b = VALUES[left](), VALUES[right]()
-    result: Any
-    try:
-        array, result = function(np.zeros(2), a, b)
-        given = array.tolist(), type(result), repr(result), result is a
-    except TypeError as error:
-        given = type(error), str(error), None, None
-    return (*given, repr(a), repr(b))
-
-
 @pytest.mark.parametrize(
     "function", [in_place_or, in_place_add, either, both], ids=operator.attrgetter("__name__")
 )
 def test_every_pair(function: Callable[..., Any]) -> None:
     """Results, errors, and what is changed in place are plain Python's for all pairs of values."""
-    for left in VALUES:
-        for right in VALUES:
-            compiled = ufuse.compile(function)
-            expected = outcome(function, left, right)
-            for _ in range(2):
-                assert outcome(compiled, left, right) == expected, (left, right)
+    for left, right in itertools.product(VALUES.values(), repeat=2):
+        compiled = ufuse.compile(function)
+        check_same(function, compiled, lambda a=left, b=right: (np.zeros(2), a(), b()), modes=MODES[:1], copies=False)  # type: ignore[misc]  # fmt: skip
 
 
 def power_of_sum(x: Any, n: int) -> Any:
@@ -124,14 +109,8 @@ def test_powers_whose_exponent_changes(program: Any, dtype: str) -> None:
         for exponents in ((3, 5, 2, 1, 0, 2), (2, 3, 5, 2), (-1, 4, 6, -1)):
             if min(exponents) < 0 and dtype in "bhilBHIL":
                 continue  # that raises
-            following = itertools.cycle(exponents)
-            check_same(
-                power,
-                ufuse.compile(power),
-                lambda v=values, f=following: (np.array(v).astype(dtype), next(f)),
-                calls=len(exponents),
-                modes=MODES[:1],
-            )
+            rows = [(np.array(values).astype(dtype), exponent) for exponent in exponents]
+            check_in_turn(power, ufuse.compile(power), rows)
 
 
 @pytest.mark.parametrize("dtype", "?bhilBHILefdgFD")
@@ -142,14 +121,8 @@ def test_powers_of_every_type_of_exponent(dtype: str) -> None:
         return x**n
 
     exponents = (0.5, 2.0, 1.0, 0.0, True, np.float64(2), np.int8(2), 2 + 0j, 0.25, 2)
-    following = itertools.cycle(exponents)
-    check_same(
-        power,
-        ufuse.compile(power),
-        lambda: (np.array([1, 0, 3]).astype(dtype), next(following)),
-        calls=2 * len(exponents),
-        modes=MODES[:1],
-    )
+    rows = [(np.array([1, 0, 3]).astype(dtype), exponent) for exponent in exponents * 2]
+    check_in_turn(power, ufuse.compile(power), rows)
 
 
 OPERANDS: tuple[Any, ...] = (None, 3, 1.5, 1j, "a", b"a", (1,), frozenset([1]), True, slice(1), range(3), int, ...)  # fmt: skip
