@@ -228,8 +228,8 @@ def _not_begun(function: Callable[..., Any]) -> Callable[[Builder, Iterator], An
 
 
 def _numbered(recipe: Builder, iterator: Iterator) -> Any:
-    place = recipe.constant(iterator.position)
-    return recipe.call(enumerate, recipe.register(iterator.parts[0]), place)
+    _, (_, number) = iterator.walk.__reduce__()
+    return recipe.call(enumerate, recipe.register(iterator.parts[0]), recipe.constant(number))
 
 
 def _strictly(*parts: Any) -> Any:
@@ -246,9 +246,12 @@ def _repeated(recipe: Builder, iterator: Iterator) -> Any:
 def _sliced(recipe: Builder, iterator: Iterator) -> Any:
     if iterator.is_exhausted:
         return None
-    following, stop, step = iterator.state
-    count = iterator.position
-    bounds = (following - count, None if stop is None else stop - count, step)
+    start, stop, step = iterator.state
+    taken = start + (iterator.position - 1) * step + 1 if iterator.position else 0
+    following = start + iterator.position * step
+    if stop is not None:
+        following = min(following, stop)
+    bounds = (following - taken, None if stop is None else stop - taken, step)
     given = [recipe.constant(bound) for bound in bounds]
     return recipe.call(itertools.islice, recipe.register(iterator.parts[0]), *given)
 

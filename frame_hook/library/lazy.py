@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -149,7 +152,76 @@ METHODS["generator.throw"] = _throw
 METHODS["generator.close"] = _close
 
 
-# The built-in ones -----------------------------------------------------------------------------------------------
+# The built-in tools ----------------------------------------------------------------------------------------------
+#
+# A tool of the trace is stepped by a real one of the same type, which goes over symbols: what it asks in which order,
+# when it ends and what it does after an error are CPython's own.
+
+
+class Walk:
+    """A real iterator over the symbols of one of the trace."""
+
+    def __init__(self, interpreter: Interpreter, iterator: Symbol) -> None:
+        self._interpreter = interpreter
+        self._iterator = iterator
+        self._left = iterate.LONGEST_SEQUENCE
+
+    def __iter__(self) -> Walk:
+        return self
+
+    def __next__(self) -> Symbol:
+        self._left -= 1
+        if self._left < 0:
+            raise GraphBreak("loop")
+        item = next_item(self._interpreter, self._iterator)
+        if item is None:
+            raise StopIteration
+        return item
+
+
+def unowned(interpreter: Interpreter) -> Interpreter:
+    """The interpreter without a reference to it: a tool that it holds would keep it, and the user's objects, alive."""
+    reference: Any = weakref.proxy(interpreter)
+    return cast("Interpreter", reference)
+
+
+def walks(interpreter: Interpreter, iterables: Iterable[Symbol]) -> tuple[list[Symbol], list[Walk]]:
+    """What `iter` gives for each, and real iterators over these."""
+    parts = [iterator_over(interpreter, one) for one in iterables]
+    return parts, [Walk(unowned(interpreter), part) for part in parts]
+
+
+def calling(interpreter: Interpreter, function: Symbol) -> Callable[..., Symbol]:
+    """A real function that calls one of the trace."""
+    asked = unowned(interpreter)
+    return lambda *arguments: asked.call(function, arguments)
+
+
+def asking(interpreter: Interpreter, predicate: Symbol | None) -> Callable[[Symbol], bool]:
+    """A real function that tells whether a predicate of the trace holds; None: whether the item itself is true."""
+    asked = unowned(interpreter)
+    if predicate is None:
+        return lambda item: arithmetic.truth(asked, item)
+    return lambda item: arithmetic.truth(asked, asked.call(predicate, (item,)))
+
+
+def step(iterator: Iterator) -> Any:
+    """What the real tool gives next; None at its end. `position` counts how often it was asked."""
+    iterator.position += 1
+    try:
+        return next(iterator.walk, None)
+    except (ValueError, RuntimeError) as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # from below, not the tool's own
+        raise raise_error(type(error), *error.args) from None
+
+
+@next_of("zip", "zip strictly", "map", "filter", asks_again=True)
+def next_of_tool(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """The next item of a tool that gives what it is given, or tuples of that."""
+    found = step(iterator)
+    item: Symbol | None = Tuple(found) if type(found) is tuple else found
+    return item
 
 
 @rule_for(enumerate)
@@ -159,109 +231,59 @@ def _enumerate(interpreter: Interpreter, arguments: Positional, keywords: Given)
     first = known_value(interpreter, start) if start is not None else 0
     if not isinstance(first, int):
         raise GraphBreak("eager-raises", "TypeError: the start of enumerate is no whole number")
-    part = iterator_over(interpreter, over)
-    return new_iterator(interpreter, "enumerate", [part], position=int(first))
+    parts, (walk,) = walks(interpreter, [over])
+    return new_iterator(interpreter, "enumerate", parts, walk=enumerate(walk, int(first)))
 
 
 @next_of("enumerate", asks_again=True)
-def _next_numbered(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`position` is the number that comes next."""
-    item = next_item(interpreter, iterator.parts[0])
-    if item is None:
-        return None
-    iterator.position += 1
-    return Tuple((Constant(iterator.position - 1), item))
+def _next_numbered(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    found = step(iterator)
+    return None if found is None else Tuple((Constant(found[0]), found[1]))
 
 
 @rule_for(zip)
 def _zip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     (strict,) = bound((), keywords, "strict")
     is_strict = strict is not None and arithmetic.truth(interpreter, strict)
-    parts = [iterator_over(interpreter, argument) for argument in arguments]
-    return new_iterator(interpreter, "zip strictly" if is_strict else "zip", parts)
-
-
-@next_of("zip", "zip strictly", asks_again=True)
-def _next_of_each(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    found: list[Symbol] = []
-    for place, part in enumerate(iterator.parts):
-        item = next_item(interpreter, part)
-        if item is None:
-            if iterator.kind == "zip strictly":
-                _check_lengths(interpreter, "zip", iterator.parts, place)
-            return None
-        found.append(item)
-    return Tuple(tuple(found)) if found else None
-
-
-def _check_lengths(
-    interpreter: Interpreter, name: str, parts: Sequence[Symbol], place: int
-) -> None:
-    """What a strict zip does when the iterator at `place` has ended."""
-    if place:
-        raise _of_other_length(name, place, "shorter")
-    for other, part in enumerate(parts[1:], 1):
-        if next_item(interpreter, part) is not None:
-            raise _of_other_length(name, other, "longer")
-
-
-def _of_other_length(name: str, place: int, how: str) -> Raised:
-    others = "argument 1" if place == 1 else f"arguments 1-{place}"
-    return raise_error(ValueError, f"{name}() argument {place + 1} is {how} than {others}")
+    parts, over = walks(interpreter, arguments)
+    kind = "zip strictly" if is_strict else "zip"
+    return new_iterator(interpreter, kind, parts, walk=zip(*over, strict=is_strict))
 
 
 @rule_for(map)
 def _map(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     if keywords or len(arguments) < 2:  # strict=, since 3.14, is left to plain Python
         raise GraphBreak("call", "map with such arguments")
-    function, *others = arguments
-    parts = [iterator_over(interpreter, other) for other in others]
-    return new_iterator(interpreter, "map", [interpreter.trace.look(function), *parts])
+    parts, over = walks(interpreter, arguments[1:])
+    function = interpreter.trace.look(arguments[0])
+    walk = map(calling(interpreter, function), *over)
+    return new_iterator(interpreter, "map", [function, *parts], walk=walk)
 
 
-@next_of("map", asks_again=True)
-def _next_mapped(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    function, *parts = iterator.parts
-    found: list[Symbol] = []
-    for part in parts:
-        item = next_item(interpreter, part)
-        if item is None:
-            return None
-        found.append(item)
-    return interpreter.call(function, found)
+FILTERS = (filter, itertools.filterfalse)  # these call no predicate that is None or bool
 
 
-def choosing(kind: str) -> Callable[[Interpreter, Positional, Given], Symbol]:
-    """The makers of what takes a predicate and an iterable."""
+def _is_truth(predicate: Symbol) -> bool:
+    return isinstance(predicate, Constant) and (predicate.value is None or predicate.value is bool)
+
+
+def choosing(
+    tool: Callable[[Callable[[Symbol], bool], Walk], Any],
+) -> Callable[[Interpreter, Positional, Given], Symbol]:
+    """The rule of a tool that takes a predicate and an iterable."""
+    name = tool.__name__
 
     def make(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        only_positional(keywords, kind)
+        only_positional(keywords, name)
         predicate, over = bound(arguments, {}, "predicate", "iterable", least=2)
         assert predicate is not None
         assert over is not None
-        part = iterator_over(interpreter, over)
-        return new_iterator(interpreter, kind, [interpreter.trace.look(predicate), part])
+        parts, (walk,) = walks(interpreter, [over])
+        predicate = interpreter.trace.look(predicate)
+        asked = asking(interpreter, None if tool in FILTERS and _is_truth(predicate) else predicate)
+        return new_iterator(interpreter, name, [predicate, *parts], walk=tool(asked, walk))
 
     return make
 
 
-rule_for(filter)(choosing("filter"))
-
-
-def _holds(interpreter: Interpreter, predicate: Symbol, item: Symbol) -> bool:
-    predicate = interpreter.trace.look(predicate)
-    if isinstance(predicate, Constant) and (predicate.value is None or predicate.value is bool):
-        return arithmetic.truth(interpreter, item)
-    return arithmetic.truth(interpreter, interpreter.call(predicate, (item,)))
-
-
-@next_of("filter", asks_again=True)
-def next_chosen(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """The next item of which the predicate holds; of other kinds than filter, one of which it does not."""
-    predicate, part = iterator.parts
-    wanted = iterator.kind == "filter"
-    for _ in range(iterate.LONGEST_SEQUENCE):
-        item = next_item(interpreter, part)
-        if item is None or _holds(interpreter, predicate, item) == wanted:
-            return item
-    raise GraphBreak("loop")
+rule_for(filter)(choosing(filter))

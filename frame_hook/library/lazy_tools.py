@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -13,11 +12,17 @@ from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
 from ufuse.frame_hook.interpreter.rules import Given, Positional, rule_for
 from ufuse.frame_hook.library.lazy import (
     NONE,
+    Walk,
+    asking,
     bound,
+    calling,
     choosing,
     is_none,
-    next_chosen,
+    next_of_tool,
     only_positional,
+    step,
+    unowned,
+    walks,
 )
 from ufuse.frame_hook.objects.values import known_value, number_type
 from ufuse.frame_hook.operations import arithmetic, comparisons, iterate
@@ -25,24 +30,25 @@ from ufuse.frame_hook.operations.iterate import iterator_over, new_iterator, nex
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Iterator, Symbol, Tuple
 
-
-@contextmanager
-def ended_by_errors(iterator: Iterator) -> Generator[None]:
-    """What raises meanwhile ends the iterator for good."""
-    try:
-        yield
-    except Raised:
-        iterator.is_exhausted = True
-        raise
-
-
 # Choosing items --------------------------------------------------------------------------------------------------
 
-rule_for(itertools.filterfalse)(choosing("filterfalse"))
-rule_for(itertools.takewhile)(choosing("takewhile"))
-rule_for(itertools.dropwhile)(choosing("dropwhile"))
-rule_for(itertools.starmap)(choosing("starmap"))
-next_of("filterfalse", asks_again=True)(next_chosen)
+rule_for(itertools.filterfalse)(choosing(itertools.filterfalse))
+rule_for(itertools.dropwhile)(choosing(itertools.dropwhile))
+next_of(
+    "filterfalse", "dropwhile", "starmap", "compress", "chain", "cycle", "pairwise", "zip_longest", "accumulate",
+    "product", "permutations", "combinations", "combinations_with_replacement", "group", "tee", "batched",
+    asks_again=True,
+)(next_of_tool)  # fmt: skip
+
+
+@rule_for(itertools.takewhile)
+def _takewhile(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    only_positional(keywords, "takewhile")
+    predicate, over = bound(arguments, {}, "predicate", "iterable", least=2)
+    assert predicate is not None
+    assert over is not None
+    part = iterator_over(interpreter, over)
+    return new_iterator(interpreter, "takewhile", [interpreter.trace.look(predicate), part])
 
 
 @next_of("takewhile", asks_again=True)
@@ -56,21 +62,6 @@ def _next_while(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
         return item
     iterator.is_exhausted = True
     return None
-
-
-@next_of("dropwhile", asks_again=True)
-def _next_after(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` says that the first item to keep was met."""
-    predicate, part = iterator.parts
-    iterator.position = 1
-    for _ in range(iterate.LONGEST_SEQUENCE):
-        item = next_item(interpreter, part)
-        if item is None or iterator.state:
-            return item
-        if not arithmetic.truth(interpreter, interpreter.call(predicate, (item,))):
-            iterator.state = True
-            return item
-    raise GraphBreak("loop")
 
 
 # Endless ones, and slices ----------------------------------------------------------------------------------------
@@ -121,24 +112,8 @@ def _cycle(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     only_positional(keywords, "cycle")
     (over,) = bound(arguments, {}, "iterable", least=1)
     assert over is not None
-    return new_iterator(interpreter, "cycle", [iterator_over(interpreter, over)], state=[])
-
-
-@next_of("cycle", asks_again=True)
-def _next_around(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` has what was met in the first round; `length` is where a later round is, -1 in the first."""
-    if iterator.length < 0:
-        iterator.position = 1
-        item = next_item(interpreter, iterator.parts[0])
-        if item is not None:
-            iterator.state.append(item)
-            return item
-        iterator.length = 0
-    if not iterator.state:
-        return None
-    again: Symbol = iterator.state[iterator.length % len(iterator.state)]
-    iterator.length += 1
-    return again
+    parts, (walk,) = walks(interpreter, [over])
+    return new_iterator(interpreter, "cycle", parts, walk=itertools.cycle(walk))
 
 
 @rule_for(itertools.islice)
@@ -147,35 +122,27 @@ def _islice(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
         raise GraphBreak("eager-raises", "TypeError: the arguments of islice")
     over, *bounds = arguments
     values = [known_value(interpreter, one) for one in bounds]
-    start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, None)[:3]
+    start, stop, stride = (0, values[0], 1) if len(values) == 1 else (*values, None)[:3]
     if (
-        any(v is not None and (not isinstance(v, int) or v < 0) for v in (start, stop, step))
-        or step == 0
+        any(v is not None and (not isinstance(v, int) or v < 0) for v in (start, stop, stride))
+        or stride == 0
     ):
         raise GraphBreak("eager-raises", "ValueError: the bounds of islice")
-    state = [int(start or 0), stop, int(step or 1)]
-    return new_iterator(interpreter, "islice", [iterator_over(interpreter, over)], state=state)
+    parts, (walk,) = walks(interpreter, [over])
+    state = (int(start or 0), stop, int(stride or 1))
+    return new_iterator(
+        interpreter, "islice", parts, state=state, walk=itertools.islice(walk, start, stop, stride)
+    )
 
 
 @next_of("islice")
-def _next_sliced(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` is (place of the next item, stop, step), `position` how many were taken."""
-    following, stop, step = iterator.state
-    with ended_by_errors(iterator):
-        while iterator.position < following:
-            if iterator.position > iterate.LONGEST_SEQUENCE:
-                raise GraphBreak("loop")
-            if next_item(interpreter, iterator.parts[0]) is None:
-                return None
-            iterator.position += 1
-        if stop is not None and iterator.position >= stop:
-            return None
-        item = next_item(interpreter, iterator.parts[0])
-    if item is None:
-        return None
-    iterator.position += 1
-    following += step
-    iterator.state[0] = following if stop is None else min(following, stop)
+def _next_sliced(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """`state` is (start, stop, step); an error ends it for good."""
+    try:
+        item: Symbol | None = step(iterator)
+    except Raised:
+        iterator.is_exhausted = True
+        raise
     return item
 
 
@@ -185,70 +152,46 @@ def _next_sliced(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 @rule_for(itertools.chain)
 def _chain(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     only_positional(keywords, "chain")
-    sources = iterator_over(interpreter, Tuple(tuple(arguments)))
-    return new_iterator(interpreter, "chain", [sources])
+    return _chained(interpreter, Tuple(tuple(arguments)))
 
 
 @rule_for(itertools.chain.__dict__["from_iterable"])
 def _chain_from(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     if keywords or len(arguments) != 2:
         raise GraphBreak("eager-raises", "TypeError: the arguments of from_iterable")
-    return new_iterator(interpreter, "chain", [iterator_over(interpreter, arguments[1])])
+    return _chained(interpreter, arguments[1])
 
 
-@next_of("chain")
-def _next_in_chain(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`parts` are the iterator over the links, and the one that is being gone through."""
-    for _ in range(iterate.LONGEST_SEQUENCE):
-        if len(iterator.parts) == 1:
-            with ended_by_errors(iterator):
-                link = next_item(interpreter, iterator.parts[0])
-                if link is None:
-                    return None
-                iterator.position = 1
-                iterator.parts.append(iterator_over(interpreter, link))
-        item = next_item(interpreter, iterator.parts[1])
-        if item is not None:
-            return item
-        iterator.parts.pop()
-    raise GraphBreak("loop")
+def _chained(interpreter: Interpreter, links: Symbol) -> Iterator:
+    parts, (over,) = walks(interpreter, [links])
+    asked = unowned(interpreter)
+
+    def over_link(link: Symbol) -> Walk:
+        return Walk(asked, iterator_over(asked, link))
+
+    made = itertools.chain.from_iterable(map(over_link, over))
+    return new_iterator(interpreter, "chain", parts, walk=made)
 
 
 @rule_for(itertools.zip_longest)
 def _zip_longest(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     (fill,) = bound((), keywords, "fillvalue")
-    parts = [iterator_over(interpreter, argument) for argument in arguments]
-    state = [fill or NONE, len(parts)]
-    return new_iterator(interpreter, "zip_longest", parts, state=state)
+    parts, over = walks(interpreter, arguments)
+    walk = itertools.zip_longest(*over, fillvalue=fill or NONE)
+    return new_iterator(interpreter, "zip_longest", parts, walk=walk)
 
 
-@next_of("zip_longest", asks_again=True)
-def _next_longest(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` is (what fills, how many iterators have not ended); one that has ended is replaced by None."""
-    fill, active = iterator.state
-    if not active:
-        return None
-    iterator.position = 1
-    found: list[Symbol] = []
-    with ended_by_errors(iterator):
-        for place, part in enumerate(iterator.parts):
-            item = None if part is NONE else next_item(interpreter, part)
-            if item is None and part is not NONE:
-                iterator.parts[place] = NONE
-                iterator.state[1] -= 1
-                if not iterator.state[1]:
-                    return None
-            found.append(fill if item is None else item)
-    return Tuple(tuple(found))
-
-
-@next_of("starmap", asks_again=True)
-def _next_starred(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    function, part = iterator.parts
-    item = next_item(interpreter, part)
-    if item is None:
-        return None
-    return interpreter.call(function, iterate.items_of(interpreter, item))
+@rule_for(itertools.starmap)
+def _starmap(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    only_positional(keywords, "starmap")
+    function, over = bound(arguments, {}, "function", "iterable", least=2)
+    assert function is not None
+    assert over is not None
+    parts, (walk,) = walks(interpreter, [over])
+    function = interpreter.trace.look(function)
+    given = map(functools.partial(iterate.items_of, unowned(interpreter)), walk)
+    made = itertools.starmap(calling(interpreter, function), given)
+    return new_iterator(interpreter, "starmap", [function, *parts], walk=made)
 
 
 @rule_for(itertools.compress)
@@ -256,20 +199,9 @@ def _compress(interpreter: Interpreter, arguments: Positional, keywords: Given) 
     data, selectors = bound(arguments, keywords, "data", "selectors", least=2)
     assert data is not None
     assert selectors is not None
-    parts = [iterator_over(interpreter, part) for part in (data, selectors)]
-    return new_iterator(interpreter, "compress", parts)
-
-
-@next_of("compress", asks_again=True)
-def _next_selected(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    for _ in range(iterate.LONGEST_SEQUENCE):
-        item = next_item(interpreter, iterator.parts[0])
-        selector = next_item(interpreter, iterator.parts[1]) if item is not None else None
-        if item is None or selector is None:
-            return None
-        if arithmetic.truth(interpreter, selector):
-            return item
-    raise GraphBreak("loop")
+    parts, (items, chosen) = walks(interpreter, (data, selectors))
+    made = itertools.compress(items, map(asking(interpreter, None), chosen))
+    return new_iterator(interpreter, "compress", parts, walk=made)
 
 
 @rule_for(itertools.pairwise)
@@ -277,20 +209,8 @@ def _pairwise(interpreter: Interpreter, arguments: Positional, keywords: Given) 
     only_positional(keywords, "pairwise")
     (over,) = bound(arguments, {}, "iterable", least=1)
     assert over is not None
-    return new_iterator(interpreter, "pairwise", [iterator_over(interpreter, over)])
-
-
-@next_of("pairwise")
-def _next_pair(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` is the item before."""
-    iterator.position = 1
-    before = iterator.state
-    with ended_by_errors(iterator):
-        if before is None:
-            before = next_item(interpreter, iterator.parts[0])
-        item = next_item(interpreter, iterator.parts[0]) if before is not None else None
-    iterator.state = item
-    return None if item is None or before is None else Tuple((before, item))
+    parts, (walk,) = walks(interpreter, [over])
+    return new_iterator(interpreter, "pairwise", parts, walk=itertools.pairwise(walk))
 
 
 @rule_for(itertools.accumulate)
@@ -300,32 +220,14 @@ def _accumulate(interpreter: Interpreter, arguments: Positional, keywords: Given
     names = ("iterable", "func", "initial")
     over, function, initial = bound(arguments, keywords, *names, least=1)
     assert over is not None
-    part = iterator_over(interpreter, over)
+    parts, (walk,) = walks(interpreter, [over])
     first = None if is_none(interpreter, initial) else initial
     function = NONE if function is None else interpreter.trace.look(function)
-    return new_iterator(interpreter, "accumulate", [part, function], state=[first, None])
-
-
-@next_of("accumulate", asks_again=True)
-def _next_total(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` is (what is given first, the total so far)."""
-    part, function = iterator.parts
-    first, total = iterator.state
-    iterator.position = 1
-    if first is not None:
-        iterator.state[:] = [None, first]
-        return interpreter.trace.look(first)
-    item = next_item(interpreter, part)
-    if item is None:
-        return None
-    if total is None:
-        total = item
-    elif is_none(interpreter, function):
-        total = arithmetic.binary(interpreter, "+", total, item, in_place=False)
-    else:
-        total = interpreter.call(function, (total, item))
-    iterator.state[1] = total
-    return interpreter.trace.look(total)
+    joined = calling(interpreter, function)
+    if is_none(interpreter, function):
+        joined = functools.partial(arithmetic.binary, unowned(interpreter), "+", in_place=False)
+    made = itertools.accumulate(walk, joined, initial=first)
+    return new_iterator(interpreter, "accumulate", parts, walk=made)
 
 
 # Every combination -----------------------------------------------------------------------------------------------
@@ -337,25 +239,15 @@ def _product(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     times = 1 if repeat is None else known_value(interpreter, repeat)
     if not isinstance(times, int) or times < 0:
         raise GraphBreak("eager-raises", "the repeat of itertools.product")
-    pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in arguments] * times
-    places = itertools.product(*(range(len(pool.items)) for pool in pools))
-    return new_iterator(interpreter, "product", pools, state=places)
+    pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in arguments]
+    walk = itertools.product(*(pool.items for pool in pools), repeat=times)
+    return new_iterator(interpreter, "product", pools, walk=walk)
 
 
-@next_of("product")
-def _next_product(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    places = next(iterator.state, None)
-    if places is None:
-        return None
-    iterator.position += 1
-    pools = [pool for pool in iterator.parts if isinstance(pool, Tuple)]
-    return Tuple(tuple(pool.items[i] for pool, i in zip(pools, places, strict=True)))
+def _choices(tool: Callable[..., Any], *, may_lack_count: bool) -> None:
+    name = tool.__name__
 
-
-def _choices(function: Callable[..., Any], *, may_lack_count: bool) -> None:
-    name = function.__name__
-
-    @rule_for(function)
+    @rule_for(tool)
     def make(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
         least = 1 if may_lack_count else 2
         over, count = bound(arguments, keywords, "iterable", "r", least=least)
@@ -364,19 +256,7 @@ def _choices(function: Callable[..., Any], *, may_lack_count: bool) -> None:
         given = [] if is_none(interpreter, count) else [known_value(interpreter, count or NONE)]
         if any(not isinstance(one, int) or one < 0 for one in given):
             raise GraphBreak("eager-raises", f"the length given to {name}")
-        places = function(range(len(pool.items)), *given)
-        length = given[0] if given else -1
-        return new_iterator(interpreter, name, [pool], length=length, state=places)
-
-    @next_of(name)
-    def following(_: Interpreter, iterator: Iterator) -> Symbol | None:
-        places = next(iterator.state, None)
-        if places is None:
-            return None
-        iterator.position += 1
-        pool = iterator.parts[0]
-        assert isinstance(pool, Tuple)
-        return Tuple(tuple(pool.items[i] for i in places))
+        return new_iterator(interpreter, name, [pool], walk=tool(pool.items, *given))
 
 
 _choices(itertools.permutations, may_lack_count=True)
@@ -387,14 +267,19 @@ _choices(itertools.combinations_with_replacement, may_lack_count=False)
 # Groups, batches, copies -----------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
-class Grouping:
-    """What `groupby` remembers: the item read last and its key, the key of the group being given, and that group."""
+class Key:
+    """What `groupby` compares: a symbol that is equal to another where the program would find it so."""
 
-    item: Symbol | None = None
-    key: Symbol | None = None
-    wanted: Symbol | None = None
-    group: Iterator | None = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, interpreter: Interpreter, symbol: Symbol) -> None:
+        self.interpreter = interpreter
+        self.symbol = symbol
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, Key)
+        key = self.interpreter.trace.look(other.symbol)
+        return comparisons.equal_or_same(self.interpreter, self.symbol, key)
 
 
 @rule_for(itertools.groupby)
@@ -402,59 +287,23 @@ def _groupby(interpreter: Interpreter, arguments: Positional, keywords: Given) -
     over, key = bound(arguments, keywords, "iterable", "key", least=1)
     assert over is not None
     function = NONE if key is None else interpreter.trace.look(key)
-    parts = [iterator_over(interpreter, over), function]
-    return new_iterator(interpreter, "groupby", parts, state=Grouping())
+    parts, (walk,) = walks(interpreter, [over])
+    asked, takes_all = unowned(interpreter), is_none(interpreter, function)
 
+    def key_of(item: Symbol) -> Key:
+        return Key(asked, item if takes_all else asked.call(function, (item,)))
 
-def _read_on(interpreter: Interpreter, iterator: Iterator) -> bool:
-    """Read the next item and its key; False at the end."""
-    part, function = iterator.parts
-    state: Grouping = iterator.state
-    item = next_item(interpreter, part)
-    if item is None:
-        return False
-    state.item = item
-    state.key = item if is_none(interpreter, function) else interpreter.call(function, (item,))
-    return True
-
-
-def _same_key(interpreter: Interpreter, wanted: Symbol, key: Symbol) -> bool:
-    return comparisons.equal_or_same(interpreter, wanted, interpreter.trace.look(key))
+    made = itertools.groupby(walk, key_of)
+    return new_iterator(interpreter, "groupby", [*parts, function], walk=made)
 
 
 @next_of("groupby", asks_again=True)
 def _next_group(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    state: Grouping = iterator.state
-    state.group = None
-    iterator.position = 1
-    for _ in range(iterate.LONGEST_SEQUENCE):
-        if state.key is not None and (
-            state.wanted is None or not _same_key(interpreter, state.wanted, state.key)
-        ):
-            break
-        if not _read_on(interpreter, iterator):
-            return None
-    assert state.key is not None
-    state.wanted = state.key
-    state.group = new_iterator(interpreter, "group", [iterator, state.key])
-    return Tuple((state.key, state.group))
-
-
-@next_of("group", asks_again=True)
-def _next_in_group(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    whole, wanted = iterator.parts
-    assert isinstance(whole, Iterator)
-    state: Grouping = whole.state
-    if state.group is not iterator:
+    found = step(iterator)
+    if found is None:
         return None
-    if state.item is None and not _read_on(interpreter, whole):
-        return None
-    if state.key is None:
-        raise GraphBreak("operator", "a group that is read while its keys are compared")
-    if not _same_key(interpreter, wanted, state.key):
-        return None
-    item, state.item, state.key = state.item, None, None
-    return item
+    key, group = found
+    return Tuple((key.symbol, new_iterator(interpreter, "group", [iterator], walk=group)))
 
 
 @rule_for(itertools.tee)
@@ -471,22 +320,8 @@ def _tee(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
         or (isinstance(part, Iterator) and part.kind == "tee")
     ):
         raise GraphBreak("call", "itertools.tee of that")
-    read: list[Symbol] = []
-    made = [new_iterator(interpreter, "tee", [part], state=read) for _ in range(number)]
-    return Tuple(tuple(made))
-
-
-@next_of("tee", asks_again=True)
-def _next_of_copy(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` has what was read so far, and is shared."""
-    if iterator.position == len(iterator.state):
-        item = next_item(interpreter, iterator.parts[0])
-        if item is None:
-            return None
-        iterator.state.append(item)
-    iterator.position += 1
-    given: Symbol = iterator.state[iterator.position - 1]
-    return given
+    copies = itertools.tee(Walk(unowned(interpreter), part), number)
+    return Tuple(tuple(new_iterator(interpreter, "tee", [part], walk=one) for one in copies))
 
 
 def _batched(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
@@ -500,22 +335,10 @@ def _batched(interpreter: Interpreter, arguments: Positional, keywords: Given) -
         raise GraphBreak("eager-raises", "TypeError: a number is needed")
     if number < 1:
         raise raise_error(ValueError, "n must be at least one")
-    part = iterator_over(interpreter, over)
-    return new_iterator(interpreter, "batched", [part], state=number)
+    parts, (walk,) = walks(interpreter, [over])
+    made = itertools.batched(walk, number)  # type: ignore[attr-defined]
+    return new_iterator(interpreter, "batched", parts, walk=made)
 
 
 if hasattr(itertools, "batched"):
     rule_for(itertools.batched)(_batched)
-
-
-@next_of("batched")
-def _next_batch(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    found: list[Symbol] = []
-    iterator.position = 1
-    with ended_by_errors(iterator):
-        while len(found) < iterator.state:
-            item = next_item(interpreter, iterator.parts[0])
-            if item is None:
-                break
-            found.append(item)
-    return Tuple(tuple(found)) if found else None

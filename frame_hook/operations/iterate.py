@@ -67,10 +67,11 @@ def new_iterator(
     position: int = 0,
     length: int = -1,
     state: Any = None,
+    walk: Any = None,
 ) -> Iterator:
     """An iterator that the trace makes now."""
     born = interpreter.root_count
-    return Iterator(kind, list(parts), position, length, born=born, state=state)
+    return Iterator(kind, list(parts), position, length, born=born, state=state, walk=walk)
 
 
 def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:

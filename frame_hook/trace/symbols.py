@@ -177,8 +177,8 @@ class Iterator:
     """An iterator made in the trace: `kind` says how it goes on (see `iterate.NEXT`), `parts` what it goes over.
 
     `position` counts what it has given; `length` is that of a container which must not change size meanwhile.
-    `born` is when the trace made it; `state` is what else its kind remembers; `walk` is a real iterator over the keys
-    of a dict that may be changed meanwhile.
+    `born` is when the trace made it; `state` is what else its kind remembers; `walk` is a real iterator that is
+    stepped along: over the keys of a dict that may be changed meanwhile, or a `zip` or `itertools` object over symbols.
     """
 
     kind: str
