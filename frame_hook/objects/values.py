@@ -200,36 +200,27 @@ def text_value(interpreter: Interpreter, symbol: Symbol) -> Any:
     return known_value(interpreter, symbol)
 
 
-def hashable(symbol: Symbol) -> Any:
-    """The Python value of a symbol that is known entirely; used as a key.
+def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
+    """The Python value of a key that is known entirely; a length of an array is guarded to stay what it is.
 
     Raises:
-        GraphBreak: part of it is known only when the program runs.
+        GraphBreak: part of it is known only when the program runs, or cannot be a key.
 
     """
+    symbol = interpreter.trace.look(symbol)
     match symbol:
         case Constant(value=value):
             return value
-        case Tuple(items=items):
-            return tuple(hashable(item) for item in items)
-        case Instance(value=member) if is_member(member):
-            return member
-    raise GraphBreak("operator", f"a key made of {described(symbol)}")
-
-
-def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
-    """The value of a key, its parts looked at; a length of an array is guarded to stay what it is."""
-    symbol = interpreter.trace.look(symbol)
-    match symbol:
         case Integer(size=value, source=None):
             return interpreter.trace.sizes.fixed(value)
         case Tuple(items=items):
             return tuple(key_of(interpreter, item) for item in items)
+        case Instance(value=member) if is_member(member):
+            return member
         case List() | Deque() | Dict() | Set() | Slice():
-            raise GraphBreak(
-                "eager-raises", f"TypeError: a {type(symbol).__name__.lower()} as a key"
-            )
-    return hashable(symbol)
+            kind = type(symbol).__name__.lower()
+            raise GraphBreak("eager-raises", f"TypeError: a {kind} as a key")
+    raise GraphBreak("operator", f"a key made of {described(symbol)}")
 
 
 def number_type(symbol: Symbol) -> str:

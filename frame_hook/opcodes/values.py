@@ -12,7 +12,7 @@ from ufuse.frame_hook.library.introspection import python_type
 from ufuse.frame_hook.library.text import joined
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.contents import unwrapped
-from ufuse.frame_hook.objects.values import described, hashable, key_of
+from ufuse.frame_hook.objects.values import described, key_of
 from ufuse.frame_hook.opcodes.names import argument
 from ufuse.frame_hook.operations import arithmetic, containers, iterate
 from ufuse.frame_hook.operations.attributes import attribute
@@ -310,7 +310,7 @@ def match_keys(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcom
     keys, subject = look(frame.stack[-1]), look(frame.stack[-2])
     if not isinstance(keys, Tuple) or not isinstance(subject, Dict):
         raise GraphBreak("opcode", "MATCH_KEYS")
-    wanted = [hashable(look(key)) for key in keys.items]
+    wanted = [key_of(interpreter, key) for key in keys.items]
     if len(set(wanted)) != len(wanted):
         raise GraphBreak("eager-raises", "ValueError: a mapping pattern checks a key twice")
     if all(key in subject.items for key in wanted):
@@ -346,7 +346,7 @@ def _matched(
     interpreter: Interpreter, subject: Symbol, kind: type, count: int, names: Tuple
 ) -> list[Symbol]:
     """The attributes that a class pattern asks for: the first ones by `__match_args__`, then those by name."""
-    attributes = [hashable(interpreter.trace.look(name)) for name in names.items]
+    attributes = [key_of(interpreter, name) for name in names.items]
     if not count:
         return [attribute(interpreter, subject, name) for name in attributes]
     if (
@@ -362,7 +362,7 @@ def _matched(
     listed = interpreter.trace.look(given)
     if not isinstance(listed, Tuple) or len(listed.items) < count:
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes fewer sub-patterns")
-    first = [hashable(interpreter.trace.look(name)) for name in listed.items[:count]]
+    first = [key_of(interpreter, name) for name in listed.items[:count]]
     if any(type(name) is not str for name in first):
         raise GraphBreak("eager-raises", "TypeError: __match_args__ elements must be strings")
     if len({*first, *attributes}) != len(first) + len(attributes):

@@ -359,12 +359,14 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
 def _on_containers(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
-    trace = interpreter.trace
     made = containers.combine_sets(interpreter, sign, left, right, in_place=in_place)
     if made is not None:
         return made
-    if isinstance(left, Deque) or isinstance(right, Deque):
-        return deques.combined(interpreter, sign, left, right, in_place=in_place)
+    if sign == "*":
+        many, count = (right, left) if as_size(left) is not None else (left, right)
+        times = as_size(count)
+        if isinstance(many, Tuple | List | Deque) and times is not None:
+            return _repeated(interpreter, many, times, in_place=in_place and many is left)
     match left, right:
         case List() as target, _ if sign == "+" and in_place:
             containers.extend(interpreter, target, right)
@@ -375,13 +377,11 @@ def _on_containers(
             return Tuple((*a, *b))
         case List(items=first), List(items=second) if sign == "+":
             return List([*first, *second])
-        case List() as target, _ if sign == "*" and in_place and as_size(right) is not None:
-            containers.repeat_in_place(interpreter, target, trace.sizes.fixed(as_size(right) or 0))
-            return target
-        case Tuple() | List(), Constant(value=int()) | Integer() if sign == "*":
-            return _repeated(trace, left, right)
-        case Constant(value=int()) | Integer(), Tuple() | List() if sign == "*":
-            return _repeated(trace, right, left)
+        case Deque() as queue, _ if sign == "+" and in_place:
+            deques.extend(interpreter, queue, right)
+            return queue
+        case Deque(items=some), Deque(items=others) if sign == "+":
+            return Deque(some + others)
         case Dict(items=entries), Dict() if sign == "|":
             target_dict = left if in_place else Dict(dict(entries))
             containers.update(interpreter, target_dict, right)
@@ -396,16 +396,26 @@ def _on_containers(
     raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
 
 
-def _repeated(trace: Trace, sequence: Symbol, count: Symbol) -> Symbol:
-    expression = as_size(count)
-    assert expression is not None
-    times = trace.sizes.fixed(expression)
-    assert isinstance(sequence, Tuple | List)
-    if times * len(sequence.items) > LONGEST_SEQUENCE:
+def _repeated(
+    interpreter: Interpreter, sequence: Tuple | List | Deque, count: size.Size, *, in_place: bool
+) -> Symbol:
+    """`sequence * count`; more than `sys.maxsize` times is an error, whatever the length."""
+    times = interpreter.trace.sizes.fixed(count)
+    if times * len(sequence.items) > LONGEST_SEQUENCE or abs(times) > sys.maxsize:
         raise GraphBreak("operator", "a long sequence")
-    if isinstance(sequence, Tuple):
-        return sequence if times == 1 else Tuple(sequence.items * max(times, 0))
-    return List(list(sequence.items) * max(times, 0))
+    match sequence:
+        case Tuple(items=items):
+            return sequence if times == 1 else Tuple(items * times)
+        case List(items=members) if not in_place:
+            return List(members * times)
+        case Deque(items=queue) if not in_place:
+            return Deque(queue * times)
+        case List():
+            sequence.items *= times
+            interpreter.trace.changes.call(list.__imul__, sequence, Constant(times))
+        case Deque():
+            deques.repeat(interpreter, sequence, times)
+    return sequence
 
 
 def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
@@ -447,12 +457,10 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
                 return bool(value)
         case Integer(size=value):
             return trace.sizes.decide("ne", value, 0)
-        case Tuple(items=items) | List(items=items) | Deque(items=items):
-            return bool(items)
-        case Dict(items=entries) | View(of=Dict(items=entries)):
+        case Tuple() | List() | Deque() | Dict() | Set():
+            return bool(symbol.items)
+        case View(of=Dict(items=entries)):
             return bool(entries)
-        case Set(items=members):
-            return bool(members)
         case Number():
             if symbol.node in trace.number_examples:
                 return bool(trace.specialised(symbol).value)
@@ -487,12 +495,10 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     match symbol:
         case Array(type=kind) if kind.shape:
             return arrays.integer(trace, kind.shape[0])
-        case Tuple(items=items) | List(items=items) | Deque(items=items):
-            return Constant(len(items))
-        case Dict(items=entries) | View(of=Dict(items=entries)):
+        case Tuple() | List() | Deque() | Dict() | Set():
+            return Constant(len(symbol.items))
+        case View(of=Dict(items=entries)):
             return Constant(len(entries))
-        case Set(items=members):
-            return Constant(len(members))
         case Constant(value=str() | bytes() | range() | frozenset() | tuple() as value):
             return Constant(len(value))
         case Range():

@@ -7,7 +7,7 @@ run.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any
 
 from ufuse.frame_hook.code.instructions import VERSION
@@ -15,7 +15,7 @@ from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import refuse_finalizer
 from ufuse.frame_hook.objects.contents import unwrapped
-from ufuse.frame_hook.objects.values import as_raised, hashable, key_of, known_value
+from ufuse.frame_hook.objects.values import as_raised, key_of, known_value
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -35,6 +35,7 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.size import Size
 
 # Lists -----------------------------------------------------------------------------------------------------------
 
@@ -72,12 +73,12 @@ def replace_items(trace: Trace, target: List, items: list[Symbol]) -> None:
     trace.changes.call(list.__setitem__, target, everything, Tuple(tuple(items)))
 
 
-def repeat_in_place(interpreter: Interpreter, target: List, times: int) -> None:
-    """`target *= times`."""
-    if times * len(target.items) > LONGEST_SEQUENCE:
-        raise GraphBreak("operator", "a long sequence")
-    target.items[:] = target.items * max(times, 0)
-    interpreter.trace.changes.call(list.__imul__, target, Constant(times))
+def place_of(trace: Trace, items: Sized, index: Size, what: str) -> int:
+    """Where an index points to, guarded to stay there, or the error that it is out of range."""
+    number = trace.sizes.fixed(index)
+    if not -len(items) <= number < len(items):
+        raise raise_error(IndexError, f"{what} index out of range")
+    return number
 
 
 def known_slice(interpreter: Interpreter, key: Slice) -> slice:
@@ -197,26 +198,21 @@ def update(interpreter: Interpreter, target: Dict, more: Symbol) -> None:
         return
     if not isinstance(more, List | Tuple | View) and not _has_no_keys(more):
         raise GraphBreak("effect", f"updating a dict with {iterate.described_kind(more)}")
-    iterator = iterate.iterator_over(interpreter, more)
-    count = 0
-    while (pair := iterate.next_item(interpreter, iterator)) is not None:
-        parts = _pair(interpreter, pair, count)
-        store_entry(interpreter, target, parts[0], parts[1])
-        count += 1
-        if count > LONGEST_SEQUENCE:
-            raise GraphBreak("loop")
+    for place, pair in enumerate(iterate.each_item(interpreter, more)):
+        key, value = _pair(interpreter, pair, place)
+        store_entry(interpreter, target, key, value)
 
 
 def _has_no_keys(symbol: Symbol) -> bool:
     return type(symbol).__name__ in ("Iterator", "Generator", "Set", "Deque") or (
-        isinstance(symbol, Constant) and isinstance(symbol.value, str | range | frozenset)
+        isinstance(symbol, Constant) and isinstance(symbol.value, str | tuple | range | frozenset)
     )
 
 
 def _pair(interpreter: Interpreter, pair: Symbol, place: int) -> list[Symbol]:
     pair = interpreter.trace.look(pair)
     if not isinstance(pair, List | Tuple) and not (
-        isinstance(pair, Constant) and isinstance(pair.value, str)
+        isinstance(pair, Constant) and isinstance(pair.value, str | tuple)
     ):
         raise GraphBreak("effect", "updating a dict with unusual pairs")
     parts = iterate.items_of(interpreter, pair)
@@ -444,8 +440,8 @@ def _combine_views(
         if isinstance(side, View):
             real: Any = dict.fromkeys(side.of.items)
             if side.kind == "items":
-                look = interpreter.trace.look
-                real = {key: hashable(look(value)) for key, value in side.of.items.items()}
+                entries = side.of.items.items()
+                real = {key: key_of(interpreter, value) for key, value in entries}
             kind, step = side.kind, real
         else:
             real, step, _ = operand(interpreter, side)

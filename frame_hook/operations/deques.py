@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import refuse_finalizer
 from ufuse.frame_hook.objects.values import as_size, described
-from ufuse.frame_hook.operations import iterate
+from ufuse.frame_hook.operations import containers, iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Deque, List, Symbol, Tuple
 
@@ -56,8 +55,7 @@ def extend(interpreter: Interpreter, target: Deque, more: Symbol, *, left: bool 
         assert isinstance(more, List | Tuple | Deque)
         _extend_by(interpreter, target, list(more.items), left=left)
         return
-    iterator = iterate.iterator_over(interpreter, more)
-    while (item := iterate.next_item(interpreter, iterator)) is not None:
+    for item in iterate.each_item(interpreter, more):
         _extend_by(interpreter, target, [item], left=left)
 
 
@@ -81,10 +79,7 @@ def place(interpreter: Interpreter, target: Deque, key: Symbol) -> int:
     expression = as_size(interpreter.trace.look(key))
     if expression is None:
         raise GraphBreak("eager-raises", f"TypeError: the index of a deque is {described(key)}")
-    number = interpreter.trace.sizes.fixed(expression)
-    if not -len(target.items) <= number < len(target.items):
-        raise raise_error(IndexError, "deque index out of range")
-    return number
+    return containers.place_of(interpreter.trace, target.items, expression, "deque")
 
 
 def store(interpreter: Interpreter, target: Deque, key: Symbol, value: Symbol) -> None:
@@ -114,33 +109,11 @@ def unchanged(*targets: Symbol) -> Iterator[None]:
         raise GraphBreak("eager-raises", f"RuntimeError: {error}") from None
 
 
-def combined(
-    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
-) -> Symbol:
-    """An operator of which one operand is a deque."""
-    if sign == "+" and in_place and isinstance(left, Deque):
-        extend(interpreter, left, right)
-        return left
-    if sign == "+" and isinstance(left, Deque) and isinstance(right, Deque):
-        return Deque(left.items + right.items)
-    if sign == "*":
-        many, count = (left, right) if isinstance(left, Deque) else (right, left)
-        times = as_size(count)
-        if isinstance(many, Deque) and times is not None:
-            number = interpreter.trace.sizes.fixed(times)
-            if abs(number) * len(many.items) > iterate.LONGEST_SEQUENCE:
-                raise GraphBreak("operator", "a long sequence")
-            return _repeated(interpreter, many, number, in_place=in_place and many is left)
-    raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
-
-
-def _repeated(interpreter: Interpreter, target: Deque, times: int, *, in_place: bool) -> Symbol:
-    if not in_place:
-        return Deque(target.items * times)
+def repeat(interpreter: Interpreter, target: Deque, times: int) -> None:
+    """`target *= times`."""
     gone = list(target.items) if times <= 0 or target.items.maxlen is not None else []
     target.items *= times
     record(interpreter, target, deque.__imul__, Constant(times), gone=gone)
-    return target
 
 
-__all__ = ["add", "combined", "delete", "extend", "place", "record", "store", "unchanged"]
+__all__ = ["add", "delete", "extend", "place", "record", "repeat", "store", "unchanged"]

@@ -11,12 +11,13 @@ from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
-from ufuse.frame_hook.interpreter.rules import Given, Positional
+from ufuse.frame_hook.interpreter.rules import SPECIAL, Given, Positional
 from ufuse.frame_hook.objects import contents
 from ufuse.frame_hook.objects.attribute_stores import object_setattr, store_in_class
 from ufuse.frame_hook.objects.classes import (
     call_special,
     class_member,
+    is_not_implemented,
     object_class,
     object_getattribute,
     special_method,
@@ -167,8 +168,10 @@ def _wrapped(
     interpreter: Interpreter, owner: type, name: str, content: Symbol, rest: Positional
 ) -> Symbol | None:
     """A special method of a built-in type, called by its name as `super().__getitem__(key)` does."""
-    if name in ITEM_METHODS:
-        return ITEM_METHODS[name](interpreter, content, rest, {})
+    if name in SPECIAL:
+        return SPECIAL[name](interpreter, (content, *rest), {})
+    if name == "__iter__":
+        return iterate.iterator_over(interpreter, content)
     if isinstance(content, Constant):
         return interpreter.call(ArrayMethod(content, name), rest)
     if name in COMPARISON_NAMED and len(rest) == 1 and owner is not set:
@@ -185,8 +188,8 @@ def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords:
         content.items[:] = iterate.items_of(interpreter, rest[0]) if rest else []
         return Constant(None)
     if isinstance(content, Dict) and content.source is None and len(rest) <= 1:
-        for key, value in _pairs(interpreter, rest[0]) if rest else ():
-            content.items[key_of(interpreter, key)] = value
+        for given in rest:
+            containers.update(interpreter, content, given)
         content.items.update(keywords)
         return Constant(None)
     is_new = isinstance(content, Set) and content.source is None and not content.items
@@ -195,53 +198,6 @@ def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords:
             containers.update_set(interpreter, content, "update", rest[0])
         return Constant(None)
     raise GraphBreak("call", "__init__ of an object that exists already")
-
-
-def _pairs(interpreter: Interpreter, given: Symbol) -> list[tuple[Symbol, Symbol]]:
-    """What a dict is made of: another one, or pairs."""
-    given = contents.unwrapped(
-        interpreter.trace, interpreter.trace.look(given), "keys", "__getitem__", "__iter__"
-    )
-    if isinstance(given, Dict):
-        return [(Constant(key), value) for key, value in given.items.items()]
-    if isinstance(given, Instance):
-        raise GraphBreak("call", f"a dict made of a {given.kind.__name__}")
-    pairs = [iterate.items_of(interpreter, pair) for pair in iterate.items_of(interpreter, given)]
-    if any(len(pair) != 2 for pair in pairs):
-        raise GraphBreak("eager-raises", "ValueError: a dict is made of pairs")
-    return [(pair[0], pair[1]) for pair in pairs]
-
-
-def _get(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    return subscripts.item(interpreter, content, *rest)
-
-
-def _set(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    subscripts.store_item(interpreter, content, *rest)
-    return Constant(None)
-
-
-def _delete(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    subscripts.delete_item(interpreter, content, *rest)
-    return Constant(None)
-
-
-def _contains(interpreter: Interpreter, content: Symbol, rest: Positional, _: Given) -> Symbol:
-    return Constant(subscripts.contains(interpreter, content, *rest))
-
-
-def _length(interpreter: Interpreter, content: Symbol, _: Positional, __: Given) -> Symbol:
-    return arithmetic.length(interpreter, content)
-
-
-def _iterate(interpreter: Interpreter, content: Symbol, _: Positional, __: Given) -> Symbol:
-    return iterate.iterator_over(interpreter, content)
-
-
-ITEM_METHODS: dict[str, MethodRule] = {
-    "__getitem__": _get, "__setitem__": _set, "__delitem__": _delete, "__contains__": _contains,
-    "__len__": _length, "__iter__": _iterate,
-}  # fmt: skip
 
 
 def _method_of_type(
@@ -311,7 +267,7 @@ def _equal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Give
 
 def _unequal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
     result = interpreter.trace.look(call_special(interpreter, receiver, "__eq__", rest))
-    if isinstance(result, Constant) and result.value is NotImplemented:
+    if is_not_implemented(result):
         return result
     return Constant(not arithmetic.truth(interpreter, result))
 

@@ -140,12 +140,9 @@ def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key:
     expression = as_size(key)
     if expression is None:
         raise GraphBreak("operator", f"the index {described(key)}")
-    number = trace.sizes.fixed(expression)
-    if not -len(items) <= number < len(items):
-        name = "tuple" if isinstance(container, Tuple) else "list"
-        raise raise_error(IndexError, f"{name} index out of range")
-    chosen_item: Symbol = items[number]
-    return chosen_item
+    name = "tuple" if isinstance(container, Tuple) else "list"
+    chosen: Symbol = items[containers.place_of(trace, items, expression, name)]
+    return chosen
 
 
 def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> None:
@@ -184,9 +181,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
     expression = as_size(key)
     if expression is None:
         raise GraphBreak("effect", f"storing into a list at {described(key)}")
-    number = trace.sizes.fixed(expression)
-    if not -len(target.items) <= number < len(target.items):
-        raise raise_error(IndexError, "list assignment index out of range")
+    number = containers.place_of(trace, target.items, expression, "list assignment")
     if trace.changes.note(target):
         trace.changes.replaced(target.items[number])
     target.items[number] = value
@@ -200,10 +195,8 @@ def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Non
     container, key = unwrapped(trace, trace.look(container), "__delitem__"), trace.look(key)
     key = indexes.plain_key(interpreter, container, key)
     match container:
-        case List(items=items) if as_size(key) is not None:
-            number = trace.sizes.fixed(as_size(key) or 0)
-            if not -len(items) <= number < len(items):
-                raise raise_error(IndexError, "list assignment index out of range")
+        case List(items=items) if (expression := as_size(key)) is not None:
+            number = containers.place_of(trace, items, expression, "list assignment")
             del items[number]
             trace.changes.call(list.__delitem__, container, Constant(number))
             return

@@ -722,3 +722,14 @@ def overflow_at_some_values(x):
 
     values = [1e200, 2.0, 1e300, 3.0, complex(5e100, 12e100)]
     return [[str(power(v, n)) for n in (-2, 3, 0, 2.0, 0.0)] for v in values], x
+
+
+@edge([1], (2,), collections.deque([3]), -(2**70))
+def repeated_more_often_than_fits(x, items, pair, queue, times):
+    said = []
+    for sequence in (items, pair, queue, []):
+        try:
+            said.append(len(sequence * times))
+        except OverflowError as error:
+            said.append(str(error))
+    return x + 1, said
