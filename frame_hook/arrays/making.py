@@ -17,7 +17,15 @@ from ufuse.frame_hook.arrays.reductions import (
     only,
 )
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import BUILTINS, METHODS, Given, Positional, Rule, rule_for
+from ufuse.frame_hook.interpreter.rules import (
+    BUILTINS,
+    METHODS,
+    Given,
+    Positional,
+    Rule,
+    method,
+    rule_for,
+)
 from ufuse.frame_hook.objects.values import as_size, described, is_none, pure
 from ufuse.frame_hook.trace.followed import NUMERIC, is_shared
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
@@ -126,7 +134,7 @@ def _arange(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
 # Conversion and copies -------------------------------------------------------------------------------------------
 
 
-@rule_for(np.asarray, np.asanyarray, np.ascontiguousarray)
+@rule_for(np.asarray, np.asanyarray)
 def _asarray(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
     given = bound("a dtype order", arguments, keywords, "numpy.asarray")
     only(given, "a dtype", "numpy.asarray")
@@ -142,11 +150,11 @@ def _asarray(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 
 
 @rule_for(np.ascontiguousarray)
-def _ascontiguousarray(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    array = array_argument(interpreter, arguments[0], "numpy.ascontiguousarray")
+def _ascontiguousarray(interpreter: Interpreter, /, a: Symbol) -> Symbol:
+    array = array_argument(interpreter, a, "numpy.ascontiguousarray")
     kind = array.type
-    if keywords or len(arguments) > 1 or kind.ndim == 0:
-        raise GraphBreak("numpy-call", "numpy.ascontiguousarray with these arguments")
+    if kind.ndim == 0:
+        raise GraphBreak("numpy-call", "numpy.ascontiguousarray of a 0-d array")
     if kind.order is None:
         raise GraphBreak("layout", "it is not known whether ascontiguousarray copies")
     if kind.contiguous and kind.order == c_order(kind.ndim):
@@ -239,36 +247,40 @@ for _kind in {np.dtype(_char).type for _char in NUMERIC}:
 # Shape -----------------------------------------------------------------------------------------------------------
 
 
-def _reshape(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = dict(keywords)
-    if "order" in given and arrays.plain(interpreter.trace, given.pop("order")) != "C":
+@rule_for(np.reshape)
+def _reshape(
+    interpreter: Interpreter, a: Symbol, /, shape: Symbol, order: Symbol | None = None
+) -> Symbol:
+    return _reshaped(interpreter, a, [shape], order)
+
+
+@method("reshape")
+def _reshape_method(
+    interpreter: Interpreter, a: Symbol, /, *shape: Symbol, order: Symbol | None = None
+) -> Symbol:
+    return _reshaped(interpreter, a, shape, order)
+
+
+def _reshaped(
+    interpreter: Interpreter, a: Symbol, shape: Positional, order: Symbol | None
+) -> Symbol:
+    if order is not None and arrays.plain(interpreter.trace, order) != "C":
         raise GraphBreak("numpy-call", "reshape with another order")
-    array = array_argument(interpreter, arguments[0], "reshape")
-    rest = [interpreter.trace.look(a) for a in arguments[1:]] or [
-        given.pop("shape", Constant(None))
-    ]
-    if given:
-        raise GraphBreak("numpy-call", "reshape with these arguments")
-    if len(rest) == 1 and isinstance(rest[0], Tuple | List):
-        rest = list(rest[0].items)
-    return arrays.reshape(interpreter.trace, array, rest)
-
-
-METHODS["reshape"] = lambda i, a, k: _refuse("reshape") if "shape" in k else _reshape(i, a, k)
-BUILTINS[np.reshape] = lambda i, a, k: (
-    _reshape(i, a[:2], k) if len(a) <= 2 else _refuse("numpy.reshape")
-)
+    array = array_argument(interpreter, a, "reshape")
+    sizes = [interpreter.trace.look(size) for size in shape]
+    if len(sizes) == 1 and isinstance(sizes[0], Tuple | List):
+        sizes = list(sizes[0].items)
+    return arrays.reshape(interpreter.trace, array, sizes)
 
 
 def _refuse(what: str) -> Symbol:
     raise GraphBreak("numpy-call", f"{what} with these arguments")
 
 
-def _ravel(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) > 1:
-        raise GraphBreak("numpy-call", "ravel with another order")
-    array = array_argument(interpreter, arguments[0], "ravel")
-    return arrays.ravel(interpreter.trace, array)
+@rule_for(np.ravel)
+@method("ravel")
+def _ravel(interpreter: Interpreter, /, a: Symbol) -> Symbol:
+    return arrays.ravel(interpreter.trace, array_argument(interpreter, a, "ravel"))
 
 
 def _transpose_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
@@ -312,24 +324,21 @@ def _swapaxes(interpreter: Interpreter, arguments: Positional, keywords: Given) 
     return arrays.transpose(interpreter.trace, array, tuple(order))
 
 
-METHODS["ravel"] = BUILTINS[np.ravel] = _ravel
 METHODS["transpose"] = _transpose_method
 METHODS["swapaxes"] = lambda i, a, k: _refuse("swapaxes") if k else _swapaxes(i, a, k)
 BUILTINS[np.swapaxes] = _swapaxes
 
 
-@rule_for(np.shape)
-def _shape(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arrays.array_attribute(
-        interpreter.trace, array_argument(interpreter, arguments[0], "numpy.shape"), "shape"
-    )
+def _asking(name: str) -> Rule:
+    def rule(interpreter: Interpreter, /, a: Symbol) -> Symbol:
+        array = array_argument(interpreter, a, f"numpy.{name}")
+        return arrays.array_attribute(interpreter.trace, array, name)
+
+    return rule
 
 
-@rule_for(np.ndim)
-def _ndim(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arrays.array_attribute(
-        interpreter.trace, array_argument(interpreter, arguments[0], "numpy.ndim"), "ndim"
-    )
+rule_for(np.shape)(_asking("shape"))
+rule_for(np.ndim)(_asking("ndim"))
 
 
 # Choice ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ufuse.frame_hook.interpreter.outcomes import (
     Returned,
     Yielded,
 )
+from ufuse.frame_hook.interpreter.tables import Table
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Array,
@@ -52,7 +53,7 @@ def _turns_left(frame: Frame) -> int:
 CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
 AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
 Handler = Callable[["Interpreter", Frame, Instruction], Outcome]
-HANDLERS: dict[str, Handler] = {}
+HANDLERS: Table[str, Handler] = Table()
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:

@@ -1,26 +1,35 @@
-"""The rules of calls: for C functions, types, methods. Each module of rules registers its own."""
+"""The rules of calls: what a C function, a method or an object of a C class gives for symbols.
+
+A rule is a function of the interpreter and of the arguments, and its own parameters state the signature of what it is
+the rule of: `def _sum(interpreter, iterable, /, start=None)`. Python binds the arguments; those that are not given are
+None, which is no symbol. Where they do not fit, the graph ends, and plain Python says what is wrong.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.tables import Table
+from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Symbol
+from ufuse.graph.signals import is_of_signal
 
 Given = Mapping[str, Symbol]
 Positional = Sequence[Symbol]
-Rule = Callable[[Interpreter, Positional, Given], Symbol]
+Rule = Callable[..., Symbol]
+OneRule = TypeVar("OneRule", bound=Rule)
 # C functions and types, by identity.
-BUILTINS: dict[Any, Rule] = {}
-# Methods of arrays, by name; the array is the first argument.
-METHODS: dict[str, Rule] = {}
-# Special methods that are called by name; the receiver is the first argument.
-SPECIAL: dict[str, Rule] = {}
+BUILTINS: Table[Any, Rule] = Table()
+# Methods: of built-in types as "list.append", of ufuncs as "ufunc.reduce", of arrays and NumPy's numbers as "sum".
+METHODS: Table[str, Rule] = Table()
+# Special methods of containers that are called by name.
+SPECIAL: Table[str, Rule] = Table()
 # Calls of objects of C classes, such as partial; the object is the first argument.
-INSTANCES: dict[type, Rule] = {}
+INSTANCES: Table[type, Rule] = Table()
 # What is done to a container without looking at what it holds: see `unseen`.
-UNSEEN: dict[tuple[Any, str], Any] = {}
+UNSEEN: Table[tuple[Any, str], Any] = Table()
 
 
 def unseen_rule(kind: type, name: str) -> Any:
@@ -28,12 +37,58 @@ def unseen_rule(kind: type, name: str) -> Any:
     return UNSEEN.get((kind, name)) if type(kind) is type else None
 
 
-def rule_for(*functions: Any) -> Callable[[Rule], Rule]:
+def rule_for(*functions: Any) -> Callable[[OneRule], OneRule]:
     """Register the rule of one or more C functions or types."""
+    return registering(BUILTINS, functions)
 
-    def register(rule: Rule) -> Rule:
-        for function in functions:
-            BUILTINS[function] = rule
+
+def method(*names: str) -> Callable[[OneRule], OneRule]:
+    """Register the rule of one or more methods; the receiver is the first argument."""
+    return registering(METHODS, names)
+
+
+def registering(table: Table[Any, Rule], keys: Sequence[Any]) -> Callable[[OneRule], OneRule]:
+    """What registers a rule in a table."""
+
+    def register(rule: OneRule) -> OneRule:
+        for key in keys:
+            table[key] = rule
         return rule
 
     return register
+
+
+def applied(
+    rule: Rule, of: Any, interpreter: Interpreter, arguments: Positional, keywords: Given
+) -> Symbol:
+    """What a rule gives for arguments; `of` is the function, or the name of the method, whose rule it is.
+
+    Raises:
+        GraphBreak: the arguments do not fit.
+
+    """
+    if _takes_all(rule):
+        return rule(interpreter, arguments, keywords)
+    try:
+        return rule(interpreter, *arguments, **keywords)
+    except TypeError as error:
+        traceback = error.__traceback__
+        if (traceback is not None and traceback.tb_next is not None) or is_of_signal(error):
+            raise  # from the rule's own body
+    raise _misfit(of)
+
+
+def _takes_all(rule: Rule) -> bool:
+    """Whether a rule takes arguments and keywords as they are: until all rules state their signatures."""
+    kinds = list(rule.__annotations__.values())[1:3]
+    return kinds == ["Positional", "Given"] or rule.__name__ == "<lambda>"
+
+
+def _misfit(of: Any) -> GraphBreak:
+    """NumPy's rules state what they follow, which may be less than NumPy takes; the others all that Python takes."""
+    name = of if isinstance(of, str) else getattr(of, "__qualname__", repr(of))
+    if isinstance(of, str) and "." not in of:
+        return GraphBreak("numpy-call", f"numpy.ndarray.{name} with these arguments")
+    if str(getattr(of, "__module__", "")).partition(".")[0] == "numpy":
+        return GraphBreak("numpy-call", f"numpy.{name} with these arguments")
+    return GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")

@@ -6,9 +6,9 @@ import bisect
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import Given, Positional, Rule, rule_for
+from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.library.container_methods import NONE, Compared
-from ufuse.frame_hook.library.lazy import bound, is_none
+from ufuse.frame_hook.library.lazy import is_none
 from ufuse.frame_hook.objects.values import described, known_value
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -16,21 +16,22 @@ from ufuse.frame_hook.trace.symbols import Constant, List, Symbol, Tuple
 
 
 def found_place(
-    interpreter: Interpreter, function: Any, arguments: Positional, keywords: Given
+    interpreter: Interpreter,
+    function: Any,
+    a: Symbol,
+    x: Symbol,
+    lo: Symbol | None,
+    hi: Symbol | None,
+    key: Symbol | None,
 ) -> int:
     """Where `bisect_left` or `bisect_right` finds a place; items are compared in the order of plain Python."""
-    given = dict(keywords)
-    key = given.pop("key", NONE)
-    items, wanted, low, high = bound(arguments, given, "a", "x", "lo", "hi", least=2)
     look = interpreter.trace.look
-    assert items is not None
-    assert wanted is not None
-    sequence = look(items)
+    sequence = look(a)
     if not isinstance(sequence, List | Tuple) or len(sequence.items) > iterate.LONGEST_SEQUENCE:
         raise GraphBreak("call", f"bisect in {described(sequence)}")
     bounds = {
         name: known_value(interpreter, value)
-        for name, value in (("lo", low), ("hi", high))
+        for name, value in (("lo", lo), ("hi", hi))
         if value is not None
     }
     if not all(value is None or type(value) is int for value in bounds.values()):
@@ -42,42 +43,55 @@ def found_place(
     before = list(sequence.items)
 
     def asked(row: Compared) -> Compared:
+        assert key is not None
         answer = look(interpreter.call(key, (row.symbol,)))
         return Compared(interpreter, answer, answer)
 
     rows = [Compared(interpreter, look(one), one) for one in before]
     options = {} if is_none(interpreter, key) else {"key": asked}
-    place = function(rows, Compared(interpreter, look(wanted), wanted), **bounds, **options)
+    place = function(rows, Compared(interpreter, look(x), x), **bounds, **options)
     if list(sequence.items) != before:
         raise GraphBreak("effect", "a list that changes while it is bisected")
     return int(place)
 
 
-def _bisecting(function: Any) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        return Constant(found_place(interpreter, function, arguments, keywords))
+def _register(side: str) -> None:
+    function = getattr(bisect, f"bisect_{side}")
 
-    return rule
+    @rule_for(function)
+    def _bisect(
+        interpreter: Interpreter,
+        /,
+        a: Symbol,
+        x: Symbol,
+        lo: Symbol | None = None,
+        hi: Symbol | None = None,
+        *,
+        key: Symbol | None = None,
+    ) -> Symbol:
+        return Constant(found_place(interpreter, function, a, x, lo, hi, key))
 
-
-def _inserting(function: Any) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        if len(arguments) < 2 or keywords:
-            raise GraphBreak("call", "bisect.insort with keyword arguments")
-        target = interpreter.trace.look(arguments[0])
+    @rule_for(getattr(bisect, f"insort_{side}"))
+    def _insort(
+        interpreter: Interpreter,
+        /,
+        a: Symbol,
+        x: Symbol,
+        lo: Symbol | None = None,
+        hi: Symbol | None = None,
+        *,
+        key: Symbol | None = None,
+    ) -> Symbol:
+        target = interpreter.trace.look(a)
         if not isinstance(target, List):
             raise GraphBreak("call", f"bisect.insort into {described(target)}")
-        place = found_place(interpreter, function, arguments, keywords)
-        target.items.insert(place, arguments[1])
-        interpreter.trace.changes.call(list.insert, target, Constant(place), arguments[1])
+        if not is_none(interpreter, key):
+            raise GraphBreak("call", "bisect.insort with key=")
+        place = found_place(interpreter, function, target, x, lo, hi, None)
+        target.items.insert(place, x)
+        interpreter.trace.changes.call(list.insert, target, Constant(place), x)
         return NONE
 
-    return rule
 
-
-for _side in ("left", "right"):
-    _function = getattr(bisect, f"bisect_{_side}")
-    rule_for(_function)(_bisecting(_function))
-    rule_for(getattr(bisect, f"insort_{_side}"))(_inserting(_function))
-
-__all__ = ["found_place"]
+_register("left")
+_register("right")

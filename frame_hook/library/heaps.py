@@ -9,7 +9,7 @@ from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
-from ufuse.frame_hook.interpreter.rules import Given, Positional, Rule, rule_for
+from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.library.container_methods import NONE, Compared
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.operations import containers
@@ -52,31 +52,37 @@ def _write(interpreter: Interpreter, heap: List, items: list[Symbol]) -> None:
         containers.replace_items(interpreter.trace, heap, items)
 
 
-def _rule(name: str, count: int) -> Rule:
+def _register(name: str) -> None:
     function: Any = getattr(heapq, name)
+    raises_when_empty = "heappop" in name or "replace" in name
 
     def run(rows: list[Compared], given: list[Compared]) -> Compared | None:
         result: Compared | None = function(rows, *given)
         return result
 
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        if keywords or len(arguments) != count:
-            raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
-        heap = interpreter.trace.look(arguments[0])
-        if isinstance(heap, List) and not heap.items and name in RAISE_WHEN_EMPTY:
+    def arrange(interpreter: Interpreter, heap: Symbol, *given: Symbol) -> Symbol:
+        heap = interpreter.trace.look(heap)
+        if isinstance(heap, List) and not heap.items and raises_when_empty:
             raise raise_error(IndexError, "index out of range")
-        return arranged(interpreter, heap, run, *arguments[1:])
+        return arranged(interpreter, heap, run, *given)
 
-    return rule
+    if name.removeprefix("_").removesuffix("_max") in ("heapify", "heappop"):
+
+        @rule_for(function)
+        def _of_heap(interpreter: Interpreter, heap: Symbol, /) -> Symbol:
+            return arrange(interpreter, heap)
+
+    else:
+
+        @rule_for(function)
+        def _of_heap_and_item(interpreter: Interpreter, heap: Symbol, item: Symbol, /) -> Symbol:
+            return arrange(interpreter, heap, item)
 
 
-# How many arguments each takes; those of heaps with the largest first have a name of their own from 3.14 on.
-COUNTS = {"heapify": 1, "heappop": 1, "heappush": 2, "heapreplace": 2, "heappushpop": 2}
-COUNTS |= {f"{name}_max": count for name, count in COUNTS.items()}
-COUNTS |= {"_heapify_max": 1, "_heappop_max": 1, "_heapreplace_max": 2}
-RAISE_WHEN_EMPTY = {name for name in COUNTS if "heappop" in name or "replace" in name}
-for _name, _count in COUNTS.items():
+NAMES = ["heapify", "heappop", "heappush", "heapreplace", "heappushpop"]
+# Those of heaps with the largest first have a name of their own from 3.14 on.
+for _name in [*NAMES, *[f"{name}_max" for name in NAMES], *[f"_{name}_max" for name in NAMES]]:
     if isinstance(getattr(heapq, _name, None), BuiltinFunctionType):
-        rule_for(getattr(heapq, _name))(_rule(_name, _count))
+        _register(_name)
 
 __all__ = ["arranged"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.interpreter.frame import slot_names
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised
-from ufuse.frame_hook.interpreter.rules import BUILTINS, Given, Positional, rule_for
+from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.objects import attribute_stores, class_checks, classes, instances
 from ufuse.frame_hook.objects.values import described, known_value
 from ufuse.frame_hook.operations import iterate
@@ -43,22 +42,20 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.graph.types import ArrayType, NumberType
 
+NONE = Constant(None)
+
 # Functions and types ------------------------------------------------------------------------------------------
 
 
 @rule_for(isinstance)
-def _isinstance(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: isinstance expected 2 arguments")
-    kind = python_type(interpreter, arguments[0])
-    return Constant(class_checks.is_instance(interpreter, arguments[0], kind, arguments[1]))
+def _isinstance(interpreter: Interpreter, obj: Symbol, class_or_tuple: Symbol, /) -> Symbol:
+    kind = python_type(interpreter, obj)
+    return Constant(class_checks.is_instance(interpreter, obj, kind, class_or_tuple))
 
 
 @rule_for(issubclass)
-def _issubclass(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: issubclass expected 2 arguments")
-    return Constant(class_checks.is_subclass(interpreter, arguments[0], arguments[1]))
+def _issubclass(interpreter: Interpreter, cls: Symbol, class_or_tuple: Symbol, /) -> Symbol:
+    return Constant(class_checks.is_subclass(interpreter, cls, class_or_tuple))
 
 
 TYPES: dict[type, type] = {
@@ -93,17 +90,15 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
 
 
 @rule_for(type)
-def _type(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _type(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     if len(arguments) != 1 or keywords:
         raise GraphBreak("call", "type() that makes a class")
     return Constant(python_type(interpreter, arguments[0]))
 
 
 @rule_for(callable)
-def _callable(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if len(arguments) != 1 or keywords:
-        raise GraphBreak("eager-raises", "TypeError: callable() takes exactly one argument")
-    symbol = interpreter.trace.look(arguments[0])
+def _callable(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
+    symbol = interpreter.trace.look(obj)
     if isinstance(symbol, Instance):
         found, _ = classes.class_member(interpreter.trace, symbol.kind, "__call__")
         return Constant(found is not classes.ABSENT)
@@ -123,28 +118,26 @@ def _name(interpreter: Interpreter, symbol: Symbol) -> str:
 
 
 @rule_for(getattr)
-def _getattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or not 2 <= len(arguments) <= 3:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of getattr()")
-    name = _name(interpreter, arguments[1])
+def _getattr(
+    interpreter: Interpreter, obj: Symbol, name: Symbol, default: Symbol | None = None, /
+) -> Symbol:
+    text = _name(interpreter, name)
     try:
-        return attribute(interpreter, arguments[0], name)
+        return attribute(interpreter, obj, text)
     except Raised as raised:
-        if len(arguments) > 2 and iterate.is_a(raised.symbol, AttributeError):
-            return arguments[2]
+        if default is not None and iterate.is_a(raised.symbol, AttributeError):
+            return default
         raise
 
 
 @rule_for(hasattr)
-def _hasattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of hasattr()")
-    name = _name(interpreter, arguments[1])
-    kind = python_type(interpreter, arguments[0])
+def _hasattr(interpreter: Interpreter, obj: Symbol, name: Symbol, /) -> Symbol:
+    text = _name(interpreter, name)
+    kind = python_type(interpreter, obj)
     if kind is np.ndarray or issubclass(kind, (np.generic, int, float, complex, str)):
-        return Constant(classes.static_lookup(kind, name) is not classes.ABSENT)
+        return Constant(classes.static_lookup(kind, text) is not classes.ABSENT)
     try:
-        attribute(interpreter, arguments[0], name)
+        attribute(interpreter, obj, text)
     except Raised as raised:
         if iterate.is_a(raised.symbol, AttributeError):
             return Constant(value=False)
@@ -153,13 +146,14 @@ def _hasattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 
 
 @rule_for(super)
-def _super(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    look = interpreter.trace.look
-    if not arguments:
-        arguments = _implicit_super(interpreter)
-    if len(arguments) != 2:
+def _super(
+    interpreter: Interpreter, start: Symbol | None = None, receiver: Symbol | None = None, /
+) -> Symbol:
+    if start is None:
+        start, receiver = _implicit_super(interpreter)
+    if receiver is None:
         raise GraphBreak("call", "super with one argument")
-    start, receiver = look(arguments[0]), look(arguments[1])
+    start, receiver = interpreter.trace.look(start), interpreter.trace.look(receiver)
     behind = class_of(start)
     if behind is None:
         raise GraphBreak("call", "super of something that is no class")
@@ -174,7 +168,7 @@ def _super(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
     return Super(behind, kind, receiver)
 
 
-def _implicit_super(interpreter: Interpreter) -> list[Symbol]:
+def _implicit_super(interpreter: Interpreter) -> tuple[Symbol, Symbol]:
     """The class whose body the method stands in, and the method's first argument."""
     frame = interpreter.call_stack[-1]
     names = slot_names(frame.code)
@@ -186,84 +180,78 @@ def _implicit_super(interpreter: Interpreter) -> list[Symbol]:
         cell = interpreter.trace.cell(cell.source, cell.value)
     if first is None or not isinstance(cell, Cell) or cell.content is None:
         raise GraphBreak("call", "super() outside a method")
-    return [cell.content, first]
+    return cell.content, first
 
 
 @rule_for(object.__setattr__)
-def _setattr_plainly(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    target, name, value = arguments
+def _setattr_plainly(
+    interpreter: Interpreter, target: Symbol, name: Symbol, value: Symbol, /
+) -> Symbol:
     target = interpreter.trace.look(target)
     if not isinstance(target, Instance):
         raise GraphBreak("effect", "object.__setattr__")
     text = known_value(interpreter, name)
     attribute_stores.object_setattr(interpreter, target, text, value)
-    return Constant(None)
+    return NONE
 
 
 @rule_for(setattr)
-def _setattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 3:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of setattr()")
-    target, name, value = arguments
-    attribute_stores.store_attribute(interpreter, target, _name(interpreter, name), value)
-    return Constant(None)
+def _setattr(interpreter: Interpreter, obj: Symbol, name: Symbol, value: Symbol, /) -> Symbol:
+    attribute_stores.store_attribute(interpreter, obj, _name(interpreter, name), value)
+    return NONE
 
 
 @rule_for(delattr)
-def _delattr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of delattr()")
-    attribute_stores.store_attribute(
-        interpreter, arguments[0], _name(interpreter, arguments[1]), None
-    )
-    return Constant(None)
-
-
-def _new(interpreter: Interpreter, arguments: Positional, keywords: Given, function: Any) -> Symbol:
-    kind = class_of(interpreter.trace.look(arguments[0]))
-    if kind is None:
-        raise GraphBreak("call", "__new__ of something that is no class")
-    return instances.new_instance(interpreter, function, kind, arguments[1:], keywords)
+def _delattr(interpreter: Interpreter, obj: Symbol, name: Symbol, /) -> Symbol:
+    attribute_stores.store_attribute(interpreter, obj, _name(interpreter, name), None)
+    return NONE
 
 
 @rule_for(object.__new__)
-def _object_new(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return _new(interpreter, arguments[:1], {}, object.__new__)
+def _object_new(
+    interpreter: Interpreter, cls: Symbol, /, *arguments: Symbol, **keywords: Symbol
+) -> Symbol:
+    if arguments or keywords:
+        raise GraphBreak("call", "object.__new__ with more arguments")
+    return instances.new_instance(interpreter, object.__new__, _made(interpreter, cls), (), {})
 
 
 @rule_for(tuple.__new__)
-def _tuple_new(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return _new(interpreter, arguments, keywords, tuple.__new__)
+def _tuple_new(interpreter: Interpreter, cls: Symbol, iterable: Symbol | None = None, /) -> Symbol:
+    given = () if iterable is None else (iterable,)
+    return instances.new_instance(interpreter, tuple.__new__, _made(interpreter, cls), given, {})
+
+
+def _made(interpreter: Interpreter, cls: Symbol) -> type:
+    """The class of which a `__new__` is to make an instance."""
+    kind = class_of(interpreter.trace.look(cls))
+    if kind is None:
+        raise GraphBreak("call", "__new__ of something that is no class")
+    return kind
 
 
 @rule_for(object.__init__)
-def _object_init(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if len(arguments) != 1 or keywords:
-        raise GraphBreak("eager-raises", "TypeError: object.__init__() takes exactly one argument")
-    return Constant(None)
+def _object_init(interpreter: Interpreter, instance: Symbol, /) -> Symbol:
+    return NONE
 
 
-def _exception_init(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    target = interpreter.trace.look(arguments[0])
-    if not isinstance(target, Instance) or target.source is not None or keywords:
+@rule_for(*instances.PLAIN_INITS[1:])
+def _exception_init(interpreter: Interpreter, error: Symbol, /, *arguments: Symbol) -> Symbol:
+    error = interpreter.trace.look(error)
+    if not isinstance(error, Instance) or error.source is not None:
         raise GraphBreak("call", "the __init__ of an exception")
-    target.content = Tuple(tuple(arguments[1:]))
-    return Constant(None)
-
-
-for _wrapper in instances.PLAIN_INITS[1:]:
-    BUILTINS[_wrapper] = _exception_init
+    error.content = Tuple(arguments)
+    return NONE
 
 
 @rule_for(markers.graph_break)
-def _graph_break(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = (*arguments, *keywords.values())
-    reason = [known_value(interpreter, a) for a in given]
-    raise GraphBreak("requested", repr(reason[0]) if reason else "")
+def _graph_break(interpreter: Interpreter, /, reason: Symbol | None = None) -> Symbol:
+    text = "" if reason is None else repr(known_value(interpreter, reason))
+    raise GraphBreak("requested", text)
 
 
 @rule_for(markers.is_tracing)
-def _is_tracing(_: Interpreter, __: Positional, ___: Given) -> Symbol:
+def _is_tracing(interpreter: Interpreter) -> Symbol:
     return Constant(value=True)
 
 

@@ -22,11 +22,11 @@ from ufuse.frame_hook.interpreter.rules import (
     METHODS,
     SPECIAL,
     Positional,
+    applied,
     unseen_rule,
 )
 from ufuse.frame_hook.objects import classes, instances
 from ufuse.frame_hook.objects.values import PURE, described, known_value, pure
-from ufuse.frame_hook.opcodes.arity import why_not_arguments
 from ufuse.frame_hook.operations import attributes, special, subscripts
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
@@ -81,7 +81,8 @@ def call(
         case Instance():
             rule = INSTANCES.get(function.kind)
             if rule is not None:
-                return rule(interpreter, (function, *arguments), keywords)
+                given = (function, *arguments)
+                return applied(rule, function.kind, interpreter, given, keywords)
             method = classes.special_method(interpreter, function, "__call__")
             if method is not None:
                 return call(interpreter, method, arguments, keywords)
@@ -101,10 +102,7 @@ def _call_constant(
             return found
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
-        refusal = why_not_arguments(value, len(arguments), keywords)
-        if refusal is not None:
-            raise GraphBreak("call", refusal)
-        return rule(interpreter, arguments, keywords)
+        return applied(rule, value, interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
     if isinstance(value, types.FunctionType):
@@ -164,46 +162,34 @@ def _call_method(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
+    given = (method.self, *arguments)
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
-        rule = METHODS.get(f"ufunc.{method.name}")
-        if rule is None:
-            raise GraphBreak("numpy-call", f"numpy.ufunc.{method.name}")
-        return rule(interpreter, (method.self, *arguments), keywords)
+        name = f"ufunc.{method.name}"
+        if name not in METHODS:
+            raise GraphBreak("numpy-call", f"numpy.{name}")
+        return applied(METHODS[name], name, interpreter, given, keywords)
     if isinstance(method.self, Unread):
         return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
     if isinstance(method.self, KEPT):
         name = f"{_kind_name(method.self)}.{method.name}"
-        rule = METHODS.get(name)
-        if rule is None and isinstance(method.self, Constant):
+        if name in METHODS:
+            return applied(METHODS[name], name, interpreter, given, keywords)
+        if isinstance(method.self, Constant | Range | Slice):
             return _pure_method(interpreter, method.self, method.name, arguments, keywords)
-        if rule is None and isinstance(method.self, Range | Slice):
-            return _pure_method(interpreter, method.self, method.name, arguments, keywords)
-        if rule is None and not keywords and method.name in SPECIAL:
-            return _called_operator(interpreter, method.self, method.name, arguments)
-        if rule is None:
-            raise GraphBreak("effect", f"{method.name} of {described(method.self)}")
-        return rule(interpreter, (method.self, *arguments), keywords)
-    rule = METHODS.get(method.name)
-    if rule is not None:
-        return rule(interpreter, (method.self, *arguments), keywords)
+        if method.name in SPECIAL:
+            return applied(SPECIAL[method.name], method.name, interpreter, given, keywords)
+        raise GraphBreak("effect", f"{method.name} of {described(method.self)}")
+    if method.name in METHODS:
+        return applied(METHODS[method.name], method.name, interpreter, given, keywords)
     name = f"numpy.ndarray.{method.name}"
     if isinstance(method.self, Array) and name in infer.CALLS:
         if infer.CALLS[name].writes:
             raise GraphBreak("numpy-call", name)
-        return arrays.call_whole(
-            interpreter.trace, name, (method.self, *arguments), dict(keywords), may_raise=True
-        )
+        return arrays.call_whole(interpreter.trace, name, given, dict(keywords), may_raise=True)
     raise GraphBreak("numpy-call", name)
 
 
 KEPT = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
-
-
-def _called_operator(
-    interpreter: Interpreter, receiver: Symbol, name: str, arguments: Positional
-) -> Symbol:
-    """A special method of a container, called by its name."""
-    return SPECIAL[name](interpreter, (receiver, *arguments), {})
 
 
 def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> ArrayMethod | None:

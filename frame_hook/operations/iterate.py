@@ -16,6 +16,7 @@ from ufuse.frame_hook.arrays import indexing
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
+from ufuse.frame_hook.interpreter.tables import Table
 from ufuse.frame_hook.objects.classes import ABSENT, call_special, special_method
 from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import as_size, ordered_members
@@ -37,7 +38,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 
 Next = Callable[[Interpreter, Iterator], Symbol | None]
-NEXT: dict[str, Next] = {}
+NEXT: Table[str, Next] = Table()
 ASKED_AGAIN: set[str] = set()  # kinds that go on asking what they go over after they have ended
 LONGEST_SEQUENCE = 10_000
 VIEW_KINDS = {"keys": "keys", "values": "values", "items": "pairs"}
