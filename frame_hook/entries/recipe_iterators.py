@@ -146,8 +146,7 @@ def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
     if keys_left(iterator) != iterator.state[iterator.position :]:
         return None
     recipe.fill_first(mapping)
-    method = {"keys": dict.keys, "values": dict.values, "pairs": dict.items}[iterator.kind]
-    made = recipe.call(iter, recipe.call(method, recipe.register(mapping)))
+    made = recipe.call(iter, recipe.call(getattr(dict, iterator.kind), recipe.register(mapping)))
     place = iterator.position
     return recipe.call(advanced, made, recipe.constant(place)) if place else made
 
@@ -177,11 +176,10 @@ def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
         is_over = next(iterator.walk, None) is None
     except RuntimeError:
         return None
-    if is_over or iterator.length < 0:
+    if is_over:
         return None
     recipe.fill_first(mapping)
-    kind = iterator.kind.split()[1]
-    method = getattr(OrderedDict, "items" if kind == "pairs" else kind)
+    method = getattr(OrderedDict, iterator.kind.split()[1])
     view = recipe.call(method, recipe.register(mapping))
     made = recipe.call(reversed if iterator.state else iter, view)
     place = iterator.position
@@ -199,8 +197,7 @@ def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], A
         except RuntimeError:
             return None
         recipe.fill_first(over)
-        given, place = recipe.register(over), recipe.constant(iterator.position)
-        return None if iterator.length < 0 else recipe.call(function, given, place)
+        return recipe.call(function, recipe.register(over), recipe.constant(iterator.position))
 
     return row
 
@@ -263,12 +260,12 @@ ROWS: dict[str, Callable[[Builder, Iterator], Any]] = {
     "getitem": _over_sequence,
     "keys": _over_mapping,
     "values": _over_mapping,
-    "pairs": _over_mapping,
+    "items": _over_mapping,
     "members": _over_members,
     "reversed": _backwards,
     "ordered keys": _over_ordered,
     "ordered values": _over_ordered,
-    "ordered pairs": _over_ordered,
+    "ordered items": _over_ordered,
     "deque": _over_deque(type(iter(deque()))),
     "deque backwards": _over_deque(type(reversed(deque()))),
     "enumerate": _numbered,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
 from collections.abc import Callable
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -30,7 +29,6 @@ from ufuse.frame_hook.trace.symbols import (
     Deque,
     Dict,
     Instance,
-    Iterator,
     List,
     Range,
     Set,
@@ -444,16 +442,11 @@ def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) 
         case List() | Tuple():
             return new("reversed", [symbol], length=len(symbol.items))
         case Deque():
-            return iterate.backwards_over_deque(interpreter, symbol)
+            return iterate.over_deque(interpreter, symbol, backwards=True)
         case Dict() | View():
             mapping = symbol.of if isinstance(symbol, View) else symbol
-            kind = iterate.VIEW_KINDS[symbol.kind] if isinstance(symbol, View) else "keys"
-            if isinstance(mapping.items, OrderedDict):
-                return iterate.over_ordered(interpreter, mapping, kind, backwards=True)
-            keys = tuple(mapping.items)[::-1]
-            backwards = new(f"{kind} backwards", [mapping], length=len(keys), state=keys)
-            backwards.walk = reversed(mapping.items)
-            return backwards
+            kind = symbol.kind if isinstance(symbol, View) else "keys"
+            return iterate.over_mapping(interpreter, mapping, kind, backwards=True)
         case Range() | Constant(value=range()):
             real = (
                 symbol.value
@@ -483,16 +476,6 @@ def _reversed_rows(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     if count > iterate.LONGEST_SEQUENCE // 10:
         raise GraphBreak("loop")
     return iterate.new_iterator(interpreter, "rows backwards", [symbol], length=count)
-
-
-@iterate.next_of("constant backwards")
-def _next_of_reversed_text(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    constant = iterator.parts[0]
-    assert isinstance(constant, Constant)
-    if iterator.position == iterator.length:
-        return None
-    iterator.position += 1
-    return Constant(constant.value[iterator.position - 1])
 
 
 # Sets ------------------------------------------------------------------------------------------------------------

@@ -9,12 +9,19 @@ from typing import Any, cast
 
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
+from ufuse.frame_hook.interpreter.outcomes import Raised
 from ufuse.frame_hook.interpreter.rules import METHODS, Given, Positional, rule_for
 from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.objects.classes import ABSENT
 from ufuse.frame_hook.objects.values import known_value
 from ufuse.frame_hook.operations import arithmetic, comparisons, iterate
-from ufuse.frame_hook.operations.iterate import iterator_over, new_iterator, next_item, next_of
+from ufuse.frame_hook.operations.iterate import (
+    iterator_over,
+    new_iterator,
+    next_item,
+    next_of,
+    step,
+)
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Constant,
@@ -205,22 +212,14 @@ def asking(interpreter: Interpreter, predicate: Symbol | None) -> Callable[[Symb
     return lambda item: arithmetic.truth(asked, asked.call(predicate, (item,)))
 
 
-def step(iterator: Iterator) -> Any:
-    """What the real tool gives next; None at its end. `position` counts how often it was asked."""
-    iterator.position += 1
-    try:
-        return next(iterator.walk, None)
-    except (ValueError, RuntimeError) as error:
-        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-            raise  # from below, not the tool's own
-        raise raise_error(type(error), *error.args) from None
-
-
 @next_of("zip", "zip strictly", "map", "filter", asks_again=True)
 def next_of_tool(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    """The next item of a tool that gives what it is given, or tuples of that."""
+    """The next item of a tool that gives what it is given, or tuples of it. `position` is how often it was asked."""
+    iterator.position += 1
     found = step(iterator)
-    item: Symbol | None = Tuple(found) if type(found) is tuple else found
+    if found is ABSENT:
+        return None
+    item: Symbol = Tuple(found) if type(found) is tuple else found
     return item
 
 
@@ -238,7 +237,7 @@ def _enumerate(interpreter: Interpreter, arguments: Positional, keywords: Given)
 @next_of("enumerate", asks_again=True)
 def _next_numbered(_: Interpreter, iterator: Iterator) -> Symbol | None:
     found = step(iterator)
-    return None if found is None else Tuple((Constant(found[0]), found[1]))
+    return None if found is ABSENT else Tuple((Constant(found[0]), found[1]))
 
 
 @rule_for(zip)

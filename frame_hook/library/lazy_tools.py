@@ -20,13 +20,19 @@ from ufuse.frame_hook.library.lazy import (
     is_none,
     next_of_tool,
     only_positional,
-    step,
     unowned,
     walks,
 )
+from ufuse.frame_hook.objects.classes import ABSENT
 from ufuse.frame_hook.objects.values import known_value, number_type
 from ufuse.frame_hook.operations import arithmetic, comparisons, iterate
-from ufuse.frame_hook.operations.iterate import iterator_over, new_iterator, next_item, next_of
+from ufuse.frame_hook.operations.iterate import (
+    iterator_over,
+    new_iterator,
+    next_item,
+    next_of,
+    step,
+)
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Iterator, Symbol, Tuple
 
@@ -69,8 +75,8 @@ def _next_while(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 
 @rule_for(itertools.count)
 def _count(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    start, step = bound(arguments, keywords, "start", "step")
-    parts = [interpreter.trace.look(part or Constant(n)) for n, part in enumerate((start, step))]
+    given = bound(arguments, keywords, "start", "step")
+    parts = [interpreter.trace.look(part or Constant(n)) for n, part in enumerate(given)]
     if not all(number_type(part) in ("int", "float") for part in parts):
         raise GraphBreak("call", "itertools.count of other numbers")
     return new_iterator(interpreter, "count", parts)
@@ -78,8 +84,8 @@ def _count(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
 
 @next_of("count")
 def _next_count(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    current, step = iterator.parts
-    iterator.parts[0] = arithmetic.binary(interpreter, "+", current, step, in_place=False)
+    current, difference = iterator.parts
+    iterator.parts[0] = arithmetic.binary(interpreter, "+", current, difference, in_place=False)
     return current
 
 
@@ -136,14 +142,13 @@ def _islice(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
 
 
 @next_of("islice")
-def _next_sliced(_: Interpreter, iterator: Iterator) -> Symbol | None:
+def _next_sliced(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     """`state` is (start, stop, step); an error ends it for good."""
     try:
-        item: Symbol | None = step(iterator)
+        return next_of_tool(interpreter, iterator)
     except Raised:
         iterator.is_exhausted = True
         raise
-    return item
 
 
 # One behind the other, and side by side --------------------------------------------------------------------------
@@ -299,8 +304,9 @@ def _groupby(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 
 @next_of("groupby", asks_again=True)
 def _next_group(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    iterator.position += 1
     found = step(iterator)
-    if found is None:
+    if found is ABSENT:
         return None
     key, group = found
     return Tuple((key.symbol, new_iterator(interpreter, "group", [iterator], walk=group)))

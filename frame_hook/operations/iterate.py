@@ -6,9 +6,8 @@ endless `itertools.count` are met item by item, in order.
 
 from __future__ import annotations
 
-import builtins
 import itertools
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -41,7 +40,6 @@ Next = Callable[[Interpreter, Iterator], Symbol | None]
 NEXT: Table[str, Next] = Table()
 ASKED_AGAIN: set[str] = set()  # kinds that go on asking what they go over after they have ended
 LONGEST_SEQUENCE = 10_000
-VIEW_KINDS = {"keys": "keys", "values": "values", "items": "pairs"}
 
 
 def next_of(*kinds: str, asks_again: bool = False) -> Callable[[Next], Next]:
@@ -83,12 +81,12 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return symbol
         case List() | Tuple():
             return new_iterator(interpreter, "sequence", [symbol])
-        case Deque(items=items):
-            return _over_deque(interpreter, symbol, "deque", iter(items))
+        case Deque():
+            return over_deque(interpreter, symbol)
         case Dict():
-            return _over_dict(interpreter, symbol, "keys")
+            return over_mapping(interpreter, symbol, "keys")
         case View(of=mapping, kind=kind):
-            return _over_dict(interpreter, mapping, VIEW_KINDS[kind])
+            return over_mapping(interpreter, mapping, kind)
         case Set():
             members = ordered_members(symbol)
             return new_iterator(
@@ -124,35 +122,27 @@ def length_of(value: Any) -> int:
         raise GraphBreak("operator", "iterating over a range of very many numbers") from None
 
 
-def _over_dict(interpreter: Interpreter, mapping: Dict, kind: str) -> Iterator:
-    if isinstance(mapping.items, OrderedDict):
-        return over_ordered(interpreter, mapping, kind)
-    keys = tuple(mapping.items)
-    iterator = new_iterator(interpreter, kind, [mapping], length=len(keys), state=keys)
-    iterator.walk = iter(mapping.items)
-    return iterator
-
-
-def over_ordered(
+def over_mapping(
     interpreter: Interpreter, mapping: Dict, kind: str, *, backwards: bool = False
 ) -> Iterator:
-    """An iterator over what an OrderedDict holds; a real one tells how it goes on."""
-    made = new_iterator(interpreter, f"ordered {kind}", [mapping], length=len(mapping.items))
-    view: Any = getattr(mapping.items, "items" if kind == "pairs" else kind)()
-    made.walk = reversed(view) if backwards else iter(view)
-    made.state = backwards
-    return made
+    """An iterator over a dict's keys, values or items; a real one is stepped along, and tells of changes."""
+    over: Any = mapping.items
+    length = len(over)
+    state: Any = backwards
+    if isinstance(over, OrderedDict):
+        kind, over = f"ordered {kind}", getattr(over, kind)()
+    else:
+        kind = f"{kind} backwards" if backwards else kind
+        state = tuple(reversed(over) if backwards else over)
+    walk = reversed(over) if backwards else iter(over)
+    return new_iterator(interpreter, kind, [mapping], length=length, state=state, walk=walk)
 
 
-def _over_deque(interpreter: Interpreter, symbol: Deque, kind: str, walk: Any) -> Iterator:
-    iterator = new_iterator(interpreter, kind, [symbol], length=len(symbol.items))
-    iterator.walk = walk
-    return iterator
-
-
-def backwards_over_deque(interpreter: Interpreter, symbol: Deque) -> Iterator:
-    """What `reversed(symbol)` gives."""
-    return _over_deque(interpreter, symbol, "deque backwards", reversed(symbol.items))
+def over_deque(interpreter: Interpreter, symbol: Deque, *, backwards: bool = False) -> Iterator:
+    """An iterator over what a deque holds; a real one tells how it goes on."""
+    kind = "deque backwards" if backwards else "deque"
+    walk = reversed(symbol.items) if backwards else iter(symbol.items)
+    return new_iterator(interpreter, kind, [symbol], length=len(symbol.items), walk=walk)
 
 
 def described_kind(symbol: Symbol) -> str:
@@ -187,32 +177,19 @@ def type_of(iterator: Iterator) -> type | None:
     """The class of the real iterator; None where that is not told."""
     over = iterator.parts[0] if iterator.parts else None
     empty: Any = {List: [], Tuple: (), Set: set()}.get(type(over))
-    match iterator.kind, over:
+    kind, *backwards = iterator.kind.split()
+    match kind, over:
         case "sequence" | "members", _ if empty is not None:
             return type(iter(empty))
-        case "constant", Constant(value=value):
+        case "constant", Constant(value=value) if not backwards:
             return type(iter(value))
-        case "ordered keys" | "ordered values" | "ordered pairs", _:
-            return type(iter(OrderedDict()))
-        case "deque", _:
-            return type(iter(deque()))
-        case "deque backwards", _:
-            return type(reversed(deque()))
-        case "reversed", List():
-            return type(reversed([]))
         case "reversed", _:
-            return reversed
-        case "keys" | "values" | "pairs" as kind, _:
-            return {
-                "keys": type(iter({})),
-                "values": type(iter({}.values())),
-                "pairs": type(iter({}.items())),
-            }[kind]
-        case "zip" | "zip strictly", _:
-            return zip
-        case "enumerate" | "map" | "filter" as kind, _:
-            found: type = getattr(builtins, kind)
-            return found
+            return type(reversed([])) if isinstance(over, List) else reversed
+        case "keys" | "values" | "items", _:
+            view = getattr({}, kind)()
+            return type(reversed(view) if backwards else iter(view))
+        case _ if iterator.walk is not None:
+            return type(iterator.walk)
     return getattr(itertools, iterator.kind, None)
 
 
@@ -234,6 +211,16 @@ def next_item(interpreter: Interpreter, iterator: Symbol) -> Symbol | None:
         case Instance():
             return _next_of_instance(interpreter, iterator)
     raise GraphBreak("loop")
+
+
+def step(iterator: Iterator) -> Any:
+    """What the real iterator `walk` gives next; `ABSENT` at its end."""
+    try:
+        return next(iterator.walk, ABSENT)
+    except (ValueError, RuntimeError) as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # from below, not the iterator's own
+        raise raise_error(type(error), *error.args) from None
 
 
 def _next_of_instance(interpreter: Interpreter, iterator: Instance) -> Symbol | None:
@@ -304,17 +291,13 @@ def _next_in_sequence(_: Interpreter, iterator: Iterator) -> Symbol | None:
     return sequence.items[iterator.position - 1]
 
 
-@next_of("ordered keys", "ordered values", "ordered pairs")
+@next_of("ordered keys", "ordered values", "ordered items")
 def _next_in_ordered(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    try:
-        found: Any = next(iterator.walk, ABSENT)
-    except RuntimeError as error:
-        iterator.length = -1
-        raise raise_error(RuntimeError, *error.args) from None
+    found = step(iterator)
     if found is ABSENT:
         return None
     iterator.position += 1
-    if iterator.kind == "ordered pairs":
+    if iterator.kind == "ordered items":
         return Tuple((Constant(found[0]), found[1]))
     result: Symbol = Constant(found) if iterator.kind == "ordered keys" else found
     return result
@@ -322,17 +305,15 @@ def _next_in_ordered(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 @next_of("deque", "deque backwards", asks_again=True)
 def _next_in_deque(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    """A real iterator tells what comes next, and when the deque was changed meanwhile, even behind its end."""
-    try:
-        found: Symbol | None = next(iterator.walk, None)
-    except RuntimeError as error:
-        iterator.length = -1
-        raise raise_error(RuntimeError, *error.args) from None
-    iterator.position += found is not None
+    """When the deque was changed meanwhile it fails even behind its end."""
+    found: Symbol = step(iterator)
+    if found is ABSENT:
+        return None
+    iterator.position += 1
     return found
 
 
-@next_of("constant")
+@next_of("constant", "constant backwards")
 def _next_of_constant(_: Interpreter, iterator: Iterator) -> Symbol | None:
     constant = iterator.parts[0]
     assert isinstance(constant, Constant)
@@ -343,64 +324,44 @@ def _next_of_constant(_: Interpreter, iterator: Iterator) -> Symbol | None:
     return Constant(members[iterator.position - 1])
 
 
-@next_of("keys", "values", "pairs")
+@next_of("keys", "values", "items", "keys backwards", "values backwards", "items backwards")
 def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
+    """`state` has the keys in the order in which they come."""
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
+    kind, *backwards = iterator.kind.split()
     if len(mapping.items) != iterator.length:
         iterator.length = -1  # once it has failed it goes on failing
         raise raise_error(RuntimeError, "dictionary changed size during iteration")
     is_last = iterator.position == iterator.length
     key = ABSENT if is_last else iterator.state[iterator.position]
-    if not _walks_on(iterator, key) or (not is_last and tuple(mapping.items) != iterator.state):
+    keys = tuple(reversed(mapping.items) if backwards else mapping.items)
+    if not _walks_on(iterator, key) or (not is_last and keys != iterator.state):
         raise GraphBreak("operator", "going through a dict whose keys change")
     if is_last:
         return None
     iterator.position += 1
-    if iterator.kind == "keys":
+    if kind == "keys":
         return Constant(key)
     value = mapping.items[key]
-    return value if iterator.kind == "values" else Tuple((Constant(key), value))
-
-
-def keys_left(iterator: Iterator) -> tuple[Any, ...] | None:
-    """What a dict's iterator still gives; None where the dict has changed so that Python's would raise."""
-    if iterator.walk is None:
-        found: tuple[Any, ...] = iterator.state[iterator.position :]
-        return found
-    try:
-        left: list[Any] = iterator.walk.__reduce__()[1][0]
-    except RuntimeError:
-        return None
-    return tuple(left)
+    return value if kind == "values" else Tuple((Constant(key), value))
 
 
 def _walks_on(iterator: Iterator, key: Any) -> bool:
     """Whether a real iterator comes to this key too: one that was taken out and put in again is elsewhere."""
-    if iterator.walk is None:
-        return True
     try:
         return next(iterator.walk, ABSENT) is key
     except RuntimeError:
         return False
 
 
-@next_of("keys backwards", "values backwards", "pairs backwards")
-def _next_backwards_in_dict(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """`state` has the keys the other way round."""
-    mapping = iterator.parts[0]
-    assert isinstance(mapping, Dict)
-    is_last = iterator.position == iterator.length
-    key = ABSENT if is_last else iterator.state[iterator.position]
-    changed = not is_last and tuple(mapping.items)[::-1] != iterator.state
-    if changed or not _walks_on(iterator, key):
-        raise GraphBreak("operator", "going backwards through a dict whose keys change")
-    if is_last:
+def keys_left(iterator: Iterator) -> tuple[Any, ...] | None:
+    """What a dict's iterator still gives; None where the dict has changed so that Python's would raise."""
+    try:
+        left: list[Any] = iterator.walk.__reduce__()[1][0]
+    except RuntimeError:
         return None
-    iterator.position += 1
-    pair = Tuple((Constant(key), mapping.items[key]))
-    kind = iterator.kind.split()[0]
-    return {"keys": pair.items[0], "values": pair.items[1], "pairs": pair}[kind]
+    return tuple(left)
 
 
 @next_of("members")
