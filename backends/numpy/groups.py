@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ufuse.backends.numpy.loops import Fold, Loop, fold_of, map_loop, sees_strides, why_not_operand
-from ufuse.backends.numpy.memory import Access, Memory, is_array, producer
 from ufuse.graph import ops
+from ufuse.graph.memory.accesses import Access, Memory, producer
+from ufuse.graph.memory.buffers import is_array
+from ufuse.graph.memory.dependence import dependences
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size
@@ -66,6 +68,7 @@ class Grouping:
         self.of: dict[Node, Unit] = {}
         self._readers: dict[Node, list[Unit]] = {}
         self._raising: list[Unit] = []
+        self.waits = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
             if node.op not in PASSIVE and node.op.kind is not Kind.VIEW:
@@ -82,7 +85,7 @@ class Grouping:
 
     def _place(self, node: Node, alone: bool) -> None:
         unit = self.of[node] = Unit([node])
-        unit.before = {self.of[other] for other in self.memory.waits[node] if other in self.of}
+        unit.before = {self.of[other] for other in self.waits[node] if other in self.of}
         if any(self.memory.is_visible(access) for access in self.memory.writes(node)):
             unit.before.update(
                 self._raising

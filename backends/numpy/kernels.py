@@ -9,8 +9,9 @@ import numpy as np
 
 from ufuse.backends.numpy.groups import Grouping, Unit, row_shapes
 from ufuse.backends.numpy.loops import Fold, Loop, cast_loop, copy_loop, sees_strides
-from ufuse.backends.numpy.memory import Access, is_array, producer
-from ufuse.backends.numpy.regions import whole
+from ufuse.graph.memory.accesses import Access, producer
+from ufuse.graph.memory.buffers import is_array
+from ufuse.graph.memory.regions import whole
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType

@@ -9,15 +9,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from ufuse.backends.numpy.forward import forwarded
 from ufuse.backends.numpy.groups import Grouping, Unit
 from ufuse.backends.numpy.kernels import KernelPlan, Unpredicted, kernel_plan, needed_outside
 from ufuse.backends.numpy.keys import NotConstant, Sizes, constant_key, symbols_in
-from ufuse.backends.numpy.memory import Access, Memory, version_before
 from ufuse.backends.numpy.steps import Plan, Step
 from ufuse.graph import ops, passes
+from ufuse.graph.memory.accesses import Access, Memory
+from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.passes.forward import forwarded
 from ufuse.graph.semantics import reference
 from ufuse.graph.size import Size, symbol
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
@@ -27,10 +28,9 @@ from ufuse.graph.typing.infer import scalar_function, view_through
 
 def plan_of(graph: Graph) -> Plan:
     """The plan of a graph."""
-    memory = Memory(graph)
-    shows = any(memory.is_visible(access) for node in graph for access in memory.writes(node))
-    graph = forwarded(passes.run(graph, replayed=not shows, unroll=True))
-    memory = Memory(graph)
+    shows = Buffers().writes_given(graph)
+    memory = Memory()
+    graph = forwarded(passes.run(graph, replayed=not shows, unroll=True), memory)
     alone: frozenset[Node] = frozenset()
     while True:
         grouping = Grouping(graph, memory, alone)
@@ -146,7 +146,7 @@ class Planner:
         found = self.slots.get(node)
         if found is not None:
             return found
-        before = version_before(node)
+        before = self.memory.previous(node)
         if before is not None:
             found = self.slot(before)
         elif node.op is ops.CONST:

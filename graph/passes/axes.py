@@ -7,7 +7,7 @@ fresh memory; only `base` would tell them apart, so results that are returned st
 from __future__ import annotations
 
 from ufuse.graph import ops
-from ufuse.graph.memory import buffer_of
+from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
@@ -17,7 +17,8 @@ from ufuse.graph.typing.infer import CannotInfer
 
 def peeled(graph: Graph) -> Graph:
     """The graph with new leading axes added as late as possible."""
-    seen = {buffer_of(node) for node in graph.outputs}
+    buffers = Buffers()
+    seen = {buffer for node in graph.outputs for buffer in buffers.sharing(node)}
 
     def visit(node: Node, builder: Builder) -> Node | None:
         if node.op.kind is Kind.MAP:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.memory import is_memory
+from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import CONST, Kind
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
@@ -43,7 +43,7 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
 def _may_merge(known: Node, node: Node, seen: Observed, builder: Builder) -> bool:
     if known.type != node.type:
         return False
-    if not is_memory(node):
+    if not is_array(node):
         leaves = builder.original(node) in seen.outputs  # as an object of its own: `is` tells
         return isinstance(node.type, (ArrayType, NumberType)) and not leaves
     if node.op.kind is Kind.VIEW:

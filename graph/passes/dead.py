@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ufuse.graph import ops
-from ufuse.graph.memory import buffer_of
+from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.semantics.effects import why_not_quiet
@@ -13,9 +13,10 @@ from ufuse.graph.semantics.effects import why_not_quiet
 
 def without_dead(graph: Graph) -> Graph:
     """The graph without operations that nobody uses and nobody could notice."""
+    buffers = Buffers()
     live: set[Node] = set(graph.outputs) | set(graph.inputs)
     for node in reversed(graph.nodes):
-        if node in live or _is_noticed(node):
+        if node in live or _is_noticed(node, buffers):
             live.add(node)
             live.update(node.inputs)
     if len(live) == len(graph.nodes):
@@ -23,10 +24,10 @@ def without_dead(graph: Graph) -> Graph:
     return dataclasses.replace(graph, nodes=tuple(node for node in graph.nodes if node in live))
 
 
-def _is_noticed(node: Node) -> bool:
+def _is_noticed(node: Node, buffers: Buffers) -> bool:
     """Whether the node is run for its effect. A store into the graph's own memory lives by its readers."""
-    if node.op.kind is Kind.STORE:
-        buffer = buffer_of(node)  # that of an item may be the caller's: a branch gave it
-        if buffer.op in (ops.INPUT, ops.CONST, ops.ITEM):
-            return True
+    if node.op.kind is Kind.STORE and any(
+        buffer.op in (ops.INPUT, ops.CONST, ops.ITEM) for buffer in buffers.sharing(node)
+    ):
+        return True
     return why_not_quiet(node) is not None

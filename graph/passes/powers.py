@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from ufuse.graph import ops
-from ufuse.graph.memory import buffer_of, is_memory, written_inputs
+from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.rewrite import Builder
 from ufuse.graph.types import ArrayType
@@ -81,8 +81,14 @@ def _chain(node: Node, side: int, uses: dict[Node, int]) -> Chain:
 def _crosses_store(graph: Graph, node: Node, chain: Chain) -> bool:
     """Whether the start is written over before the end: it must be read before that."""
     first, last = graph.nodes.index(chain.inner[-1]), graph.nodes.index(node)
-    written = {buffer_of(one) for other in graph.nodes[first:last] for one in written_inputs(other)}
-    return is_memory(chain.start) and buffer_of(chain.start) in written
+    buffers = Buffers()
+    written = {
+        buffer
+        for other in graph.nodes[first:last]
+        for one in buffers.written(other)
+        for buffer in buffers.sharing(one)
+    }
+    return is_array(chain.start) and not written.isdisjoint(buffers.sharing(chain.start))
 
 
 def _replaced(graph: Graph, ends: dict[Node, Chain]) -> Graph:

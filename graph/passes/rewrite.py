@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ufuse.graph.memory import buffer_of, is_memory, previous_version, written_inputs
+from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Location, Node
 from ufuse.graph.ops import CONST, Kind, Op
 from ufuse.graph.typing.infer import operand_of, result_type
@@ -19,14 +19,15 @@ class Builder:
 
     nodes: list[Node] = dataclasses.field(default_factory=list)
     origins: dict[Node, Node] = dataclasses.field(default_factory=dict)
+    buffers: Buffers = dataclasses.field(default_factory=Buffers)
 
     def original(self, node: Node) -> Node:
         """The node of the graph before that this one stands for."""
         return self.origins.get(node, node)
 
-    def buffer(self, node: Node) -> Node:
-        """The buffer that the node lies in, as a node of the graph before."""
-        return self.original(buffer_of(node))
+    def sharing(self, node: Node) -> set[Node]:
+        """The buffers that the node may lie in, as nodes of the graph before."""
+        return {self.original(one) for one in self.buffers.sharing(node)}
 
     def emit(
         self,
@@ -82,33 +83,29 @@ def rewritten(graph: Graph, visit: Visit) -> Graph:
 class Observed:
     """Which memory is seen by others, for questions of aliasing."""
 
-    written: frozenset[Node]  # buffers that some node writes
+    written: frozenset[Node]  # buffers that some node may write
     escaping: frozenset[Node]  # buffers of outputs, and of what loops and branches are given
     outputs: frozenset[Node]
 
     def may_share(self, node: Node, other: Node, builder: Builder) -> bool:
         """Whether users of a fresh `node` may be given the memory of `other` instead."""
-        if not is_memory(node):
+        if not is_array(node):
             return True
-        buffer = builder.buffer(node)
-        private = buffer not in self.written and buffer not in self.escaping
-        source = builder.buffer(other)
-        if source.op.kind is Kind.ITEM and self.written:
-            return False  # a branch gave it: it may be any of these
-        return private and source not in self.written
+        private = builder.sharing(node).isdisjoint(self.written | self.escaping)
+        return private and builder.sharing(other).isdisjoint(self.written)
 
 
 def observed(graph: Graph) -> Observed:
     """What is seen of the graph's memory."""
-    written = {buffer_of(one) for node in graph.nodes for one in written_inputs(node)}
-    written |= {
-        buffer_of(node)
-        for node in graph.nodes
-        if node.op.kind is Kind.ITEM and previous_version(node)
-    }
+    buffers = Buffers()
     bodies = (Kind.LOOP, Kind.BRANCH)
-    given: Iterable[Node] = (
-        one for node in graph.nodes if node.op.kind in bodies for one in node.inputs
+    given = (one for node in graph.nodes if node.op.kind in bodies for one in node.inputs)
+    return Observed(
+        _all_buffers((one for node in graph.nodes for one in buffers.written(node)), buffers),
+        _all_buffers((*graph.outputs, *given), buffers),
+        frozenset(graph.outputs),
     )
-    escaping = {buffer_of(node) for node in (*graph.outputs, *given)}
-    return Observed(frozenset(written), frozenset(escaping), frozenset(graph.outputs))
+
+
+def _all_buffers(nodes: Iterable[Node], buffers: Buffers) -> frozenset[Node]:
+    return frozenset(buffer for node in nodes for buffer in buffers.sharing(node))

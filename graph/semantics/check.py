@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ufuse.graph import ops
-from ufuse.graph.memory import (
-    buffer_of,
-    is_memory,
-    previous_version,
-    version_of,
-    written_inputs,
-)
+from ufuse.graph.memory.buffers import Buffers, is_array, version_of
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size
@@ -42,7 +36,8 @@ LAWS = """
 2. An operation has as many inputs as its row says.
 3. The type is the one that its inputs give (sizes that the tracer found equal count as equal).
 4. A version of a buffer is read before its next version is made, and never after.
-5. What is written is a whole buffer, of its newest version; a path says where in it.
+5. What is written is a whole buffer, of its newest version; a path says where in it. Where it may be one of several
+   (a branch gave it), each of them counts as written.
 6. The bodies of loops and branches are graphs that take and give what stands around them.
 """
 
@@ -155,32 +150,29 @@ def _all_agree(ones: list[Type], others: list[Type]) -> bool:
 
 
 def _check_versions(graph: Graph) -> None:
-    newest: dict[Node, Node] = {}  # buffer -> its newest version
+    buffers = Buffers()
+    places = {node: place for place, node in enumerate(graph.nodes)}
+    written: dict[Node, int] = {}  # buffer -> place of the last node that may have written it
+
+    def why_stale(node: Node) -> str | None:
+        if not is_array(node):
+            return None
+        version = version_of(node)
+        last = max(written.get(buffer, -1) for buffer in buffers.sharing(version))
+        if last <= places[version]:
+            return None
+        return f"it reads {_named(version)} after {_named(graph.nodes[last])} (law 4)"
+
     for place, node in enumerate(graph.nodes):
         for one in node.inputs:
-            why = _why_stale(one, newest)
-            if why is not None:
+            if why := why_stale(one):
                 raise GraphError(f"node {place} ({_named(node)}): {why}")
-        for one in written_inputs(node):
+        for one in buffers.written(node):
             if one.op.kind is Kind.VIEW:
                 raise GraphError(f"node {place} ({_named(node)}) writes a view (law 5)")
-            if one.op is ops.CONST or not is_memory(one):
+            if one.op is ops.CONST or not is_array(one):
                 raise GraphError(f"node {place} ({_named(node)}) writes a constant (law 5)")
-            newest[buffer_of(one)] = node
-        previous = previous_version(node)
-        if previous is not None and is_memory(node):
-            newest[buffer_of(node)] = node
+            written |= dict.fromkeys(buffers.sharing(one), place)
     for node in graph.outputs:
-        why = _why_stale(node, newest)
-        if why is not None:
+        if why := why_stale(node):
             raise GraphError(f"the output {_named(node)}: {why}")
-
-
-def _why_stale(node: Node, newest: dict[Node, Node]) -> str | None:
-    if not is_memory(node):
-        return None
-    version, buffer = version_of(node), buffer_of(node)
-    current = newest.get(buffer, buffer)
-    if current is version:
-        return None
-    return f"it reads {_named(version)} after {_named(current)} (law 4)"

@@ -276,6 +276,27 @@ def test_loops_and_branches() -> None:
     check(text, False, x)
 
 
+def test_arrays_that_loops_and_branches_give_back() -> None:
+    """What is stored into a result after a swap, or into one of two arrays, waits for readers of both, and is visible."""
+    turn = (
+        "condition={x: f8[n]; y: f8[n]; k: int k; c = scalar.gt k 0; return c} "
+        "body={x: f8[n]; y: f8[n]; k: int k; s = store x 3.0; l: int = scalar.sub k 1; return y, s, l}"
+    )
+    swap = (
+        f"x: f8[n]; y: f8[n]; k: int; e = add x y; t: (f8[n], f8[n], int) = loop x y k {turn}; "
+        "a: f8[n] = item t index=0; b: f8[n] = item t index=1; f = multiply a b; s = store a 5.0; return e, f, s"
+    )
+    choice = (
+        "x: f8[n]; y: f8[n]; c: bool; e = add x y; t: (f8[n]) = branch c x y "
+        "then={x: f8[n]; y: f8[n]; return x} otherwise={x: f8[n]; y: f8[n]; return y}; "
+        "a: f8[n] = item t index=0; s = store a 5.0; f = add s 1.0; return e, f"
+    )
+    for turns in (0, 1, 2):
+        check(swap, x, y, turns)
+    for chosen in (True, False):
+        check(choice, x, y, chosen)
+
+
 def test_nothing_to_do() -> None:
     """No outputs give an empty tuple; an input may be an output."""
     assert BACKEND.compile(parse("a: f8[n]; return a"))(x) is x
