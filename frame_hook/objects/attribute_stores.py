@@ -1,8 +1,7 @@
-"""Attributes that are set and deleted, on symbols: of instances, by properties and descriptors, and of classes."""
+"""Setting and deleting attributes on symbols: of instances, functions and classes, through descriptors too."""
 
 from __future__ import annotations
 
-import functools
 import types
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -42,6 +41,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 
+# The C functions that do what `object.__setattr__` and `object.__delattr__` do.
 PLAIN_WRITES = {
     name: tuple(getattr(one, name) for one in (object, BaseException, types.SimpleNamespace))
     for name in ("__setattr__", "__delattr__")
@@ -49,7 +49,7 @@ PLAIN_WRITES = {
 
 
 def _store_in_function(symbol: Function, name: str, value: Symbol | None) -> None:
-    """Give a function that the trace made an attribute of its own, or take it away."""
+    """Set an attribute of a function made in the trace; None deletes it."""
     if value is not None:
         symbol.attributes[name] = value
     elif symbol.attributes.pop(name, None) is None:
@@ -111,10 +111,6 @@ def object_setattr(
     set_own_attribute(trace, symbol, name, value, past_setattr=past_setattr)
 
 
-def _write_none(found: property, one: object) -> None:
-    found.__set__(one, None)
-
-
 def _store_property(
     interpreter: Interpreter,
     symbol: Instance,
@@ -125,8 +121,9 @@ def _store_property(
     which = "fset" if value is not None else "fdel"
     function = inner_function(interpreter.trace, found, member, which)
     if getattr(found, which) is None:
-        write = found.__delete__ if value is None else functools.partial(_write_none, found)
-        raise property_error(symbol, write)
+        raise property_error(
+            symbol, found.__delete__ if value is None else lambda one: found.__set__(one, None)
+        )
     interpreter.call(function, (symbol,) if value is None else (symbol, value))
 
 
@@ -155,7 +152,7 @@ def store_in_class(trace: Trace, kind: type, name: str, value: Symbol | None) ->
 
 
 def _is_plain_member(value: Symbol) -> bool:
-    """Whether something becomes an attribute of a class that is read back as it is."""
+    """Whether a value in a class is no descriptor, so that reading the attribute gives the value itself."""
     if isinstance(value, Instance):
         return all(
             static_lookup(value.kind, n) is ABSENT for n in ("__get__", "__set__", "__delete__")

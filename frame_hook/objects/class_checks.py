@@ -1,4 +1,4 @@
-"""`isinstance` and `issubclass` on symbols: by bases, by a metaclass's own check, by abstract classes' registers."""
+"""`isinstance` and `issubclass` on symbols: by bases, by the methods of a metaclass, by ABCMeta."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple, class_of
 
-# Modules whose `__subclasshook__`s look at nothing but the class they are asked about.
+# Modules whose `__subclasshook__`s depend on nothing but the class they are given.
 OWN_HOOKS = frozenset(
     {"abc", "collections.abc", "_collections_abc", "contextlib", "io", "numbers", "os", "typing"}
 )
 CHECKS = {"__instancecheck__": "isinstance", "__subclasscheck__": "issubclass"}
-# What metaclasses must leave as it is: of the class that is looked for in `abc`'s sets, of the one that is asked.
-WITH_PLAIN_KEYS = {"__getattribute__": type, "__hash__": object, "__eq__": object}
-ASKED_PLAINLY = {"__getattribute__": type, "__subclasshook__": object, "__subclasses__": type}
-# What an abstract class remembers: the register, classes that passed, classes that did not, as of which token.
+# What the metaclass of a checked class must inherit, for that to be found in ABCMeta's WeakSets without user code.
+FOUND_AS_KEY = {"__getattribute__": type, "__hash__": object, "__eq__": object}
+# What the metaclass of an abstract class must inherit, for ABCMeta to run none of its code.
+ASKED_AS_ABC = {"__getattribute__": type, "__subclasshook__": object, "__subclasses__": type}
+# Of an abstract class: its registry, positive cache, negative cache, and the cache token the last is valid for.
 _dump: Any = abc._get_dump  # type: ignore[attr-defined]
 
 
@@ -72,7 +73,7 @@ def _wanted(interpreter: Interpreter, wanted: Symbol) -> Iterator[type]:
 
 
 def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, kind: type) -> bool:
-    """Whether one class lets an object, or a class, pass."""
+    """What `__instancecheck__` or `__subclasscheck__` of one class says of an object or a class."""
     trace, meta = interpreter.trace, type(wanted)
     found, function = class_member(trace, meta, check)
     if found is vars(type)[check]:
@@ -116,16 +117,16 @@ def _checks_as_abstract(interpreter: Interpreter, meta: type) -> bool:
     )
 
 
-# As `abc` finds it -----------------------------------------------------------------------------------------------
+# ABCMeta.__subclasscheck__ ---------------------------------------------------------------------------------------
 
 
 def _counts_as(interpreter: Interpreter, wanted: type, kind: type) -> bool:
-    """Whether an abstract class counts a class as its own.
+    """Whether an abstract class counts a class as its own, guarded as far as that can change.
 
-    `abc` itself never forgets that it said yes, and asks again after a no only when something was registered.
+    ABCMeta caches a yes for good; a no, until a class is registered somewhere, which changes the cache token.
     """
     trace = interpreter.trace
-    if not _is_plain(type(kind), WITH_PLAIN_KEYS):
+    if not _inherits_all(type(kind), FOUND_AS_KEY):
         raise GraphBreak("call", f"isinstance of {wanted.__name__} and {kind.__name__}")
     if _remembered(wanted, kind) is None:
         if trace.changes.writes_classes:
@@ -139,7 +140,7 @@ def _counts_as(interpreter: Interpreter, wanted: type, kind: type) -> bool:
 
 
 def _asked(wanted: type, kind: type) -> bool:
-    """What an abstract class says of a class, asked for as `abc` does; a break where that runs code of the user's."""
+    """What ABCMeta finds out about a class, in its order; a break where that runs code of the user's."""
     known = _remembered(wanted, kind)
     if known is not None:
         return known
@@ -150,14 +151,14 @@ def _asked(wanted: type, kind: type) -> bool:
         return True
     registered = [reference() for reference in _dump(wanted)[0]]
     answers = [one is not None and _counts_nested(one, kind) for one in registered]
-    if any(answers):  # they are in no certain order: each was asked
+    if any(answers):  # ABCMeta stops at the first yes; a set has no order, so each is asked here
         return True
     below: list[type] = type.__subclasses__(wanted)
     return any(_counts_nested(one, kind) for one in below)
 
 
 def _counts_nested(wanted: type, kind: type) -> bool:
-    """What `issubclass` says of a class that another one asks."""
+    """`issubclass` inside the check of another class, which asks its registered classes and its subclasses."""
     check = static_lookup(type(wanted), "__subclasscheck__")
     if check is vars(type)["__subclasscheck__"]:
         return inherits(kind, wanted)
@@ -167,7 +168,7 @@ def _counts_nested(wanted: type, kind: type) -> bool:
 
 
 def _remembered(wanted: type, kind: type) -> bool | None:
-    """What an abstract class has said of a class before, if that still counts."""
+    """What is in the caches of an abstract class; None if nothing that is still valid."""
     _, accepted, refused, version = _dump(wanted)
     if any(reference() is kind for reference in accepted):
         return True
@@ -181,7 +182,7 @@ def _said_by_hook(wanted: type, kind: type) -> Any:
     odd = f"isinstance of {wanted.__name__}, which has a __subclasshook__,"
     hook = static_lookup(wanted, "__subclasshook__")
     own = [static_lookup(wanted, name) for name in ("__subclasses__", "__subclasscheck__")]
-    if not _is_plain(type(wanted), ASKED_PLAINLY) or any(one is not ABSENT for one in own):
+    if not _inherits_all(type(wanted), ASKED_AS_ABC) or any(one is not ABSENT for one in own):
         raise GraphBreak("call", odd)
     if hook is vars(object)["__subclasshook__"]:
         return NotImplemented
@@ -191,15 +192,15 @@ def _said_by_hook(wanted: type, kind: type) -> Any:
 
 
 def _is_own(function: Any) -> bool:
-    """Whether it is a function of a module whose hooks look at nothing but the class they are asked about."""
+    """Whether it is a function of one of `OWN_HOOKS`."""
     return (
         isinstance(function, types.FunctionType)
         and function.__globals__.get("__name__") in OWN_HOOKS
     )
 
 
-def _is_plain(meta: type, names: dict[str, type]) -> bool:
-    """Whether a metaclass has Python's own under all these names."""
+def _inherits_all(meta: type, names: dict[str, type]) -> bool:
+    """Whether a metaclass overrides none of these methods of C types."""
     return all(static_lookup(meta, name) is vars(base)[name] for name, base in names.items())
 
 

@@ -1,7 +1,7 @@
 """Python's object model on symbols: attributes of instances, classes and `super()`, special methods.
 
-Lookups are the interpreter's own: along the classes' `__mro__`, guarded by what was found there. Nothing of the user's
-runs while tracing: properties, descriptors and `__getattr__` written in Python are inlined, others break the graph.
+Lookups go along `__mro__` as CPython's do, and what was found is guarded. No code of the user's runs while tracing:
+properties, descriptors and `__getattr__` written in Python are inlined, others break the graph.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 
+# Py_TPFLAGS_DISALLOW_INSTANTIATION, _IMMUTABLETYPE, _HEAPTYPE, _IS_ABSTRACT
 MAKES_NOTHING, IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 7, 1 << 8, 1 << 9, 1 << 20
-MOST_LOOKED = 64  # items of a container that are looked at for finalizers
+MOST_EXAMINED = 64  # items of a container that are examined for finalizers
 ABSENT: Any = object()
 MRO = type.__dict__["__mro__"]
 CALLBACK: Any = weakref.ref.__dict__["__callback__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
-KEY_MAKER: type = type(
-    functools.cmp_to_key(lambda *_: 0)
-)  # of the key function, and of the keys it makes
-
+# The type of what `functools.cmp_to_key` returns, and of the keys which that makes.
+KEY_MAKER: type = type(functools.cmp_to_key(lambda *_: 0))
 TRACEBACK = vars(BaseException)["__traceback__"]
 
 
@@ -66,7 +65,7 @@ def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
     if after is not None:
         classes = classes[classes.index(after) + 1 :]
     for one in classes:
-        if not _hook.has_only_names(one):  # a key that is no string compares itself
+        if not _hook.has_only_names(one):  # the `__eq__` of a key that is no string would run
             raise GraphBreak("attribute", f"{name} of {one.__name__}, which has odd keys,")
         found = namespace_of(one).get(name, ABSENT)
         if found is not ABSENT:
@@ -97,14 +96,14 @@ def class_member(
 
 
 def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> tuple[Any, Symbol]:
-    """The classes are asked one by one: for `super()`, and where the trace has written a class's attribute."""
+    """`class_member`, guarded class by class: for `super()`, and where the trace has written to a class."""
     guard_bases(trace, kind)
     classes = mro(kind)
     for one in classes[classes.index(after) + 1 if after is not None else 0 :]:
         text = f"{one.__name__}.{name}"
         is_written, value = trace.changes.written_class_attribute(one, name)
         if value is not None:
-            return _standing_for(value), value
+            return value.value if isinstance(value, Constant) else None, value  # no descriptor
         own = namespace_of(one)
         if name in own and not is_written:
             if not is_changeable(one):
@@ -118,13 +117,8 @@ def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> 
     return ABSENT, Constant(None)
 
 
-def _standing_for(symbol: Symbol) -> Any:
-    """A value that is a descriptor as what the symbol stands for is."""
-    return symbol.value if isinstance(symbol, Constant) else None
-
-
 def guard_bases(trace: Trace, kind: type) -> None:
-    """Guard that a class goes on inheriting from what it does now."""
+    """Guard the `__mro__` of a class."""
     if is_changeable(kind):
         text = f"the bases of {kind.__name__} were changed"
         classes = mro(kind)
@@ -135,12 +129,12 @@ def guard_bases(trace: Trace, kind: type) -> None:
 
 
 def namespace_of(kind: type) -> Any:
-    """What a class itself has, whatever a metaclass says."""
+    """The `__dict__` of a class, whatever a metaclass says."""
     return type.__dict__["__dict__"].__get__(kind)
 
 
 def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
-    """Whether a class still has `object`'s or another C type's own special method; guarded."""
+    """Whether a class inherits this C function under a name; guarded."""
     found, symbol = class_member(trace, kind, name)
     if found is plain and isinstance(symbol, Unread):
         trace.check("IDENTITY", symbol.source, plain, f"{symbol.source.text} was replaced")
@@ -151,9 +145,9 @@ def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
 
 
 def instance_attribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
-    """What `symbol.name` is; the class's `__getattr__` is asked where there is nothing."""
+    """What `symbol.name` is: `__getattribute__`, then `__getattr__` where that raised AttributeError."""
     try:
-        return _looked_up(interpreter, symbol, name)
+        return _by_getattribute(interpreter, symbol, name)
     except Raised as raised:
         error = raised.symbol
         if not isinstance(error, Instance) or not issubclass(error.kind, AttributeError):
@@ -164,7 +158,7 @@ def instance_attribute(interpreter: Interpreter, symbol: Instance, name: str) ->
     return interpreter.call(function, (symbol, Constant(name)))
 
 
-def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
+def _by_getattribute(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     trace, kind = interpreter.trace, symbol.kind
     own = static_lookup(kind, "__getattribute__")
     if isinstance(own, types.FunctionType):
@@ -175,7 +169,7 @@ def _looked_up(interpreter: Interpreter, symbol: Instance, name: str) -> Symbol:
     return object_getattribute(interpreter, symbol, name)
 
 
-# What looks attributes up as `object` does, of the C types whose instances are followed.
+# The C functions that do what `object.__getattribute__` does, of types whose subclasses are traced.
 PLAIN_GETATTRIBUTE = tuple(
     vars(one)["__getattribute__"]
     for one in (
@@ -193,7 +187,7 @@ def object_getattribute(interpreter: Interpreter, symbol: Instance, name: str) -
     if name == "__class__" and found is object.__dict__["__class__"]:
         return Constant(kind)
     if is_data_descriptor(trace, found, member):
-        return _described(interpreter, symbol, found, member, name)
+        return _descriptor_value(interpreter, symbol, found, member, name)
     value = own_attribute(trace, symbol, name, found)
     if value is not None:
         return value
@@ -218,7 +212,7 @@ def _empty_slot(kind: type, name: str) -> Raised:
 
 
 def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
-    """Whether it goes before what an instance has itself; guarded."""
+    """Whether what a class has under a name is a data descriptor; guarded."""
     kind = type(found)
     if found is ABSENT:
         return False
@@ -229,7 +223,7 @@ def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
     )
 
 
-def _described(
+def _descriptor_value(
     interpreter: Interpreter, symbol: Instance, found: Any, member: Symbol, name: str
 ) -> Symbol:
     """The value of a data descriptor."""
@@ -259,6 +253,7 @@ def is_slot(found: Any) -> bool:
 
 
 def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, name: str) -> Symbol:
+    """What a getset or member descriptor of a C type gives."""
     if found is BaseException.__dict__["args"] and symbol.content is not None:
         return symbol.content
     if found is TRACEBACK and symbol.source is None and symbol.raised is not None:
@@ -314,7 +309,7 @@ def _example_attribute(value: Any, name: str, found: Any) -> Any:
             return ABSENT
     try:
         own = _hook.own_value(value, name)
-    except LookupError:  # of a key that is no string, which compares itself
+    except LookupError:  # a key that is no string: its `__eq__` would run
         kind = type(value).__name__
         raise GraphBreak("attribute", f"{name} of a {kind} with odd keys in its dict") from None
     return ABSENT if own is _hook.NULL else own
@@ -323,7 +318,10 @@ def _example_attribute(value: Any, name: str, found: Any) -> Any:
 def set_own_attribute(
     trace: Trace, symbol: Instance, name: str, value: Symbol | None, *, past_setattr: bool
 ) -> None:
-    """Write what an object has itself, past what its class says of that name."""
+    """Write into the dict or slot of an object, whatever its class has under that name.
+
+    `past_setattr`: the class has a `__setattr__` or `__delattr__` of its own, which called this.
+    """
     if symbol.source is None and value is None:
         del symbol.attributes[name]
         return
@@ -334,7 +332,7 @@ def set_own_attribute(
 
 
 def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
-    """Guard that nobody notices when what an object of the frame has under a name dies."""
+    """Guard that the present value of an attribute can die unnoticed: no finalizer, no callback of a weak reference."""
     if name in symbol.attributes:
         trace.changes.replaced(symbol.attributes[name])
         return
@@ -349,7 +347,7 @@ def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
 def bound_member(
     interpreter: Interpreter, found: Any, member: Symbol, symbol: Symbol | None, kind: type
 ) -> Symbol:
-    """What a member of a class gives for an instance (or, for None, for the class itself)."""
+    """What a member of a class gives when it is bound to an instance (None: read from the class itself)."""
     trace = interpreter.trace
     owner = Constant(kind)
     if isinstance(member, Unread):
@@ -398,7 +396,7 @@ def _property_value(
 
 
 def property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
-    """What Python says of a property that lacks a function, asked of an object of a like-named class."""
+    """The error of a property without that function, in Python's words: those for a class of the same name."""
     if not isinstance(symbol, Instance):
         raise GraphBreak("attribute", "a property of a metaclass")
     stand_in = type("StandIn", (), {"__qualname__": symbol.kind.__qualname__})
@@ -412,7 +410,7 @@ def property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
 def _cached_property(
     interpreter: Interpreter, found: functools.cached_property[Any], symbol: Symbol
 ) -> Symbol:
-    """The value is computed now, and kept in the instance's dict under the property's name."""
+    """`cached_property.__get__` where nothing is cached yet: the value goes into the instance's dict."""
     name = found.attrname
     if not isinstance(symbol, Instance) or not has_dict(symbol.kind) or name is None:
         raise GraphBreak("attribute", "a cached property")
@@ -433,7 +431,7 @@ def inner_function(trace: Trace, found: Any, member: Symbol, name: str) -> Symbo
 
 
 def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
-    """What `kind.name` is, for a class: what its metaclass's data descriptors, itself, its metaclass give."""
+    """`type.__getattribute__`: a data descriptor of the metaclass, then the class itself, then the metaclass."""
     trace, meta = interpreter.trace, type(kind)
     if static_lookup(meta, "__getattribute__") is not type.__getattribute__:
         raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
@@ -454,7 +452,7 @@ def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
 
 
 def _class_property(trace: Trace, kind: type, above: Any, name: str) -> Symbol:
-    """What `type` itself computes of a class."""
+    """What a getset descriptor of `type` gives for a class."""
     if type.__dict__.get(name) is not above:
         raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
     if name in ("__name__", "__qualname__", "__module__"):
@@ -486,18 +484,18 @@ def super_attribute(interpreter: Interpreter, symbol: Super, name: str) -> Symbo
     return bound_member(interpreter, found, member, None if of_class else symbol.self, symbol.kind)
 
 
-# Letting go ------------------------------------------------------------------------------------------------------
+# Dropping values -------------------------------------------------------------------------------------------------
 
 
 def refuse_finalizer(symbol: Symbol | None) -> None:
-    """Break where a value of the frame that is let go runs code of the user's if it dies: eager's dies at once."""
+    """Break where dropping a value of the frame may run a finalizer: plain Python runs it at once."""
     if not isinstance(symbol, Unread | Opaque | Instance):
         return
     value = symbol.value
     held: Iterable[Any] = (value,)
-    if type(value) in (list, tuple, set, deque) and len(value) <= MOST_LOOKED:
+    if type(value) in (list, tuple, set, deque) and len(value) <= MOST_EXAMINED:
         held = (*value, value)
-    elif type(value) is dict and len(value) <= MOST_LOOKED:
+    elif type(value) is dict and len(value) <= MOST_EXAMINED:
         held = (*value.values(), value)
     for one in held:
         kind = type(one)
@@ -513,7 +511,7 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
 
 
 def _has_callback(reference: Any) -> bool:
-    """Whether a weak reference runs something when its object dies; a proxy does not tell, and would ask its object."""
+    """Whether a weak reference has a callback; taken for granted of a proxy, which would ask its object."""
     if not issubclass(type(reference), weakref.ref):
         return True
     return CALLBACK.__get__(reference) is not None
@@ -523,7 +521,7 @@ def _has_callback(reference: Any) -> bool:
 
 
 def object_class(symbol: Symbol) -> type | None:
-    """The class in which special methods are looked up: of instances, and of classes with a metaclass of their own."""
+    """The class in which special methods of an instance, or of a class with a metaclass, are looked up; else None."""
     if isinstance(symbol, Instance):
         return symbol.kind
     kind = class_of(symbol)
@@ -531,7 +529,7 @@ def object_class(symbol: Symbol) -> type | None:
 
 
 def special_method(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol | None:
-    """A special method as operators look it up: on the class; None where the class has none."""
+    """A special method, bound, looked up on the class as operators do; None where there is none."""
     kind = object_class(symbol)
     if kind is None:
         return None
@@ -559,5 +557,5 @@ def call_special(
 
 
 def is_not_implemented(symbol: Symbol) -> bool:
-    """Whether a special method declined."""
+    """Whether it is NotImplemented."""
     return isinstance(symbol, Constant) and symbol.value is NotImplemented

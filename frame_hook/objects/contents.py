@@ -1,7 +1,7 @@
-"""Subclasses of built-in types: what their instances hold besides attributes, and which of their methods are built in.
+"""Instances of subclasses of built-in types: their content, and which of their methods are the built-in type's.
 
-The content of an instance is a symbol of the built-in type, for an object of the frame with the same source. Where the
-class has the built-in type's own method, that does to the content what it would do to the instance.
+The content of an instance (what `list.__iter__` and its like see) is a symbol of the built-in type; of an object of the
+frame it has the same source. Where the class inherits a method from C, that is applied to the content.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from ufuse.frame_hook.objects.classes import ABSENT, mro, static_lookup, uses_pl
 from ufuse.frame_hook.trace.symbols import Dict, Instance, List, Set, Symbol
 from ufuse.frame_hook.trace.trace import Trace
 
+# Built-in types whose subclasses are traced.
 WITH_CONTENT = (tuple, list, dict, set, int, float, complex, str, bytes)
 IMMUTABLE = (int, float, complex, str, bytes)
-# Built-in exceptions whose instances are made of their arguments alone.
+# Built-in exceptions whose instances have no fields besides `args`.
 PLAIN_EXCEPTIONS = (
     *(
         one
@@ -31,13 +32,13 @@ PLAIN_EXCEPTIONS = (
     StopIteration,
 )
 ORDERED = (OrderedDict, defaultdict)
-# Methods of an OrderedDict and a defaultdict that do what a dict's do, but for where `__missing__` comes in.
+# Methods of OrderedDict and defaultdict that do what those of dict do (but that `__getitem__` asks `__missing__`).
 AS_DICT = ("__iter__", "__setitem__", "__delitem__", "keys", "values", "items", "__contains__", "__len__", "get",
            "__getitem__", "__reversed__", "__init__", "__eq__", "__ne__")  # fmt: skip
 
 
 def built_in_base(kind: type) -> type | None:
-    """The built-in type that a class is a subclass of, if its instances' content is followed."""
+    """The one of `WITH_CONTENT` that a class inherits from, or None."""
     for one in mro(kind):
         if one in WITH_CONTENT:
             return one
@@ -54,7 +55,7 @@ def has_content(symbol: Symbol) -> bool:
 
 
 def is_built_in(kind: type, name: str) -> bool:
-    """Whether a class has its built-in type's own method, or none."""
+    """Whether a class inherits a method from its built-in type, or has none of that name."""
     base = built_in_base(kind)
     found = static_lookup(kind, name)
     if found is ABSENT or base is None:
@@ -65,7 +66,7 @@ def is_built_in(kind: type, name: str) -> bool:
 
 
 def unwrapped(trace: Trace, symbol: Symbol, *methods: str) -> Symbol:
-    """The content of an instance whose class has the built-in type's own of these methods; else the symbol itself."""
+    """The content of an instance whose class overrides none of these methods, guarded; else the symbol itself."""
     if not isinstance(symbol, Instance) or symbol.content is None or not has_content(symbol):
         return symbol
     if not all(is_built_in(symbol.kind, name) for name in methods):

@@ -25,10 +25,12 @@ from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple, Unread
 from ufuse.frame_hook.trace.trace import Trace
 
+# `__init__`s written in C that have rules.
 INITS = (
     list.__init__, dict.__init__, set.__init__, OrderedDict.__init__, defaultdict.__init__,
     types.SimpleNamespace.__init__,
 )  # fmt: skip
+# `__init__`s written in C that only check their arguments, or keep them in `args`.
 PLAIN_INITS = (object.__init__, *(getattr(one, "__init__") for one in PLAIN_EXCEPTIONS))  # noqa: B009  a wrapper, for mypy
 
 
@@ -93,7 +95,7 @@ def new_instance(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
-    """What a C type's `__new__` makes of `kind`."""
+    """What `__new__` of a C type gives for `kind`."""
     refuse_making(interpreter.trace, kind)
     if function is object.__new__ and made_by_object(kind):
         return Instance(kind)
@@ -111,7 +113,7 @@ def new_instance(
 
 
 def _adds_only_python(kind: type, *bases: type) -> bool:
-    """Whether a class is made of these C types and of classes written in Python."""
+    """Whether these are the only C types that a class inherits from, `object` aside."""
     return all(one is object or one in bases or one.__flags__ & HEAP_TYPE for one in mro(kind))
 
 
@@ -142,7 +144,7 @@ def _with_content(
 
 
 def refuse_making(trace: Trace, kind: type) -> None:
-    """Break where an instance made in the trace could be told from a real one."""
+    """Break where calling a class is an error, or its instances have a finalizer."""
     if kind.__flags__ & MAKES_NOTHING:
         raise GraphBreak("eager-raises", f"TypeError: cannot create {kind.__name__!r} instances")
     if kind.__flags__ & IS_ABSTRACT:
@@ -153,7 +155,7 @@ def refuse_making(trace: Trace, kind: type) -> None:
 
 
 def made_by_object(kind: type) -> bool:
-    """Whether all that an instance is, is in its dict and slots."""
+    """Whether instances of a class have nothing but a dict and slots, and `object.__new__` makes them."""
     return all(one is object or one.__flags__ & HEAP_TYPE for one in mro(kind)) and all(
         namespace_of(one).get("__new__") is None
         or isinstance(namespace_of(one).get("__new__"), staticmethod)

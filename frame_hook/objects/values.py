@@ -1,4 +1,4 @@
-"""Between symbols and the Python values they stand for, where those are known: computing with them now."""
+"""Symbols whose Python value is known: getting at the value, computing with it while tracing, and back to a symbol."""
 
 from __future__ import annotations
 
@@ -36,11 +36,14 @@ from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import NumberType
 
+# Types of immutable values whose operators run no Python code.
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
 KNOWN = (*PURE, type(...), range, frozenset, np.dtype)
+# Left to plain Python: warnings, exceptions with more than `args`, and those that depend on the state of the process.
 LEFT_TO_PYTHON = (Warning, AttributeError, NameError, ArithmeticError, RecursionError, MemoryError)
 UNKNOWN: Any = object()
-WORDED_ALIKE = (ZeroDivisionError, OverflowError)
+# Of those, the ones that have nothing but `args` after all.
+RAISED_ALIKE = (ZeroDivisionError, OverflowError)
 
 
 def described(symbol: Symbol) -> str:
@@ -58,7 +61,7 @@ def described(symbol: Symbol) -> str:
 
 
 def pure(function: Callable[..., Any], *values: Any) -> Symbol:
-    """A function of known values, run now; what it warns of is left to eager.
+    """Constant folding: a function of known values, run while tracing.
 
     Raises:
         Raised: it raises, and the exception is all in its arguments.
@@ -76,17 +79,17 @@ def pure(function: Callable[..., Any], *values: Any) -> Symbol:
 
 
 def as_raised(error: Exception) -> Raised | GraphBreak:
-    """What a real exception is in the trace; a break where more than its arguments belongs to it."""
+    """A caught exception as one of the trace; a break where it has more than `args`."""
     kind = type(error)
-    whole = kind in PLAIN_EXCEPTIONS or kind in (KeyError, IndexError, *WORDED_ALIKE)
-    left = issubclass(kind, LEFT_TO_PYTHON) and kind not in WORDED_ALIKE
+    whole = kind in PLAIN_EXCEPTIONS or kind in (KeyError, IndexError, *RAISED_ALIKE)
+    left = issubclass(kind, LEFT_TO_PYTHON) and kind not in RAISED_ALIKE
     if whole and not left and all(map(is_plain, error.args)):
         return raise_error(kind, *error.args)
     return GraphBreak("eager-raises", f"{kind.__name__}: {error}")
 
 
 def symbol_of(value: Any) -> Symbol:
-    """The symbol of a value that was computed now: what can be changed is a new object at every call."""
+    """The symbol of a value computed while tracing: a list or dict stands for one that each call makes anew."""
     if type(value) is tuple:
         return Tuple(tuple(symbol_of(item) for item in value))
     if type(value) is list:
@@ -102,7 +105,7 @@ def symbol_of(value: Any) -> Symbol:
 
 
 def known_value(interpreter: Interpreter, symbol: Symbol) -> Any:
-    """The Python value of a symbol that is known entirely, whole numbers guarded to stay what they are.
+    """The Python value of a symbol that is known entirely; numbers that may change from call to call are guarded.
 
     Raises:
         GraphBreak: part of it is known only when the program runs.
@@ -159,10 +162,10 @@ def _known_container(
 
 
 def ordered_members(symbol: Set) -> list[Any]:
-    """The members of a set in eager's order.
+    """The members of a set in the order in which CPython gives them.
 
     Raises:
-        GraphBreak: the set came from the frame, or of one that did, so that its order is not known.
+        GraphBreak: the set came from the frame, or was made of one that did: then the order is not known.
 
     """
     if len(symbol.items) > 1 and (symbol.source is not None or symbol.made is None):
@@ -171,7 +174,7 @@ def ordered_members(symbol: Set) -> list[Any]:
 
 
 def constants_in(symbol: Symbol) -> Any:
-    """The value of a symbol that is made of constants through and through, else UNKNOWN; nothing is guarded."""
+    """The value of a constant, or of a tuple or list of constants, else UNKNOWN; nothing is guarded."""
     if isinstance(symbol, Constant) and isinstance(symbol.value, KNOWN):
         return symbol.value
     if isinstance(symbol, Tuple | List):
@@ -182,7 +185,7 @@ def constants_in(symbol: Symbol) -> Any:
 
 
 def in_any_order(members: Set) -> bool:
-    """Whether comparing the members of a set gives the same whatever their order: no two of them are equal."""
+    """Whether sorting the members of a set gives the same whatever their order: no two of them compare equal."""
     kinds = {type(member) for member in members.items}
     return kinds <= {int, bool} or kinds in ({str}, {bytes})
 
