@@ -103,7 +103,7 @@ def _why_plain(inner: CompiledFunction) -> str:
         return "it is a generator or coroutine, whose frame lives on between its values"
     if _hook.runs_eagerly():
         return "ufuse is switched off (ufuse.set_eager, ufuse.eager or UFUSE_EAGER)"
-    if _hook.lines_are_watched(code):
+    if _hook.lines_are_traced(code):
         return "somebody watches its lines: a debugger, a trace function (sys.settrace) or a coverage tool"
     if inner.breaks:
         return "no array operation could be captured"

@@ -113,7 +113,7 @@ def watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
     return {
         symbol.source.register: symbol.source.text
         for symbol, value in zip(trace.state, state, strict=True)
-        if isinstance(symbol, Unread) and not _hook.dies_quietly(value)
+        if isinstance(symbol, Unread) and not _hook.has_no_finalizer(value)
     }
 
 

@@ -65,7 +65,7 @@ def static_lookup(kind: type, name: str, after: type | None = None) -> Any:
     if after is not None:
         classes = classes[classes.index(after) + 1 :]
     for one in classes:
-        if not _hook.has_only_names(one):  # the `__eq__` of a key that is no string would run
+        if not _hook.has_only_str_keys(one):  # the `__eq__` of a key that is no string would run
             raise GraphBreak("attribute", f"{name} of {one.__name__}, which has odd keys,")
         found = namespace_of(one).get(name, ABSENT)
         if found is not ABSENT:
@@ -338,10 +338,10 @@ def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
         return
     assert symbol.source is not None
     value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
-    if value is not ABSENT and not _hook.dies_quietly(value):
+    if value is not ABSENT and not _hook.has_no_finalizer(value):
         raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
     text = f"something runs now when {symbol.source.text}.{name} dies"
-    trace.check("QUIET_ATTR", symbol.source, name, text)
+    trace.check("NO_FINALIZER_ATTR", symbol.source, name, text)
 
 
 def bound_member(

@@ -150,14 +150,14 @@ class Changes:
         if found is None:
             return
         source, value = found
-        if not _hook.dies_quietly(value):
+        if not _hook.has_no_finalizer(value):
             raise GraphBreak("finalizer", source.text)
         self.will_be_replaced(source)
 
     def will_be_replaced(self, source: Source) -> None:
         """Guard that nobody notices when what a register holds, if anything, dies."""
         text = f"something runs now when {source.text} dies"
-        self._guards.check("QUIET", source.register, text=text, source=source.text)
+        self._guards.check("NO_FINALIZER", source.register, text=text, source=source.text)
 
     # Effects -------------------------------------------------------------------------------------------------------
 

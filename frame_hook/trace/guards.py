@@ -76,7 +76,7 @@ class GuardProgram:
 
     def for_c(self) -> list[tuple[Any, ...]]:
         """The rows as `_hook.Entry` takes them."""
-        return [(getattr(_hook, row.kind), *row.operands) for row in self.rows]
+        return [(_hook.GUARD_KINDS[row.kind], *row.operands) for row in self.rows]
 
 
 def _key(operand: Any) -> Any:

@@ -17,6 +17,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import resume
 
 NULL = _hook.NULL
+K = types.SimpleNamespace(**_hook.GUARD_KINDS)
 
 
 class Session:

@@ -165,8 +165,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return run_program(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
         return source == NULL;
-    case GUARD_QUIET:
-        return source == NULL || dies_quietly(source);
+    case GUARD_NO_FINALIZER:
+        return source == NULL || has_no_finalizer(source);
     default:
         break;
     }
@@ -214,8 +214,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
         return source != other;
     case GUARD_NOT_DICT_OF:
         return other != NULL && dict_of_instance(other) != source;
-    case GUARD_QUIET_ATTR:
-        return attribute_dies_quietly(source, expected);
+    case GUARD_NO_FINALIZER_ATTR:
+        return attribute_has_no_finalizer(source, expected);
     default:
         return layout_holds(guard, source);
     }

@@ -6,7 +6,7 @@
 #include "guards/references.h"
 #include "python/dict_watchers.h"
 
-#define X(name, operands, text) GUARD_##name,
+#define X(name, operands) GUARD_##name,
 typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
 #undef X
 

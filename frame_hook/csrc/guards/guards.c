@@ -8,10 +8,9 @@
 typedef struct {
     const char *name;
     const char *operands;
-    const char *text;
 } GuardFacts;
 
-#define X(name, operands, text) {#name, operands, text},
+#define X(name, operands) {#name, operands},
 static const GuardFacts guard_facts[] = {GUARD_KINDS(X)};
 #undef X
 
@@ -306,28 +305,20 @@ guards_loads(const GuardProgram *guards)
     return guards->loads;
 }
 
-/*
- * Put every kind into the module as an int, and `GUARD_KINDS`: name -> (int, text). 0, or -1 with
- * an exception set.
- */
+/* Add `GUARD_KINDS`, name -> number, to the module. Returns 0, or -1 with an exception set. */
 int
 export_guard_kinds(PyObject *module)
 {
     PyObject *kinds = PyDict_New();
-    if (kinds == NULL) {
-        return -1;
+    int status = kinds == NULL ? -1 : 0;
+    for (int kind = 0; status == 0 && kind < N_GUARD_KINDS; kind++) {
+        PyObject *number = PyLong_FromLong(kind);
+        status = number == NULL ? -1 : PyDict_SetItemString(kinds, guard_facts[kind].name, number);
+        Py_XDECREF(number);
     }
-    for (int kind = 0; kind < N_GUARD_KINDS; kind++) {
-        PyObject *row = Py_BuildValue("(is)", kind, guard_facts[kind].text);
-        if (row == NULL || PyDict_SetItemString(kinds, guard_facts[kind].name, row) < 0 ||
-            PyModule_AddIntConstant(module, guard_facts[kind].name, kind) < 0) {
-            Py_XDECREF(row);
-            Py_DECREF(kinds);
-            return -1;
-        }
-        Py_DECREF(row);
+    if (status == 0) {
+        status = PyModule_AddObjectRef(module, "GUARD_KINDS", kinds);
     }
-    int status = PyModule_AddObjectRef(module, "GUARD_KINDS", kinds);
-    Py_DECREF(kinds);
+    Py_XDECREF(kinds);
     return status;
 }

@@ -17,60 +17,58 @@
  *   k  any key; what is no such value is found by identity
  *   p  a permutation of axes, slowest first
  *   R  a relation             F  a frozenset of such values
- * A leading `+`: the row appends one register. The sentence says what is wrong when the row fails;
- * `{0}`, `{1}`, … are the operands (for a register, whoever prints it puts the user's name for the
- * value).
+ * A leading `+`: the row appends a register with what the comment names, and fails where there is
+ * none. Other rows hold where the comment is true of the register.
  */
-/* clang-format on */
 #define GUARD_KINDS(X)                                                                             \
-    X(LOAD_CELL, "+r", "the variable {0} is unbound")                                              \
-    X(LOAD_KEY, "+DK", "the name {1} is no longer defined")                                        \
-    X(ABSENT, "DK", "the name {1} has been defined")                                               \
-    X(LOAD_ITEM, "+rn", "{0} has no item {1}")                                                     \
-    X(LOAD_DICT_ITEM, "+rk", "{0} has no key {1!r}")                                               \
-    X(LOAD_ATTR, "+rK", "{0} has no attribute {1}")                                                \
-    X(LOAD_OWN, "+rK", "{0} has no attribute {1} of its own")                                      \
-    X(LOAD_CLASS, "+TK", "the class {0!r} has no {1}")                                             \
-    X(CLASS_LACKS, "TK", "the class {0!r} has {1} now")                                            \
-    X(CLASS_OWN_LACKS, "TK", "the class {0!r} itself has {1} now")                                 \
-    X(BASE, "TnnT", "the classes that {0!r} inherits from have changed")                           \
-    X(ABC_TOKEN, "n", "abstract classes have had other classes registered since")                  \
-    X(NOTHING_HANDLED, "", "an exception is being handled")                                        \
-    X(DICT_LACKS, "rk", "{0} has the key {1!r} now")                                               \
-    X(INSTANCE_LACKS, "rK", "{0} has an attribute {1} of its own now")                             \
-    X(LOAD_CLOSURE, "+rn", "{0} has no closure variable {1}")                                      \
-    X(LOAD_DEFAULT, "+rn", "{0} has no default for its parameter {1}")                             \
-    X(LOAD_KWDEFAULT, "+rK", "{0} has no default for its parameter {1}")                           \
-    X(LOAD_CONST, "+o", "{0} is a constant")                                                       \
-    X(TYPE, "rT", "{0} is no longer of type {1!r}")                                                \
-    X(IDENTITY, "ro", "{0} is no longer the same object")                                          \
-    X(UNBOUND, "r", "{0} is no longer unbound")                                                    \
-    X(BOUND, "r", "{0} is unbound")                                                                \
-    X(INT, "rn", "{0} is no longer {1}")                                                           \
-    X(BIG_INT, "rI", "{0} is no longer {1}")                                                       \
-    X(FLOAT, "rf", "{0} is no longer {1!r}")                                                       \
-    X(NOT_FLOAT, "rf", "{0} is {1!r} now")                                                         \
-    X(STR, "rS", "{0} is no longer {1!r}")                                                         \
-    X(EQUAL, "rv", "{0} is no longer {1!r}")                                                       \
-    X(LENGTH, "rn", "the length of {0} is no longer {1}")                                          \
-    X(DICT_KEYS, "rt", "the keys of {0} are no longer {1}")                                        \
-    X(SET_IS, "rF", "the members of {0} are no longer {1}")                                        \
-    X(CELL_EMPTY, "r", "the variable {0} has a value now")                                         \
-    X(FUNCTION, "rCoo", "the code or the defaults of {0} have been replaced")                      \
-    X(ARRAY, "rdn",                                                                                \
-      "{0} is no longer an array of {1} with {2} axes, aligned and of native byte order")          \
-    X(WRITEABLE, "rb", "the writeable flag of {0} is no longer {1}")                               \
-    X(ORDER, "rp", "the axes of {0} no longer lie in memory in the order {1}")                     \
-    X(CONTIGUOUS, "rpb", "that {0} lies in memory without gaps in the order {1} is no longer {2}") \
-    X(APART, "r", "elements of {0} may now share memory")                                          \
-    X(SIZE, "rnn", "axis {1} of {0} no longer has size {2}")                                       \
-    X(RELATION, "R", "the relation {0} between sizes no longer holds")                             \
-    X(DISJOINT, "rr", "{0} and {1} may now share memory")                                          \
-    X(SAME, "rr", "{0} and {1} are no longer the same object")                                     \
-    X(DIFFERENT, "rr", "{0} and {1} are now the same object")                                      \
-    X(NOT_DICT_OF, "rr", "{0} is where {1} has its attributes now")                                \
-    X(QUIET, "r", "something runs now when {0} dies")                                              \
-    X(QUIET_ATTR, "rK", "something runs now when {0}.{1} dies")
+    X(LOAD_CELL, "+r")            /* what a cell has */                                            \
+    X(LOAD_KEY, "+DK")            /* what a dict of names has under one */                         \
+    X(ABSENT, "DK")               /* a dict of names lacks one */                                  \
+    X(LOAD_ITEM, "+rn")           /* an item of a tuple, list or deque */                          \
+    X(LOAD_DICT_ITEM, "+rk")      /* what a dict has under a key */                                \
+    X(LOAD_ATTR, "+rK")           /* what getattr gives without running Python code */             \
+    X(LOAD_OWN, "+rK")            /* an attribute in the object's dict or slot */                  \
+    X(LOAD_CLASS, "+TK")          /* what a class or its bases have under a name, not bound */     \
+    X(CLASS_LACKS, "TK")          /* neither a class nor its bases have a name */                  \
+    X(CLASS_OWN_LACKS, "TK")      /* a class itself lacks a name */                                \
+    X(BASE, "TnnT")               /* item n of the class's __mro__, of length n, is that class */  \
+    X(ABC_TOKEN, "n")             /* abc.get_cache_token() is n */                                 \
+    X(NOTHING_HANDLED, "")        /* the program handles no exception */                           \
+    X(DICT_LACKS, "rk")           /* an exact dict lacks a key */                                  \
+    X(INSTANCE_LACKS, "rK")       /* an object's dict or slot lacks an attribute */                \
+    X(LOAD_CLOSURE, "+rn")        /* a cell of a function's closure */                             \
+    X(LOAD_DEFAULT, "+rn")        /* a default of a function's positional parameters */            \
+    X(LOAD_KWDEFAULT, "+rK")      /* a default of a function's keyword-only parameters */          \
+    X(LOAD_CONST, "+o")           /* the operand, unless it has died */                            \
+    X(TYPE, "rT")                 /* this is the exact class */                                    \
+    X(IDENTITY, "ro")             /* this is the object */                                         \
+    X(UNBOUND, "r")               /* the register is empty */                                      \
+    X(BOUND, "r")                 /* the register is not empty */                                  \
+    X(INT, "rn")                  /* an exact int of this value */                                 \
+    X(BIG_INT, "rI")              /* an exact int of this value, which may not fit 64 bits */      \
+    X(FLOAT, "rf")                /* an exact float of these bits */                               \
+    X(NOT_FLOAT, "rf")            /* anything but an exact float of these bits */                  \
+    X(STR, "rS")                  /* an exact str of this value */                                 \
+    X(EQUAL, "rv")                /* an object of this class and value, floats by their bits */    \
+    X(LENGTH, "rn")               /* a container of this length */                                 \
+    X(DICT_KEYS, "rt")            /* a dict with these keys in this order */                       \
+    X(SET_IS, "rF")               /* a set or frozenset with these members */                      \
+    X(CELL_EMPTY, "r")            /* a cell with nothing in it */                                  \
+    X(FUNCTION, "rCoo")           /* a function with this code, defaults and keyword defaults */   \
+    X(ARRAY, "rdn")               /* an aligned, native-endian ndarray of this dtype and ndim */   \
+    X(WRITEABLE, "rb")            /* an array whose writeable flag is this */                      \
+    X(ORDER, "rp")                /* an array whose axes lie in memory in this order */            \
+    X(CONTIGUOUS, "rpb")          /* an array that lies so without gaps, or (false) does not */    \
+    X(APART, "r")                 /* an array no two elements of which share memory */             \
+    X(SIZE, "rnn")                /* an array's axis has this size */                              \
+    X(RELATION, "R")              /* this relation between sizes holds */                          \
+    X(DISJOINT, "rr")             /* two arrays share no memory */                                 \
+    X(SAME, "rr")                 /* two registers have the same object */                         \
+    X(DIFFERENT, "rr")            /* two registers have different objects */                       \
+    X(NOT_DICT_OF, "rr")          /* the first is not where the second has its attributes */       \
+    X(NO_FINALIZER, "r")          /* no Python code runs when the object dies */                   \
+    X(NO_FINALIZER_ATTR, "rK")    /* the same for an attribute in the object's dict or slot */
+/* clang-format on */
 
 typedef struct GuardProgram GuardProgram;
 

@@ -18,19 +18,15 @@
     X(tuple, "m")                                                                                  \
     X(list, "m")                                                                                   \
     X(dict, "m")                                                                                   \
-    X(set, "m")                                                                                    \
     X(slice, "???")                                                                                \
     X(cell, "?")                                                                                   \
     X(call, "cm")                                                                                  \
-    X(call_object, "rm")                                                                           \
     X(int, "R")                                                                                    \
-    X(iter, "r")                                                                                   \
     X(list_set, "rir")                                                                             \
     X(list_append, "rr")                                                                           \
     X(dict_set, "rr?")                                                                             \
     X(cell_set, "r?")                                                                              \
-    X(set_attr, "rs?")                                                                             \
-    X(set_item, "rr?")
+    X(set_attr, "rs?")
 
 #define X(name, operands) STEP_##name,
 typedef enum { RECIPE_STEPS(X) N_RECIPE_STEPS } StepKind;
@@ -47,6 +43,7 @@ static const struct {
 
 typedef struct {
     StepKind kind;
+    int n_sources;
     int32_t source[3]; /* the r and ? operands in order */
     Py_ssize_t index;
     Held object;      /* weakly where the guards see to it that it is alive */
@@ -65,12 +62,12 @@ struct Recipe {
 /* Read one operand. Returns 0, or -1 with an exception set. */
 static int
 compile_operand(char letter, PyObject *operand, const GuardProgram *guards, RegisterUse *use,
-                RecipeStep *step, int *n_sources)
+                RecipeStep *step)
 {
     switch (letter) {
     case 'r':
     case '?':
-        return read_register(operand, use, letter == '?', &step->source[(*n_sources)++]);
+        return read_register(operand, use, letter == '?', &step->source[step->n_sources++]);
     case 'm':
         return read_registers(operand, use, false, &step->members, &step->n_members);
     case 'R':
@@ -117,10 +114,8 @@ compile_recipe_step(PyObject *row, const GuardProgram *guards, RegisterUse *use,
     }
     step->kind = (StepKind)kind;
     const char *letters = step_facts[kind].operands;
-    int n_sources = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
-        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), guards, use, step,
-                            &n_sources) < 0) {
+        if (compile_operand(letters[i], PyTuple_GET_ITEM(row, i + 1), guards, use, step) < 0) {
             return -1;
         }
     }
@@ -274,19 +269,16 @@ build_sequence(const RecipeStep *step, PyObject *const *registers)
 }
 
 /*
- * A new dict of (key, value) registers or set of registers, or NULL with an exception set. Hashing
- * may run user code.
+ * A new dict of (key, value) registers, or NULL with an exception set. Hashing may run user code.
  */
 static PyObject *
-build_hashed(const RecipeStep *step, PyObject *const *registers)
+build_dict(const RecipeStep *step, PyObject *const *registers)
 {
-    bool is_dict = step->kind == STEP_dict;
-    PyObject *built = is_dict ? PyDict_New() : PySet_New(NULL);
-    for (Py_ssize_t i = 0; built != NULL && i < step->n_members; i += 1 + is_dict) {
+    PyObject *built = PyDict_New();
+    for (Py_ssize_t i = 0; built != NULL && i < step->n_members; i += 2) {
         PyObject *key = value_of(registers, step->members[i]);
-        PyObject *value = key != NULL && is_dict ? value_of(registers, step->members[i + 1]) : key;
-        if (value == NULL ||
-            (is_dict ? PyDict_SetItem(built, key, value) : PySet_Add(built, key)) < 0) {
+        PyObject *value = key == NULL ? NULL : value_of(registers, step->members[i + 1]);
+        if (value == NULL || PyDict_SetItem(built, key, value) < 0) {
             Py_CLEAR(built);
         }
     }
@@ -294,14 +286,13 @@ build_hashed(const RecipeStep *step, PyObject *const *registers)
 }
 
 /*
- * Call a constant callable, or one in a register, with registers. Runs user code. Returns a new
- * reference, or NULL with its exception.
+ * Call a constant callable with registers. Runs user code. Returns a new reference, or NULL with
+ * its exception.
  */
 static PyObject *
 call_callable(const RecipeStep *step, PyObject *const *registers)
 {
-    PyObject *callable =
-        step->kind == STEP_call ? constant_of(step) : value_of(registers, step->source[0]);
+    PyObject *callable = constant_of(step);
     if (callable == NULL) {
         return NULL;
     }
@@ -360,13 +351,6 @@ build_int(const RecipeStep *step, PyObject *const *registers)
     return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
 }
 
-/* Replace an item of an exact list. Returns 0, or -1 with an exception set. */
-static int
-set_list_item(PyObject *list, Py_ssize_t index, PyObject *value)
-{
-    return PyList_SetItem(list, index, Py_NewRef(value));
-}
-
 /*
  * Set or (NULL) delete an item of a dict, past what a subclass overrides. An OrderedDict has to
  * note the order as well. Hashing may run user code. Returns 0, or -1 with an exception set.
@@ -381,45 +365,32 @@ set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
 }
 
 /*
- * Carry out a visible write. An attribute goes into the object itself: where the class has a
- * __setattr__, the trace has run it. May run user code. Returns 0, or -1 with an exception set.
+ * Carry out a visible write; where the last operand is -1, it deletes. An attribute is set as
+ * object.__setattr__ does: a __setattr__ of the class has been traced. May run user code. Returns
+ * 0, or -1 with an exception set.
  */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)
 {
-    PyObject *target = value_of(registers, step->source[0]);
-    if (target == NULL) {
-        return -1;
-    }
-    if (step->kind == STEP_cell_set || step->kind == STEP_set_attr) {
-        PyObject *value = step->source[1] < 0 ? NULL : value_of(registers, step->source[1]);
-        if (value == NULL && step->source[1] >= 0) {
+    PyObject *operands[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < step->n_sources; i++) {
+        if (step->source[i] >= 0 && (operands[i] = value_of(registers, step->source[i])) == NULL) {
             return -1;
         }
-        /* the tracer has followed what a class does of its own: what is left is object's */
-        return step->kind == STEP_cell_set
-                   ? PyCell_Set(target, value)
-                   : PyObject_GenericSetAttr(target, step->object.object, value);
     }
-    PyObject *second = value_of(registers, step->source[1]);
-    if (second == NULL) {
-        return -1;
+    PyObject *target = operands[0];
+    switch (step->kind) {
+    case STEP_list_set:
+        return PyList_SetItem(target, step->index, Py_NewRef(operands[1]));
+    case STEP_list_append:
+        return PyList_Append(target, operands[1]);
+    case STEP_dict_set:
+        return set_dict_item(target, operands[1], operands[2]);
+    case STEP_cell_set:
+        return PyCell_Set(target, operands[1]);
+    default:
+        return PyObject_GenericSetAttr(target, step->object.object, operands[1]);
     }
-    if (step->kind == STEP_list_set) {
-        return set_list_item(target, step->index, second);
-    }
-    if (step->kind == STEP_list_append) {
-        return PyList_Append(target, second);
-    }
-    PyObject *value = step->source[2] < 0 ? NULL : value_of(registers, step->source[2]);
-    if (value == NULL && step->source[2] >= 0) {
-        return -1;
-    }
-    if (step->kind == STEP_dict_set) {
-        return set_dict_item(target, second, value);
-    }
-    return value == NULL ? PyObject_DelItem(target, second)
-                         : PyObject_SetItem(target, second, value);
 }
 
 /* What one row appends, as a new reference; NULL with an exception set. */
@@ -433,21 +404,15 @@ follow_step(const RecipeStep *step, PyObject *const *registers)
     case STEP_list:
         return build_sequence(step, registers);
     case STEP_dict:
-    case STEP_set:
-        return build_hashed(step, registers);
+        return build_dict(step, registers);
     case STEP_slice:
         return build_slice(step, registers);
     case STEP_cell:
         return build_cell(step, registers);
     case STEP_call:
-    case STEP_call_object:
         return call_callable(step, registers);
     case STEP_int:
         return build_int(step, registers);
-    case STEP_iter: {
-        PyObject *source = value_of(registers, step->source[0]);
-        return source == NULL ? NULL : PyObject_GetIter(source);
-    }
     default:
         return write_effect(step, registers) < 0 ? NULL : Py_NewRef(Py_None);
     }

@@ -108,7 +108,7 @@ begin_watch(PyObject *dict)
 Watch *
 watch_name(PyObject *dict, PyObject *name)
 {
-    if (watcher < 0 || !has_only_names(dict)) {
+    if (watcher < 0 || !has_unicode_keys(dict)) {
         return NULL;
     }
     Watch *watch = find_watch(dict);

@@ -102,7 +102,7 @@ visit(PyObject *object, void *data)
  * only other references keep what it holds alive. Runs no Python code.
  */
 bool
-dies_quietly(PyObject *object)
+has_no_finalizer(PyObject *object)
 {
     Search search;
     search.visits = search.n_holders = 0;
@@ -113,9 +113,9 @@ dies_quietly(PyObject *object)
  * The same for what an object has of its own under a name, in its dict or a slot; nothing is quiet.
  */
 bool
-attribute_dies_quietly(PyObject *object, PyObject *name)
+attribute_has_no_finalizer(PyObject *object, PyObject *name)
 {
     PyObject *value;
     Finding finding = find_own(object, name, &value);
-    return finding == FIND_ABSENT || (finding == FIND_FOUND && dies_quietly(value));
+    return finding == FIND_ABSENT || (finding == FIND_FOUND && has_no_finalizer(value));
 }

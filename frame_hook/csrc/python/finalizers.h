@@ -5,7 +5,7 @@
 #include <Python.h>
 #include <stdbool.h>
 
-bool dies_quietly(PyObject *object);
-bool attribute_dies_quietly(PyObject *object, PyObject *name);
+bool has_no_finalizer(PyObject *object);
+bool attribute_has_no_finalizer(PyObject *object, PyObject *name);
 
 #endif

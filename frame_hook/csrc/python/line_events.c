@@ -46,7 +46,7 @@ tools_watch(PyThreadState *thread, PyObject *code)
  * measure is the compiled program. Runs no Python code.
  */
 bool
-lines_are_watched(PyThreadState *thread, PyObject *code)
+lines_are_traced(PyThreadState *thread, PyObject *code)
 {
     if (thread->c_tracefunc != NULL) {
         return true;

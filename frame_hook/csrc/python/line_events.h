@@ -5,6 +5,6 @@
 #include <Python.h>
 #include <stdbool.h>
 
-bool lines_are_watched(PyThreadState *thread, PyObject *code);
+bool lines_are_traced(PyThreadState *thread, PyObject *code);
 
 #endif

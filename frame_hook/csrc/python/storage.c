@@ -111,7 +111,7 @@ find_same_key(PyObject *dict, PyObject *key, PyObject **value)
  * nothing but the functions of dicts writes to it.
  */
 bool
-has_only_names(PyObject *dict)
+has_unicode_keys(PyObject *dict)
 {
     return ((PyDictObject *)dict)->ma_keys->dk_kind == DICT_KEYS_UNICODE;
 }
@@ -149,7 +149,7 @@ Finding
 find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
 {
     PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
-    if (!has_only_names(dict)) {
+    if (!has_unicode_keys(dict)) {
         return find_in_dict(dict, name, value);
     }
     PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
@@ -286,7 +286,7 @@ class_own_lacks(PyObject *type, PyObject *name)
 
 /* Whether all keys of a class's own dict are strings; those of classes that are static are. */
 bool
-class_has_only_names(PyObject *type)
+class_has_only_str_keys(PyObject *type)
 {
     PyObject *dict = ((PyTypeObject *)type)->tp_dict;
     return dict == NULL || ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;

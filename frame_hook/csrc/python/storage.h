@@ -12,13 +12,13 @@
 /* What a look-up says; UNKNOWN: only a comparison that is Python code could tell. */
 typedef enum { FIND_ABSENT, FIND_FOUND, FIND_UNKNOWN } Finding;
 
-bool has_only_names(PyObject *dict);
+bool has_unicode_keys(PyObject *dict);
 Finding find_in_dict(PyObject *dict, PyObject *key, PyObject **value);
 Finding find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value);
 Finding find_own(PyObject *object, PyObject *name, PyObject **value);
 PyObject *dict_of_instance(PyObject *object);
 bool class_own_lacks(PyObject *type, PyObject *name);
-bool class_has_only_names(PyObject *type);
+bool class_has_only_str_keys(PyObject *type);
 int64_t abc_token(void);
 PyObject *class_value(PyObject *type, PyObject *name);
 PyObject *attribute_value(PyObject *object, PyObject *name);

@@ -191,7 +191,7 @@ evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag
         }
         else if (code != NULL && (code->co_flags & GENERATOR_LIKE) == 0) {
             CodeCache *cache = NULL;
-            int found = lines_are_watched(thread, (PyObject *)code)
+            int found = lines_are_traced(thread, (PyObject *)code)
                             ? 0
                             : cache_for_frame(frame, code, session, &cache);
             if (found < 0) {

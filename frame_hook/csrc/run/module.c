@@ -58,15 +58,15 @@ ask_runs_eagerly(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(runs_eagerly());
 }
 
-/* lines_are_watched(code) */
+/* lines_are_traced(code) */
 static PyObject *
-ask_lines_are_watched(PyObject *Py_UNUSED(module), PyObject *code)
+ask_lines_are_traced(PyObject *Py_UNUSED(module), PyObject *code)
 {
     if (!PyCode_Check(code)) {
-        return PyErr_Format(PyExc_TypeError, "lines_are_watched() takes a code object, not %.100s",
+        return PyErr_Format(PyExc_TypeError, "lines_are_traced() takes a code object, not %.100s",
                             Py_TYPE(code)->tp_name);
     }
-    return PyBool_FromLong(lines_are_watched(PyThreadState_Get(), code));
+    return PyBool_FromLong(lines_are_traced(PyThreadState_Get(), code));
 }
 
 /* hook_installed() */
@@ -83,11 +83,11 @@ ask_nothing_is_handled(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)
     return PyBool_FromLong(nothing_is_handled());
 }
 
-/* dies_quietly(object) */
+/* has_no_finalizer(object) */
 static PyObject *
-ask_dies_quietly(PyObject *Py_UNUSED(module), PyObject *object)
+ask_has_no_finalizer(PyObject *Py_UNUSED(module), PyObject *object)
 {
-    return PyBool_FromLong(dies_quietly(object));
+    return PyBool_FromLong(has_no_finalizer(object));
 }
 
 /* is_dict_of(dict, object) */
@@ -120,15 +120,15 @@ ask_own_value(PyObject *Py_UNUSED(module), PyObject *args)
     }
 }
 
-/* has_only_names(type) */
+/* has_only_str_keys(type) */
 static PyObject *
-ask_has_only_names(PyObject *Py_UNUSED(module), PyObject *type)
+ask_has_only_str_keys(PyObject *Py_UNUSED(module), PyObject *type)
 {
     if (!PyType_Check(type)) {
-        PyErr_SetString(PyExc_TypeError, "has_only_names() takes a class");
+        PyErr_SetString(PyExc_TypeError, "has_only_str_keys() takes a class");
         return NULL;
     }
-    return PyBool_FromLong(class_has_only_names(type));
+    return PyBool_FromLong(class_has_only_str_keys(type));
 }
 
 static PyMethodDef module_methods[] = {
@@ -144,7 +144,7 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"runs_eagerly", ask_runs_eagerly, METH_NOARGS,
      "Whether this thread calls plainly, or every one does."},
-    {"lines_are_watched", ask_lines_are_watched, METH_O,
+    {"lines_are_traced", ask_lines_are_traced, METH_O,
      "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
     {"keep_builtins", keep_builtins, METH_VARARGS,
      "Have replaced_builtin() notice when one of these names of a dict is no longer what it is."},
@@ -154,14 +154,14 @@ static PyMethodDef module_methods[] = {
      "Whether the eval-frame hook evaluates frames now."},
     {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,
      "Whether the program handles no exception where it has called, or been traced."},
-    {"dies_quietly", ask_dies_quietly, METH_O,
+    {"has_no_finalizer", ask_has_no_finalizer, METH_O,
      "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
     {"is_dict_of", is_dict_of, METH_VARARGS,
      "Whether a dict is where an object has its attributes."},
     {"own_value", ask_own_value, METH_VARARGS,
      "What an object has itself under a name, in its slot or dict; NULL if nothing. Makes no "
      "dict."},
-    {"has_only_names", ask_has_only_names, METH_O,
+    {"has_only_str_keys", ask_has_only_str_keys, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"passed_frames", passed_frames, METH_NOARGS,
      "How many generators, bodies and refused functions passed a session that wants every frame."},

@@ -28,7 +28,7 @@ runs_eagerly(void)
 static inline bool
 runs_plainly(PyThreadState *thread, PyObject *code)
 {
-    return runs_eagerly() || lines_are_watched(thread, code);
+    return runs_eagerly() || lines_are_traced(thread, code);
 }
 
 /* What `region_leave` puts back: whose region was open on the thread before. */

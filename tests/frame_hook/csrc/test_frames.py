@@ -23,6 +23,7 @@ import pytest
 from tests.support.hooking import (
     NULL,
     PROGRAMS,
+    K,
     Session,
     callee,
     dispatcher,
@@ -34,8 +35,6 @@ from tests.support.hooking import (
 )
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-
-K = _hook
 
 # ---- restore and suspend -------------------------------------------------------------------------
 

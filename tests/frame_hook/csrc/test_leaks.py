@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.hooking import (
     PROGRAMS,
+    K,
     Session,
     callee,
     dispatcher,
@@ -27,8 +28,6 @@ from ufuse.frame_hook import _hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-K = _hook
 F8 = np.dtype("f8")
 
 

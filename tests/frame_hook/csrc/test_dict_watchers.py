@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.hooking import Session, dispatcher, entry, growth
-from ufuse.frame_hook import _hook
+from tests.support.hooking import K, Session, dispatcher, entry, growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-K = _hook
 WARM = 20  # calls after which the names of an entry are watched and no longer looked up
 
 
