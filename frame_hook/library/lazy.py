@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised
-from ufuse.frame_hook.interpreter.rules import METHODS, Given, Positional, rule_for
+from ufuse.frame_hook.interpreter.rules import Given, Positional, method, rule_for
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.classes import ABSENT
 from ufuse.frame_hook.objects.values import known_value
@@ -53,12 +53,6 @@ def bound(
     return [found.get(name) for name in names]
 
 
-def only_positional(keywords: Given, name: str) -> None:
-    """Break where a function that takes no keyword arguments is given some."""
-    if keywords:
-        raise GraphBreak("eager-raises", f"TypeError: {name}() takes no keyword arguments")
-
-
 def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:
     """Whether an argument is None or was not given."""
     return symbol is None or comparisons.identical(interpreter, symbol, NONE)
@@ -68,15 +62,15 @@ def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:
 
 
 @rule_for(iter)
-def _iter(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "iter")
-    if len(arguments) == 2:
-        return new_iterator(
-            interpreter, "call", [interpreter.trace.look(arguments[0]), arguments[1]]
-        )
-    if len(arguments) != 1:
-        raise GraphBreak("eager-raises", "TypeError: iter expected 1 or 2 arguments")
-    return iterator_over(interpreter, arguments[0])
+def _iter(interpreter: Interpreter, of: Symbol, sentinel: Symbol | None = None, /) -> Symbol:
+    if sentinel is None:
+        return iterator_over(interpreter, of)
+    return new_iterator(interpreter, "call", [interpreter.trace.look(of), sentinel])
+
+
+@method("iterator.__iter__", "generator.__iter__")
+def _itself(_: Interpreter, iterator: Symbol, /) -> Symbol:
+    return iterator
 
 
 @next_of("call")
@@ -94,69 +88,54 @@ def _next_call(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     return None if comparisons.equal_or_same(interpreter, sentinel, item) else item
 
 
-def _next(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "next")
-    if not 1 <= len(arguments) <= 2:
-        raise GraphBreak("eager-raises", "TypeError: next expected 1 or 2 arguments")
-    iterator = interpreter.trace.look(arguments[0])
+@rule_for(next)
+def _next(interpreter: Interpreter, iterator: Symbol, default: Symbol | None = None, /) -> Symbol:
+    iterator = interpreter.trace.look(iterator)
     if not isinstance(iterator, Iterator | Generator | Instance):
         raise GraphBreak("eager-raises", "TypeError: the object is not an iterator")
-    if isinstance(iterator, Instance) and len(arguments) == 1:
+    if isinstance(iterator, Instance) and default is None:
         return classes.call_special(interpreter, iterator, "__next__")
     item = next_item(interpreter, iterator)
     if item is not None:
         return item
-    if len(arguments) > 1:
-        return arguments[1]
+    if default is not None:
+        return default
     raise generators.stop_iteration(iterator)
 
 
-rule_for(next)(_next)
-for _name in ("iterator.__next__", "generator.__next__"):
-    METHODS[_name] = _next
-for _name in ("iterator.__iter__", "generator.__iter__"):
-    METHODS[_name] = _iter
+@method("iterator.__next__", "generator.__next__")
+def _next_by_name(interpreter: Interpreter, iterator: Symbol, /) -> Symbol:
+    return _next(interpreter, iterator)
 
 
-def _generator(arguments: Positional) -> Generator:
-    assert isinstance(arguments[0], Generator)
-    return arguments[0]
-
-
-def _send(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    (value,) = bound(arguments[1:], keywords, "value", least=1)
-    assert value is not None
-    item = generators.send(interpreter, _generator(arguments), interpreter.trace.look(value))
+@method("generator.send")
+def _send(interpreter: Interpreter, generator: Generator, value: Symbol, /) -> Symbol:
+    item = generators.send(interpreter, generator, interpreter.trace.look(value))
     if item is None:
-        raise generators.stop_iteration(arguments[0])
+        raise generators.stop_iteration(generator)
     return item
 
 
-def _throw(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+@method("generator.throw")
+def _throw(interpreter: Interpreter, generator: Generator, error: Symbol, /) -> Symbol:
     """With one argument; the older form with three is left to plain Python, which warns of it."""
-    (error,) = bound(arguments[1:], keywords, "error", least=1)
-    error = interpreter.trace.look(error) if error is not None else None
-    kind = class_of(error) if error is not None else None
+    error = interpreter.trace.look(error)
+    kind = class_of(error)
     if kind is not None:
         error = interpreter.call(Constant(kind))
     if not isinstance(error, Instance) or not issubclass(error.kind, BaseException):
         raise GraphBreak("eager-raises", "TypeError: exceptions must derive from BaseException")
     if error.source is not None:
         raise GraphBreak("eager-raises", "an exception that exists already is raised here")
-    item = generators.throw(interpreter, _generator(arguments), error)
+    item = generators.throw(interpreter, generator, error)
     if item is None:
-        raise generators.stop_iteration(arguments[0])
+        raise generators.stop_iteration(generator)
     return item
 
 
-def _close(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    bound(arguments[1:], keywords)
-    return generators.close(interpreter, _generator(arguments))
-
-
-METHODS["generator.send"] = _send
-METHODS["generator.throw"] = _throw
-METHODS["generator.close"] = _close
+@method("generator.close")
+def _close(interpreter: Interpreter, generator: Generator, /) -> Symbol:
+    return generators.close(interpreter, generator)
 
 
 # The built-in tools ----------------------------------------------------------------------------------------------
@@ -192,7 +171,7 @@ def unowned(interpreter: Interpreter) -> Interpreter:
     return cast("Interpreter", reference)
 
 
-def walks(interpreter: Interpreter, iterables: Iterable[Symbol]) -> tuple[list[Symbol], list[Walk]]:
+def walks(interpreter: Interpreter, *iterables: Symbol) -> tuple[list[Symbol], list[Walk]]:
     """What `iter` gives for each, and real iterators over these."""
     parts = [iterator_over(interpreter, one) for one in iterables]
     return parts, [Walk(unowned(interpreter), part) for part in parts]
@@ -224,13 +203,11 @@ def next_of_tool(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(enumerate)
-def _enumerate(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    over, start = bound(arguments, keywords, "iterable", "start", least=1)
-    assert over is not None
+def _enumerate(interpreter: Interpreter, iterable: Symbol, start: Symbol | None = None) -> Symbol:
     first = known_value(interpreter, start) if start is not None else 0
     if not isinstance(first, int):
         raise GraphBreak("eager-raises", "TypeError: the start of enumerate is no whole number")
-    parts, (walk,) = walks(interpreter, [over])
+    parts, (walk,) = walks(interpreter, iterable)
     return new_iterator(interpreter, "enumerate", parts, walk=enumerate(walk, int(first)))
 
 
@@ -241,20 +218,26 @@ def _next_numbered(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(zip)
-def _zip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    (strict,) = bound((), keywords, "strict")
+def _zip(interpreter: Interpreter, *iterables: Symbol, strict: Symbol | None = None) -> Symbol:
     is_strict = strict is not None and arithmetic.truth(interpreter, strict)
-    parts, over = walks(interpreter, arguments)
+    parts, over = walks(interpreter, *iterables)
     kind = "zip strictly" if is_strict else "zip"
     return new_iterator(interpreter, kind, parts, walk=zip(*over, strict=is_strict))
 
 
 @rule_for(map)
-def _map(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) < 2:  # strict=, since 3.14, is left to plain Python
-        raise GraphBreak("call", "map with such arguments")
-    parts, over = walks(interpreter, arguments[1:])
-    function = interpreter.trace.look(arguments[0])
+def _map(
+    interpreter: Interpreter,
+    function: Symbol,
+    iterable: Symbol,
+    /,
+    *iterables: Symbol,
+    strict: Symbol | None = None,
+) -> Symbol:
+    if strict is not None:  # since 3.14
+        raise GraphBreak("call", "map with strict=")
+    parts, over = walks(interpreter, iterable, *iterables)
+    function = interpreter.trace.look(function)
     walk = map(calling(interpreter, function), *over)
     return new_iterator(interpreter, "map", [function, *parts], walk=walk)
 
@@ -266,23 +249,15 @@ def _is_truth(predicate: Symbol) -> bool:
     return isinstance(predicate, Constant) and (predicate.value is None or predicate.value is bool)
 
 
-def choosing(
-    tool: Callable[[Callable[[Symbol], bool], Walk], Any],
-) -> Callable[[Interpreter, Positional, Given], Symbol]:
-    """The rule of a tool that takes a predicate and an iterable."""
-    name = tool.__name__
+def choosing(tool: Callable[[Callable[[Symbol], bool], Walk], Any]) -> None:
+    """Register the rule of a tool that takes a predicate and an iterable."""
 
-    def make(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        only_positional(keywords, name)
-        predicate, over = bound(arguments, {}, "predicate", "iterable", least=2)
-        assert predicate is not None
-        assert over is not None
-        parts, (walk,) = walks(interpreter, [over])
+    @rule_for(tool)
+    def make(interpreter: Interpreter, predicate: Symbol, iterable: Symbol, /) -> Symbol:
+        parts, (walk,) = walks(interpreter, iterable)
         predicate = interpreter.trace.look(predicate)
         asked = asking(interpreter, None if tool in FILTERS and _is_truth(predicate) else predicate)
-        return new_iterator(interpreter, name, [predicate, *parts], walk=tool(asked, walk))
-
-    return make
+        return new_iterator(interpreter, tool.__name__, [predicate, *parts], walk=tool(asked, walk))
 
 
-rule_for(filter)(choosing(filter))
+choosing(filter)

@@ -9,17 +9,15 @@ from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
-from ufuse.frame_hook.interpreter.rules import Given, Positional, rule_for
+from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.library.lazy import (
     NONE,
     Walk,
     asking,
-    bound,
     calling,
     choosing,
     is_none,
     next_of_tool,
-    only_positional,
     unowned,
     walks,
 )
@@ -38,8 +36,8 @@ from ufuse.frame_hook.trace.symbols import Constant, Iterator, Symbol, Tuple
 
 # Choosing items --------------------------------------------------------------------------------------------------
 
-rule_for(itertools.filterfalse)(choosing(itertools.filterfalse))
-rule_for(itertools.dropwhile)(choosing(itertools.dropwhile))
+choosing(itertools.filterfalse)
+choosing(itertools.dropwhile)
 next_of(
     "filterfalse", "dropwhile", "starmap", "compress", "chain", "cycle", "pairwise", "zip_longest", "accumulate",
     "product", "permutations", "combinations", "combinations_with_replacement", "group", "tee", "batched",
@@ -48,12 +46,8 @@ next_of(
 
 
 @rule_for(itertools.takewhile)
-def _takewhile(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "takewhile")
-    predicate, over = bound(arguments, {}, "predicate", "iterable", least=2)
-    assert predicate is not None
-    assert over is not None
-    part = iterator_over(interpreter, over)
+def _takewhile(interpreter: Interpreter, predicate: Symbol, iterable: Symbol, /) -> Symbol:
+    part = iterator_over(interpreter, iterable)
     return new_iterator(interpreter, "takewhile", [interpreter.trace.look(predicate), part])
 
 
@@ -74,9 +68,10 @@ def _next_while(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(itertools.count)
-def _count(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound(arguments, keywords, "start", "step")
-    parts = [interpreter.trace.look(part or Constant(n)) for n, part in enumerate(given)]
+def _count(
+    interpreter: Interpreter, start: Symbol | None = None, step: Symbol | None = None
+) -> Symbol:
+    parts = [interpreter.trace.look(part or Constant(n)) for n, part in enumerate((start, step))]
     if not all(number_type(part) in ("int", "float") for part in parts):
         raise GraphBreak("call", "itertools.count of other numbers")
     return new_iterator(interpreter, "count", parts)
@@ -90,11 +85,13 @@ def _next_count(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(itertools.repeat)
-def _repeat(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given, times = bound(arguments, keywords, "object", "times", least=1)
-    assert given is not None
+def _repeat(
+    interpreter: Interpreter,
+    object: Symbol,  # noqa: A002  its name in Python
+    times: Symbol | None = None,
+) -> Symbol:
     count = -1 if times is None else max(0, _number(interpreter, times))
-    return new_iterator(interpreter, "repeat", [given], length=count)
+    return new_iterator(interpreter, "repeat", [object], length=count)
 
 
 def _number(interpreter: Interpreter, symbol: Symbol) -> int:
@@ -114,31 +111,29 @@ def _next_repeated(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(itertools.cycle)
-def _cycle(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "cycle")
-    (over,) = bound(arguments, {}, "iterable", least=1)
-    assert over is not None
-    parts, (walk,) = walks(interpreter, [over])
+def _cycle(interpreter: Interpreter, iterable: Symbol, /) -> Symbol:
+    parts, (walk,) = walks(interpreter, iterable)
     return new_iterator(interpreter, "cycle", parts, walk=itertools.cycle(walk))
 
 
 @rule_for(itertools.islice)
-def _islice(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or not 2 <= len(arguments) <= 4:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of islice")
-    over, *bounds = arguments
-    values = [known_value(interpreter, one) for one in bounds]
-    start, stop, stride = (0, values[0], 1) if len(values) == 1 else (*values, None)[:3]
-    if (
-        any(v is not None and (not isinstance(v, int) or v < 0) for v in (start, stop, stride))
-        or stride == 0
-    ):
+def _islice(
+    interpreter: Interpreter,
+    iterable: Symbol,
+    start: Symbol,
+    stop: Symbol | None = None,
+    step: Symbol = NONE,
+    /,
+) -> Symbol:
+    if stop is None:
+        start, stop = NONE, start
+    bounds = [known_value(interpreter, one) for one in (start, stop, step)]
+    if any(v is not None and (not isinstance(v, int) or v < 0) for v in bounds) or bounds[2] == 0:
         raise GraphBreak("eager-raises", "ValueError: the bounds of islice")
-    parts, (walk,) = walks(interpreter, [over])
-    state = (int(start or 0), stop, int(stride or 1))
-    return new_iterator(
-        interpreter, "islice", parts, state=state, walk=itertools.islice(walk, start, stop, stride)
-    )
+    parts, (walk,) = walks(interpreter, iterable)
+    state = (int(bounds[0] or 0), bounds[1], int(bounds[2] or 1))
+    made = itertools.islice(walk, *bounds)
+    return new_iterator(interpreter, "islice", parts, state=state, walk=made)
 
 
 @next_of("islice")
@@ -155,20 +150,17 @@ def _next_sliced(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(itertools.chain)
-def _chain(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "chain")
-    return _chained(interpreter, Tuple(tuple(arguments)))
+def _chain(interpreter: Interpreter, *iterables: Symbol) -> Symbol:
+    return _chained(interpreter, Tuple(iterables))
 
 
 @rule_for(itertools.chain.__dict__["from_iterable"])
-def _chain_from(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of from_iterable")
-    return _chained(interpreter, arguments[1])
+def _chain_from(interpreter: Interpreter, _: Symbol, iterable: Symbol, /) -> Symbol:
+    return _chained(interpreter, iterable)
 
 
 def _chained(interpreter: Interpreter, links: Symbol) -> Iterator:
-    parts, (over,) = walks(interpreter, [links])
+    parts, (over,) = walks(interpreter, links)
     asked = unowned(interpreter)
 
     def over_link(link: Symbol) -> Walk:
@@ -179,20 +171,15 @@ def _chained(interpreter: Interpreter, links: Symbol) -> Iterator:
 
 
 @rule_for(itertools.zip_longest)
-def _zip_longest(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    (fill,) = bound((), keywords, "fillvalue")
-    parts, over = walks(interpreter, arguments)
-    walk = itertools.zip_longest(*over, fillvalue=fill or NONE)
+def _zip_longest(interpreter: Interpreter, *iterables: Symbol, fillvalue: Symbol = NONE) -> Symbol:
+    parts, over = walks(interpreter, *iterables)
+    walk = itertools.zip_longest(*over, fillvalue=fillvalue)
     return new_iterator(interpreter, "zip_longest", parts, walk=walk)
 
 
 @rule_for(itertools.starmap)
-def _starmap(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "starmap")
-    function, over = bound(arguments, {}, "function", "iterable", least=2)
-    assert function is not None
-    assert over is not None
-    parts, (walk,) = walks(interpreter, [over])
+def _starmap(interpreter: Interpreter, function: Symbol, iterable: Symbol, /) -> Symbol:
+    parts, (walk,) = walks(interpreter, iterable)
     function = interpreter.trace.look(function)
     given = map(functools.partial(iterate.items_of, unowned(interpreter)), walk)
     made = itertools.starmap(calling(interpreter, function), given)
@@ -200,34 +187,25 @@ def _starmap(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 
 
 @rule_for(itertools.compress)
-def _compress(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    data, selectors = bound(arguments, keywords, "data", "selectors", least=2)
-    assert data is not None
-    assert selectors is not None
-    parts, (items, chosen) = walks(interpreter, (data, selectors))
+def _compress(interpreter: Interpreter, data: Symbol, selectors: Symbol) -> Symbol:
+    parts, (items, chosen) = walks(interpreter, data, selectors)
     made = itertools.compress(items, map(asking(interpreter, None), chosen))
     return new_iterator(interpreter, "compress", parts, walk=made)
 
 
 @rule_for(itertools.pairwise)
-def _pairwise(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    only_positional(keywords, "pairwise")
-    (over,) = bound(arguments, {}, "iterable", least=1)
-    assert over is not None
-    parts, (walk,) = walks(interpreter, [over])
+def _pairwise(interpreter: Interpreter, iterable: Symbol, /) -> Symbol:
+    parts, (walk,) = walks(interpreter, iterable)
     return new_iterator(interpreter, "pairwise", parts, walk=itertools.pairwise(walk))
 
 
 @rule_for(itertools.accumulate)
-def _accumulate(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if len(arguments) > 2:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of accumulate")
-    names = ("iterable", "func", "initial")
-    over, function, initial = bound(arguments, keywords, *names, least=1)
-    assert over is not None
-    parts, (walk,) = walks(interpreter, [over])
+def _accumulate(
+    interpreter: Interpreter, iterable: Symbol, func: Symbol = NONE, *, initial: Symbol = NONE
+) -> Symbol:
+    parts, (walk,) = walks(interpreter, iterable)
     first = None if is_none(interpreter, initial) else initial
-    function = NONE if function is None else interpreter.trace.look(function)
+    function = interpreter.trace.look(func)
     joined = calling(interpreter, function)
     if is_none(interpreter, function):
         joined = functools.partial(arithmetic.binary, unowned(interpreter), "+", in_place=False)
@@ -239,34 +217,39 @@ def _accumulate(interpreter: Interpreter, arguments: Positional, keywords: Given
 
 
 @rule_for(itertools.product)
-def _product(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    (repeat,) = bound((), keywords, "repeat")
+def _product(interpreter: Interpreter, *iterables: Symbol, repeat: Symbol | None = None) -> Symbol:
     times = 1 if repeat is None else known_value(interpreter, repeat)
     if not isinstance(times, int) or times < 0:
         raise GraphBreak("eager-raises", "the repeat of itertools.product")
-    pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in arguments]
+    pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in iterables]
     walk = itertools.product(*(pool.items for pool in pools), repeat=times)
     return new_iterator(interpreter, "product", pools, walk=walk)
 
 
-def _choices(tool: Callable[..., Any], *, may_lack_count: bool) -> None:
-    name = tool.__name__
-
-    @rule_for(tool)
-    def make(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        least = 1 if may_lack_count else 2
-        over, count = bound(arguments, keywords, "iterable", "r", least=least)
-        assert over is not None
-        pool = Tuple(tuple(iterate.items_of(interpreter, over)))
-        given = [] if is_none(interpreter, count) else [known_value(interpreter, count or NONE)]
-        if any(not isinstance(one, int) or one < 0 for one in given):
-            raise GraphBreak("eager-raises", f"the length given to {name}")
-        return new_iterator(interpreter, name, [pool], walk=tool(pool.items, *given))
+@rule_for(itertools.permutations)
+def _permutations(interpreter: Interpreter, iterable: Symbol, r: Symbol = NONE) -> Symbol:
+    count = None if is_none(interpreter, r) else r
+    return _chosen(interpreter, itertools.permutations, iterable, count)
 
 
-_choices(itertools.permutations, may_lack_count=True)
-_choices(itertools.combinations, may_lack_count=False)
-_choices(itertools.combinations_with_replacement, may_lack_count=False)
+@rule_for(itertools.combinations)
+def _combinations(interpreter: Interpreter, iterable: Symbol, r: Symbol) -> Symbol:
+    return _chosen(interpreter, itertools.combinations, iterable, r)
+
+
+@rule_for(itertools.combinations_with_replacement)
+def _multisets(interpreter: Interpreter, iterable: Symbol, r: Symbol) -> Symbol:
+    return _chosen(interpreter, itertools.combinations_with_replacement, iterable, r)
+
+
+def _chosen(
+    interpreter: Interpreter, tool: Callable[..., Any], iterable: Symbol, r: Symbol | None
+) -> Symbol:
+    pool = Tuple(tuple(iterate.items_of(interpreter, iterable)))
+    count = len(pool.items) if r is None else known_value(interpreter, r)
+    if not isinstance(count, int) or count < 0:
+        raise GraphBreak("eager-raises", f"the length given to {tool.__name__}")
+    return new_iterator(interpreter, tool.__name__, [pool], walk=tool(pool.items, count))
 
 
 # Groups, batches, copies -----------------------------------------------------------------------------------------
@@ -288,11 +271,9 @@ class Key:
 
 
 @rule_for(itertools.groupby)
-def _groupby(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    over, key = bound(arguments, keywords, "iterable", "key", least=1)
-    assert over is not None
-    function = NONE if key is None else interpreter.trace.look(key)
-    parts, (walk,) = walks(interpreter, [over])
+def _groupby(interpreter: Interpreter, iterable: Symbol, key: Symbol = NONE) -> Symbol:
+    function = interpreter.trace.look(key)
+    parts, (walk,) = walks(interpreter, iterable)
     asked, takes_all = unowned(interpreter), is_none(interpreter, function)
 
     def key_of(item: Symbol) -> Key:
@@ -313,13 +294,9 @@ def _next_group(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 @rule_for(itertools.tee)
-def _tee(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    over, count = bound(arguments, keywords, "iterable", "n", least=1)
-    assert over is not None
-    if keywords:
-        raise GraphBreak("eager-raises", "TypeError: tee() takes no keyword arguments")
-    number = 2 if count is None else known_value(interpreter, count)
-    part = iterator_over(interpreter, over)
+def _tee(interpreter: Interpreter, iterable: Symbol, n: Symbol | None = None, /) -> Symbol:
+    number = 2 if n is None else known_value(interpreter, n)
+    part = iterator_over(interpreter, iterable)
     if (
         not isinstance(number, int)
         or number < 0
@@ -330,18 +307,15 @@ def _tee(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
     return Tuple(tuple(new_iterator(interpreter, "tee", [part], walk=one) for one in copies))
 
 
-def _batched(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    over, count, strict = bound(arguments, keywords, "iterable", "n", "strict", least=2)
-    assert over is not None
-    assert count is not None
+def _batched(
+    interpreter: Interpreter, iterable: Symbol, n: Symbol, *, strict: Symbol | None = None
+) -> Symbol:
     if strict is not None:
         raise GraphBreak("call", "itertools.batched with strict")
-    number = known_value(interpreter, count)
-    if not isinstance(number, int):
-        raise GraphBreak("eager-raises", "TypeError: a number is needed")
+    number = _number(interpreter, n)
     if number < 1:
         raise raise_error(ValueError, "n must be at least one")
-    parts, (walk,) = walks(interpreter, [over])
+    parts, (walk,) = walks(interpreter, iterable)
     made = itertools.batched(walk, number)  # type: ignore[attr-defined]
     return new_iterator(interpreter, "batched", parts, walk=made)
 
