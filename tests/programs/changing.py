@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import operator
+from tests.support.registering import Programs
 
-from tests.support.registering import Program, listed
-
-WHOLE: list[Program] = []
-CUT: list[Program] = []
-whole, cut = listed(WHOLE), listed(CUT)
+PROGRAMS = Programs()
 
 
 # Sets and iterators ----------------------------------------------------------------------------------------------
@@ -21,7 +16,7 @@ def two(v):
     return v
 
 
-@whole
+@PROGRAMS.whole()
 def sets_change_item_by_item(x, s):
     made, less, both, odd = set(), {1, 3, 5}, {1, 2, 3}, {4}
     for target, name in ((made, set.update), (less, set.difference_update), (s, set.update),
@@ -33,7 +28,7 @@ def sets_change_item_by_item(x, s):
     return sorted(map(str, made)), less, both, odd, x + len(s)
 
 
-@whole
+@PROGRAMS.whole()
 def sets_of_the_frame_change_item_by_item(x, s):
     try:
         s.update(map(two, [8, 2, 9]))
@@ -46,7 +41,7 @@ def sets_of_the_frame_change_item_by_item(x, s):
     return x + len(s)
 
 
-@whole
+@PROGRAMS.whole()
 def sets_are_read_by_what_changes_them(x):
     grown, shrunk = set(), {1, 2, 3}
     grown.update(len(grown) + 10 for _ in range(3))
@@ -54,7 +49,7 @@ def sets_are_read_by_what_changes_them(x):
     return grown, shrunk, x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def several_iterables_change_a_set_in_the_end(x):
     made = {1, 3, 5}
     try:
@@ -64,7 +59,7 @@ def several_iterables_change_a_set_in_the_end(x):
     return 1 in made, 5 in made, "failed" in made, x + 1
 
 
-@cut
+@PROGRAMS.cut()
 def sets_that_change_while_they_are_combined(x):
     found = []
     for method in (set.union, set.intersection, set.difference, set.issubset):
@@ -86,13 +81,13 @@ def left_by(method, *more):
     return [(method(*more, iterator), list(iterator)) for iterator in (one, other)]
 
 
-@whole
+@PROGRAMS.whole()
 def sets_take_no_more_than_they_need(x):
     methods = [set.isdisjoint, set.issuperset, set.issubset, set.intersection, set.union]
     return [left_by(method, {1}) for method in methods], x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def frozensets_take_no_more_than_they_need(x):
     one, many = frozenset([1]), frozenset([1, 2])
     methods = [
@@ -104,13 +99,13 @@ def frozensets_take_no_more_than_they_need(x):
     return [left_by(method, own) for method in methods for own in (one, many, frozenset())], x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def views_take_no_more_than_they_need(x):
     keys = {1: x}.keys()
     return left_by(keys.isdisjoint), keys.isdisjoint({3: 1}.items()), keys.isdisjoint([3]), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def an_error_behind_what_is_needed(x):
     def failing():
         yield 1
@@ -130,7 +125,7 @@ class OwnIterator(set):
         return iter([100])
 
 
-@whole
+@PROGRAMS.whole()
 def sets_with_an_iterator_of_their_own(x):
     own = OwnIterator([1, 2])
     return (
@@ -142,7 +137,7 @@ def sets_with_an_iterator_of_their_own(x):
 # Lists that change while they are looked at ----------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def slices_that_are_filled_by_what_changes_the_list(x, l):
     def growing(target, *items):
         target.extend([9, 9])
@@ -161,7 +156,7 @@ def slices_that_are_filled_by_what_changes_the_list(x, l):
     return last, rest, back, empty, failed, x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def slices_that_are_filled_by_what_shrinks_the_list(x):
     def shrinking(target, *items):
         del target[1:]
@@ -214,7 +209,7 @@ def looked_for(look):
     return found
 
 
-@whole
+@PROGRAMS.whole()
 def lists_that_change_while_items_are_looked_for(x):
     looks = [
         lambda target: target.count(7),
@@ -231,7 +226,7 @@ def lists_that_change_while_items_are_looked_for(x):
 # Items of dicts --------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def pairs_among_the_items_of_a_dict(x, d):
     nan = float("nan")
     made = {"a": 1, (1, 2): 3, "nan": nan, "list": [1]}
@@ -244,7 +239,7 @@ def pairs_among_the_items_of_a_dict(x, d):
     )
 
 
-@cut
+@PROGRAMS.cut()
 def a_pair_whose_key_cannot_be_one(x):
     try:
         return ([], 1) in {"a": 1}.items()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import operator
 
-from tests.support.registering import Program, listed
+from tests.support.registering import Programs
 
-WHOLE: list[Program] = []
-whole = listed(WHOLE)
+PROGRAMS = Programs()
 
 
 # Lists -----------------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def list_methods(x):
     made = [1, x]
     made.append(2)
@@ -30,7 +29,7 @@ def list_methods(x):
     return made, other, taken, x * len(other)
 
 
-@whole
+@PROGRAMS.whole()
 def list_of_frame_changes(x, l):
     l.insert(0, x + 1)
     taken = l.pop()
@@ -42,7 +41,7 @@ def list_of_frame_changes(x, l):
     return x * taken, l
 
 
-@whole
+@PROGRAMS.whole()
 def list_of_frame_slices(x, l):
     l[1:2] = [x, 7, 8]
     l[::2] = [0] * len(l[::2])
@@ -53,20 +52,20 @@ def list_of_frame_slices(x, l):
     return x + 1, first, l[-1:]
 
 
-@whole
+@PROGRAMS.whole()
 def list_of_frame_is_cleared(x, l):
     l.clear()
     l.append(x)
     return x - 1
 
 
-@whole
+@PROGRAMS.whole()
 def list_of_frame_is_sorted(x, l):
     l.sort(reverse=True)
     return x * l[0]
 
 
-@whole
+@PROGRAMS.whole()
 def snapshot_is_taken(x, l):
     more = [x]
     l.extend(more)
@@ -76,7 +75,7 @@ def snapshot_is_taken(x, l):
     return more
 
 
-@whole
+@PROGRAMS.whole()
 def list_searches(x):
     made = [1, "a", None, 2.0, x]
     return (
@@ -89,7 +88,7 @@ def list_searches(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def list_arithmetic(x):
     made = [x] + [1]
     made += [2]
@@ -108,7 +107,7 @@ def list_arithmetic(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def list_in_place_is_itself(x):
     first = second = [x]
     first += [2]
@@ -116,7 +115,7 @@ def list_in_place_is_itself(x):
     return first is second, second
 
 
-@whole
+@PROGRAMS.whole()
 def sorting(x):
     made = [3, 1, 2]
     made.sort()
@@ -136,7 +135,7 @@ def sorting(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def sorting_is_stable(x):
     rows = [(1, "a"), (0, "b"), (1, "c"), (0, "d")]
     return sorted(rows, key=lambda r: r[0]), sorted(rows, key=lambda r: r[0], reverse=True), x + 1
@@ -154,19 +153,19 @@ class Ranked:
         return self.rank < other.rank
 
 
-@whole
+@PROGRAMS.whole()
 def sorting_asks_as_often(x):
     made = [Ranked(n) for n in (5, 2, 9, 1, 7, 3)]
     found = sorted(made)
     return [(one.rank, one.asked) for one in found], x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def sorting_with_comparison(x):
     return sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a)), x * 2
 
 
-@whole
+@PROGRAMS.whole()
 def sorting_frame_set(x, s):
     return sorted(s), len(s), 2 in s, max(s - {3}), x + 1
 
@@ -174,7 +173,7 @@ def sorting_frame_set(x, s):
 # Dicts -----------------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def dict_methods(x):
     made = {"a": 1}
     made["x"] = x
@@ -195,7 +194,7 @@ def dict_methods(x):
     return got, popped, other, made, dict.fromkeys("abc", 0), dict.fromkeys([1, 2])
 
 
-@whole
+@PROGRAMS.whole()
 def dict_makers(x):
     return (
         dict(a=1, b=x),
@@ -206,7 +205,7 @@ def dict_makers(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def dict_operators(x):
     one, other = {"a": 1, "b": 2}, {"b": 3, "c": x}
     both = one | other
@@ -215,7 +214,7 @@ def dict_operators(x):
     return both, one, {"a": 1} == {"a": 1.0}, {"a": 1} != {"b": 1}, "c" in both, len(both)
 
 
-@whole
+@PROGRAMS.whole()
 def dict_views(x):
     made = {"a": 1, "b": 2}
     keys, values, items = made.keys(), made.values(), made.items()
@@ -231,13 +230,13 @@ def dict_views(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def dict_backwards(x):
     made = {"a": 1, "b": x}
     return list(reversed(made)), [v for v in reversed(made.values())], list(reversed(made.items()))
 
 
-@whole
+@PROGRAMS.whole()
 def dict_of_frame_changes(x, d):
     d["new"] = x * 2
     d.setdefault("a", 5)
@@ -249,14 +248,14 @@ def dict_of_frame_changes(x, d):
     return d.popitem(), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def dict_of_frame_is_cleared(x, d):
     d.clear()
     d[1] = x
     return len(d)
 
 
-@whole
+@PROGRAMS.whole()
 def dict_with_numbers_as_keys(x):
     made = {1: "a"}
     made[True] = "b"
@@ -270,7 +269,7 @@ def dict_with_numbers_as_keys(x):
 # Sets ------------------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def set_methods(x):
     made = {3, 1, "a"}
     made.add(7)
@@ -287,7 +286,7 @@ def set_methods(x):
     return list(made), list(other), made, other, x * len(made)
 
 
-@whole
+@PROGRAMS.whole()
 def set_operators(x):
     one, other = set("abcdef"), set("defghi")
     results = one | other, one & other, one - other, one ^ other
@@ -307,7 +306,7 @@ def set_operators(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def set_is_taken_apart(x):
     made = {n * 7 for n in range(20)}
     popped = [made.pop(), made.pop(), made.pop()]
@@ -315,7 +314,7 @@ def set_is_taken_apart(x):
     return popped, list(made), made, x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def frozen_sets(x):
     one = frozenset([3, 1, 2])
     return (
@@ -330,7 +329,7 @@ def frozen_sets(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def set_of_frame_changes(x, s):
     s.discard(1)
     s.add(10)
@@ -343,7 +342,7 @@ def set_of_frame_changes(x, s):
 # Tuples, ranges, slices ------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def tuples(x, t):
     return (
         t + (x,),
@@ -359,7 +358,7 @@ def tuples(x, t):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def ranges(x):
     made = range(2, 20, 3)
     parts = (
@@ -384,7 +383,7 @@ def ranges(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def ranges_over_lengths(x):
     made = range(len(x))
     return (
@@ -396,7 +395,7 @@ def ranges_over_lengths(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def slices(x):
     made = slice(None, None, 2)
     return (

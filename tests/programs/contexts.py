@@ -1,4 +1,4 @@
-"""Programs around contextlib's managers and `sys.exception()`: what `test_contexts` runs."""
+"""Programs around contextlib's managers and `sys.exception()`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import ufuse
-from tests.support.registering import Program, listed
+from tests.support.registering import Programs
 
-WHOLE: list[Program] = []
-whole = listed(WHOLE)
+PROGRAMS = Programs(lambda: {"said": []})
 
 
 class Manager:
@@ -49,7 +48,7 @@ class Closable:
         self.closed = True
 
 
-@whole
+@PROGRAMS.whole()
 def stack(x, said):
     with contextlib.ExitStack() as kept:
         first = kept.enter_context(Manager(said, 1))
@@ -60,14 +59,14 @@ def stack(x, said):
     return y, said
 
 
-@whole
+@PROGRAMS.whole()
 def stack_of_many(x, said):
     with contextlib.ExitStack() as kept:
         names = [kept.enter_context(generated(said, n)) for n in range(3)]
         return x * sum(names), said
 
 
-@whole
+@PROGRAMS.whole()
 def stack_that_suppresses(x, said):
     with contextlib.ExitStack() as kept:
         kept.enter_context(Manager(said, 1))
@@ -77,7 +76,7 @@ def stack_that_suppresses(x, said):
     return x + 1, said
 
 
-@whole
+@PROGRAMS.whole()
 def error_through_a_stack(x, said):
     try:
         with contextlib.ExitStack() as kept:
@@ -87,7 +86,7 @@ def error_through_a_stack(x, said):
         return x * 2, error.args, said
 
 
-@whole
+@PROGRAMS.whole()
 def stack_handed_on(x, said):
     with contextlib.ExitStack() as kept:
         kept.enter_context(Manager(said, 1))
@@ -97,7 +96,7 @@ def stack_handed_on(x, said):
     return x, said
 
 
-@whole
+@PROGRAMS.whole()
 def suppressed(x, said):
     with contextlib.suppress(KeyError, ZeroDivisionError):
         y = x + 1
@@ -107,7 +106,7 @@ def suppressed(x, said):
     return y, said
 
 
-@whole
+@PROGRAMS.whole()
 def closed_behind(x, said):
     made = Closable()
     with contextlib.closing(made) as same, contextlib.nullcontext(2) as two:
@@ -115,7 +114,7 @@ def closed_behind(x, said):
     return y, made.closed, same is made, said
 
 
-@whole
+@PROGRAMS.whole()
 def attributes_of_functions(x, said):
     def inner(v):
         return v + 1
@@ -131,7 +130,7 @@ def attributes_of_functions(x, said):
     return inner(x), inner.calls, said, hasattr(inner, "gone")
 
 
-@whole
+@PROGRAMS.whole()
 def methods_by_hand(x, said):
     def scaled(self, factor):
         self.append(factor)
@@ -140,7 +139,7 @@ def methods_by_hand(x, said):
     return types.MethodType(scaled, said)(3) * x, said
 
 
-@whole
+@PROGRAMS.whole()
 def exception_being_handled(x, said):
     said.append(sys.exception())
     try:

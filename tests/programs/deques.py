@@ -1,28 +1,24 @@
-"""Programs around deques: what `test_deques` runs. `x` is an array, `d` a deque of the caller's, `w` one with a `maxlen`."""
+"""Programs around deques: `d` is one of the caller's, `w` one with a `maxlen`."""
 
 from __future__ import annotations
 
 import copy
 import operator
 from collections import deque
-from collections.abc import Callable
-from typing import Any
 
 import ufuse
-from tests.support.registering import Program, listed
+from tests.support.registering import Programs
 
-WHOLE: list[Program] = []  # one graph each, no break
-CUT: list[Program] = []  # the same result, with a break somewhere
-whole, cut = listed(WHOLE), listed(CUT)
+PROGRAMS = Programs(lambda: {"d": deque([1, 2.5, "c"]), "w": deque([1, 2], maxlen=3)})
 
 
-@whole
+@PROGRAMS.whole()
 def made(x):
     empty, bounded = deque(), deque([1, x, 3], maxlen=2)
     return empty, bounded, deque("ab", 5), deque(iterable=(n * x for n in range(3))), deque(bounded)
 
 
-@whole
+@PROGRAMS.whole()
 def added(x):
     q = deque([1, 2], maxlen=3)
     q.append(x)
@@ -33,7 +29,7 @@ def added(x):
     return q, len(q), bool(q), q.maxlen
 
 
-@whole
+@PROGRAMS.whole()
 def taken(x):
     q = deque([1, x, 3, x + 1])
     first, last = q.popleft(), q.pop()
@@ -48,7 +44,7 @@ def taken(x):
     return q, first, last, q[0], q.copy(), copy.copy(q)
 
 
-@whole
+@PROGRAMS.whole()
 def looked_for(x):
     q = deque([3, 1, 2, 1], maxlen=9)
     errors = []
@@ -60,7 +56,7 @@ def looked_for(x):
     return x, q.index(1), q.index(1, -2), q.count(1), 2 in q, 9 in q, errors
 
 
-@whole
+@PROGRAMS.whole()
 def errors_made(x):
     full, errors = deque([1], 1), []
     for fails in (
@@ -76,13 +72,13 @@ def errors_made(x):
     return x + 1, errors
 
 
-@whole
+@PROGRAMS.whole()
 def compared(x):
     a, b = deque([1, 2]), deque([1, 2], 5)
     return x, a == b, a != b, a < deque([1, 3]), a <= b, a == [1, 2], a is b, deque([x]) == deque()
 
 
-@whole
+@PROGRAMS.whole()
 def combined(x):
     a, b = deque([x], 3), deque([2, 3])
     c = a + b
@@ -91,7 +87,7 @@ def combined(x):
     return a, b, c, a * 2, 2 * b
 
 
-@whole
+@PROGRAMS.whole()
 def gone_through(x):
     q = deque([x, x * 2, x * 3])
     total = sum(q)
@@ -99,7 +95,7 @@ def gone_through(x):
     return total, [v + 1 for v in q], list(reversed(q)), tuple(zip(q, range(3))), a + b + c, [*q]
 
 
-@whole
+@PROGRAMS.whole()
 def window(x):
     recent = deque(maxlen=3)
     out = []
@@ -109,7 +105,7 @@ def window(x):
     return out, recent
 
 
-@whole
+@PROGRAMS.whole()
 def breadth_first(x):
     graph = {0: [1, 2], 1: [3], 2: [3], 3: []}
     queue, seen, order = deque([0]), {0}, []
@@ -123,7 +119,7 @@ def breadth_first(x):
     return x * len(order), order
 
 
-@whole
+@PROGRAMS.whole()
 def changed_while_gone_through(x):
     said = []
     for change in (
@@ -145,7 +141,7 @@ def changed_while_gone_through(x):
     return x * 2, said
 
 
-@whole
+@PROGRAMS.whole()
 def iterators_that_ended(x):
     q = deque([1])
     walk = iter(q)
@@ -158,7 +154,7 @@ def iterators_that_ended(x):
     return x, said, type(walk).__name__, type(reversed(q)).__name__
 
 
-@whole
+@PROGRAMS.whole()
 def returned_iterators(x):
     q = deque([1, x, 3])
     begun, ended = iter(q), iter(q)
@@ -169,13 +165,13 @@ def returned_iterators(x):
     return q, begun, ended, backwards
 
 
-@whole
+@PROGRAMS.whole()
 def told(x):
     q = deque([1, 2], 3)
     return x, repr(q), str(q), isinstance(q, deque), type(q), hasattr(q, "append"), callable(q.pop)
 
 
-@whole
+@PROGRAMS.whole()
 def held_by_itself(x):
     q = deque([x], 4)
     q.append(q)
@@ -183,7 +179,7 @@ def held_by_itself(x):
     return q
 
 
-@whole
+@PROGRAMS.whole()
 def of_the_frame(x, d):
     d.appendleft(0)
     d.insert(1, "b")
@@ -202,7 +198,7 @@ def of_the_frame(x, d):
     return first, last, len(d), found, d
 
 
-@whole
+@PROGRAMS.whole()
 def bounded_of_the_frame(x, w):
     w.append(x)
     w.extend([1, 2])
@@ -210,7 +206,7 @@ def bounded_of_the_frame(x, w):
     return sum(w) * x, w.maxlen, w, w + w
 
 
-@whole
+@PROGRAMS.whole()
 def cleared_of_the_frame(x, d, w):
     w.clear()
     found = [v for v in d]
@@ -218,7 +214,7 @@ def cleared_of_the_frame(x, d, w):
     return found, x + len(d), d == w
 
 
-@whole
+@PROGRAMS.whole()
 def not_looked_at(x, d, w):
     d.append(x)
     d.extend([1, 2])
@@ -227,7 +223,7 @@ def not_looked_at(x, d, w):
     return x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def looked_at_afterwards(x, d, w):
     d.append(x)
     w.append(x * 2)
@@ -235,14 +231,14 @@ def looked_at_afterwards(x, d, w):
     return d[-1] + len(w), w[0]
 
 
-@whole
+@PROGRAMS.whole()
 def one_deque_twice(x, d):
     other = [d, d]
     other[0].append(x)
     return other[1][-1] + 1, d is other[1]
 
 
-@cut
+@PROGRAMS.cut()
 def changed_by_what_compares(x, d):
     class Odd:
         def __eq__(self, other):
@@ -257,7 +253,7 @@ def changed_by_what_compares(x, d):
         return x, str(error)
 
 
-@cut
+@PROGRAMS.cut()
 def sliced(x, d):
     try:
         return d[1:]
@@ -265,7 +261,7 @@ def sliced(x, d):
         return x, str(error)
 
 
-@cut
+@PROGRAMS.cut()
 def iterator_kept_over_a_change(x, d):
     walk, other = iter(d), reversed(deque([x, 2, 3]))
     following = next(other)

@@ -5,29 +5,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-Make = Callable[[], tuple[Any, ...]]
-PROGRAMS: list[tuple[Callable[..., Any], Make]] = []
+from tests.support.registering import Programs, x
+
 LOG: list[Any] = []
-
-
-def x() -> Any:
-    """Three numbers."""
-    return np.arange(3.0)
-
-
-def program(make_args: Make = lambda: (x(),)) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a program and a function that makes its arguments."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS.append((function, make_args))
-        return function
-
-    return register
+PROGRAMS = Programs()
 
 
 class C:
@@ -50,7 +35,7 @@ class Own:
         self.n = 0
 
 
-@program(lambda: (x(), Own()))
+@PROGRAMS.either(lambda: (x(), Own()))
 def overwrite(x, o):
     LOG.append("before")
     o.d = None
@@ -58,7 +43,7 @@ def overwrite(x, o):
     return x + 1
 
 
-@program(lambda: (x(), Own()))
+@PROGRAMS.either(lambda: (x(), Own()))
 def overwrite_unread(x, o):
     LOG.append("before")
     o.n = 5
@@ -67,7 +52,7 @@ def overwrite_unread(x, o):
     return x + 1
 
 
-@program(lambda: (x(), Own()))
+@PROGRAMS.either(lambda: (x(), Own()))
 def overwrite_array(x, o):
     o.d.a = x
     o.d = None
@@ -75,7 +60,7 @@ def overwrite_array(x, o):
     return x + 1
 
 
-@program(lambda: (x(), [Del("item")]))
+@PROGRAMS.either(lambda: (x(), [Del("item")]))
 def list_set(x, l):
     LOG.append("before")
     l[0] = 1
@@ -83,7 +68,7 @@ def list_set(x, l):
     return x + 1
 
 
-@program(lambda: (x(), [Del("item")]))
+@PROGRAMS.either(lambda: (x(), [Del("item")]))
 def list_del(x, l):
     LOG.append("before")
     del l[0]
@@ -91,7 +76,7 @@ def list_del(x, l):
     return x + 1
 
 
-@program(lambda: (x(), {"k": Del("item")}))
+@PROGRAMS.either(lambda: (x(), {"k": Del("item")}))
 def dict_del(x, l):
     LOG.append("before")
     del l["k"]
@@ -99,7 +84,7 @@ def dict_del(x, l):
     return x + 1
 
 
-@program(lambda: (x(), {"k": Del("item")}))
+@PROGRAMS.either(lambda: (x(), {"k": Del("item")}))
 def dict_set(x, l):
     LOG.append("before")
     l["k"] = 3
@@ -107,7 +92,7 @@ def dict_set(x, l):
     return x + 1
 
 
-@program(lambda: (x(), [Own()]))
+@PROGRAMS.either(lambda: (x(), [Own()]))
 def deep(x, l):
     LOG.append("before")
     l[0] = 1
@@ -115,7 +100,7 @@ def deep(x, l):
     return x + 1
 
 
-@program(lambda: (x(), Del("arg")))
+@PROGRAMS.either(lambda: (x(), Del("arg")))
 def del_arg(x, d):
     LOG.append("before")
     del d
@@ -123,7 +108,7 @@ def del_arg(x, d):
     return x + 1
 
 
-@program(lambda: (x(), Del("arg")))
+@PROGRAMS.either(lambda: (x(), Del("arg")))
 def reassign_arg(x, d):
     LOG.append("before")
     d = x
@@ -131,7 +116,7 @@ def reassign_arg(x, d):
     return x + d
 
 
-@program(lambda: (x(), Del("arg")))
+@PROGRAMS.either(lambda: (x(), Del("arg")))
 def read_del_arg(x, d):
     t = d.tag
     LOG.append("before")
@@ -140,7 +125,7 @@ def read_del_arg(x, d):
     return x + 1
 
 
-@program(lambda: (x(), [Del("a")]))
+@PROGRAMS.either(lambda: (x(), [Del("a")]))
 def pop(x, l):
     LOG.append("before")
     l.pop()
@@ -156,7 +141,7 @@ def weak():
     return x(), c
 
 
-@program(weak)
+@PROGRAMS.either(weak)
 def weak_attr(x, c):
     LOG.append("before")
     c.a = None
@@ -164,7 +149,7 @@ def weak_attr(x, c):
     return x + 1
 
 
-@program(weak)
+@PROGRAMS.either(weak)
 def weak_local(x, c):
     a = c.a
     c.a = None
@@ -174,7 +159,7 @@ def weak_local(x, c):
     return x + 1
 
 
-@program(weak)
+@PROGRAMS.either(weak)
 def weak_computed(x, c):
     c.a = c.a + 1
     LOG.append("after")
@@ -187,14 +172,14 @@ def weak_arg_():
     return (a,)
 
 
-@program(weak_arg_)
+@PROGRAMS.either(weak_arg_)
 def weak_arg(x):
     x = x + 1
     LOG.append("after")
     return x
 
 
-@program()
+@PROGRAMS.either()
 def made(x):
     d = Del("made", x)
     LOG.append("before")
@@ -210,7 +195,7 @@ def inner(o):
     LOG.append("out")
 
 
-@program(lambda: (x(), Own()))
+@PROGRAMS.either(lambda: (x(), Own()))
 def inlined(x, o):
     inner(o)
     LOG.append("after")
@@ -222,14 +207,14 @@ def inner2():
     LOG.append("in")
 
 
-@program()
+@PROGRAMS.either()
 def local_in_callee(x):
     inner2()
     LOG.append("after")
     return x + 1
 
 
-@program(lambda: (x(), Own()))
+@PROGRAMS.either(lambda: (x(), Own()))
 def attr_chain(x, o):
     o.d = Del("new")
     LOG.append("mid")
@@ -238,7 +223,7 @@ def attr_chain(x, o):
     return x
 
 
-@program(lambda: (x(), Own()))
+@PROGRAMS.either(lambda: (x(), Own()))
 def delattr_(x, o):
     LOG.append("before")
     del o.d
@@ -246,14 +231,14 @@ def delattr_(x, o):
     return x + 1
 
 
-@program(lambda: (x(), Del("l")))
+@PROGRAMS.either(lambda: (x(), Del("l")))
 def loopvar(x, d):
     for d in (1, 2):
         LOG.append(d)
     return x + d
 
 
-@program(lambda: (x(), [Del("a"), Del("b")]))
+@PROGRAMS.either(lambda: (x(), [Del("a"), Del("b")]))
 def listiter(x, l):
     for v in l:
         LOG.append("turn")
@@ -278,7 +263,7 @@ class Del2:
         LOG.append(("n", self.o() and self.o().n))
 
 
-@program(lambda: (x(), Cb()))
+@PROGRAMS.either(lambda: (x(), Cb()))
 def seen_state(x, c):
     c.n = 1
     c.h = None
@@ -286,14 +271,14 @@ def seen_state(x, c):
     return x
 
 
-@program()
+@PROGRAMS.either()
 def locals_in_the_order_of_their_names(x):
     first = Del(1)
     second = Del(2)
     return x + len(first.tag * [0]) + second.tag
 
 
-@program()
+@PROGRAMS.either()
 def locals_that_were_replaced_and_swapped(x):
     a, b, c = Del(1), Del(2), [Del(3), Del(4)]
     LOG.append("swap")
@@ -306,7 +291,7 @@ def locals_that_were_replaced_and_swapped(x):
     return y
 
 
-@program()
+@PROGRAMS.either()
 def the_last_one_is_made_last(x):
     y = x * 2
     one = Del(1)

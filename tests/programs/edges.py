@@ -1,7 +1,4 @@
-"""Small programs at the edges of Python's containers, iterators and errors: what `test_python_values` runs besides.
-
-Each is given an array and what stands beside it: two names for one list or dict, a set, a number.
-"""
+"""Small programs at the edges of Python's containers, iterators and errors."""
 
 from __future__ import annotations
 
@@ -9,74 +6,66 @@ import collections
 import copy
 import functools
 import itertools
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
+from tests.support.recording import MODES
+from tests.support.registering import Programs, x
 
-EDGES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
-SAME_LIST, SAME_DICT = "one list twice", "one dict twice"  # both parameters are one object
-
-
-def edge(*given: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a program with what it is given besides an array."""
-
-    def register(program: Callable[..., Any]) -> Callable[..., Any]:
-        EDGES.append((program, given))
-        return program
-
-    return register
+# One mode: CPython 3.12 compares floats in warm code by instructions that note a NaN in the floating-point status.
+PROGRAMS = Programs(modes=MODES[:1])
 
 
-def arguments_for(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An array, and fresh copies of what a program is given."""
-    x = np.arange(1.0, 4.0)
-    if given in ((SAME_LIST,), (SAME_DICT,)):
-        shared: Any = [1] if given == (SAME_LIST,) else {"a": 1}
-        return (x, shared, shared)
-    return (x, *copy.deepcopy(given))
+def one_list_twice():
+    """Both parameters are one list."""
+    shared = [1]
+    return (x(), shared, shared)
 
 
-@edge([1], [1])
+def one_dict_twice():
+    """Both parameters are one dict."""
+    shared = {"a": 1}
+    return (x(), shared, shared)
+
+
+@PROGRAMS.whole(lambda: (x(), [1], [1]))
 def alias_lists(x, a, b):
     a.append(x)
     b.append(2)
     return a is b, len(b)
 
 
-@edge(SAME_LIST)
+@PROGRAMS.whole(one_list_twice)
 def alias_same(x, a, b):
     a.append(x)
     b.append(2)
     return x + 1
 
 
-@edge(SAME_LIST)
+@PROGRAMS.whole(one_list_twice)
 def alias_same_read(x, a, b):
     a.append(5)
     return x + len(b)
 
 
-@edge(SAME_DICT)
+@PROGRAMS.whole(one_dict_twice)
 def alias_dict(x, a, b):
     a["k"] = x
     return b["k"] + 1, "k" in b
 
 
-@edge(SAME_DICT)
+@PROGRAMS.whole(one_dict_twice)
 def alias_dict2(x, a, b):
     if "a" in a:
         b["a"] = 7
     return a["a"], x + 1
 
 
-@edge({"a": 1})
+@PROGRAMS.whole(lambda: (x(), {"a": 1}))
 def store_then_iterate(x, d):
     d["z"] = x
     return [k for k in d], list(d.values())
 
 
-@edge({"a": 1})
+@PROGRAMS.whole(lambda: (x(), {"a": 1}))
 def dict_missing(x, d):
     try:
         return d["q"]
@@ -84,27 +73,27 @@ def dict_missing(x, d):
         return e.args, x + 1
 
 
-@edge({"a": 1})
+@PROGRAMS.whole(lambda: (x(), {"a": 1}))
 def dict_del_then(x, d):
     d["q"] = 1
     del d["a"]
     return d, x + 1, "a" in d
 
 
-@edge({"a": 1}, 5)
+@PROGRAMS.whole(lambda: (x(), {"a": 1}, 5))
 def dict_int_key(x, d, n):
     d[n] = x
     d[n + 1] = 2
     return d[n] + 1
 
 
-@edge({1: 1}, 1.0)
+@PROGRAMS.either(lambda: (x(), {1: 1}, 1.0))
 def dict_float_key(x, d, f):
     d[f] = x
     return x + 1
 
 
-@edge({"a": 1})
+@PROGRAMS.whole(lambda: (x(), {"a": 1}))
 def blind_keeps_order(x, d):
     d["b"] = 1
     d["c"] = x
@@ -113,19 +102,19 @@ def blind_keeps_order(x, d):
     return x
 
 
-@edge([3, 1, 2])
+@PROGRAMS.whole(lambda: (x(), [3, 1, 2]))
 def sort_frame(x, l):
     l.append(0)
     l.sort(key=lambda v: -v)
     return x, l[0]
 
 
-@edge([3.0, 1.0, 2.5])
+@PROGRAMS.whole(lambda: (x(), [3.0, 1.0, 2.5]))
 def sort_floats(x, l):
     return sorted(l), max(l), min(l), sum(l[:2]), x + 1
 
 
-@edge([1, 2, 3])
+@PROGRAMS.whole(lambda: (x(), [1, 2, 3]))
 def iter_while_append(x, l):
     n = 0
     for v in l:
@@ -135,14 +124,14 @@ def iter_while_append(x, l):
     return n, x + 1
 
 
-@edge([1, 2, 3])
+@PROGRAMS.whole(lambda: (x(), [1, 2, 3]))
 def iter_while_remove(x, l):
     for v in l:
         l.remove(v)
     return l, x + 1
 
 
-@edge({"a": 1, "b": 2})
+@PROGRAMS.whole(lambda: (x(), {"a": 1, "b": 2}))
 def iter_dict_del(x, d):
     try:
         for k in d:
@@ -151,7 +140,7 @@ def iter_dict_del(x, d):
         return str(e), d, x + 1
 
 
-@edge({"a": 1, "b": 2})
+@PROGRAMS.either(lambda: (x(), {"a": 1, "b": 2}))
 def iter_dict_swap(x, d):
     seen = []
     for k in d:
@@ -163,14 +152,14 @@ def iter_dict_swap(x, d):
     return seen, d, x + 1
 
 
-@edge({"a": 1, "b": 2})
+@PROGRAMS.whole(lambda: (x(), {"a": 1, "b": 2}))
 def iter_dict_setval(x, d):
     for k in d:
         d[k] = d[k] * 2
     return x + 1
 
 
-@edge()
+@PROGRAMS.whole()
 def gens_nested(x):
     def a():
         try:
@@ -193,7 +182,7 @@ def gens_nested(x):
     return list(c()), log, x + 1
 
 
-@edge()
+@PROGRAMS.either()
 def gen_return_value(x):
     def g():
         yield 1
@@ -207,7 +196,7 @@ def gen_return_value(x):
         return e.value, e.args
 
 
-@edge()
+@PROGRAMS.whole()
 def gen_expr_closure(x):
     k = 2
     g = (v * k for v in [1, 2])
@@ -215,7 +204,7 @@ def gen_expr_closure(x):
     return list(g), x
 
 
-@edge()
+@PROGRAMS.whole()
 def half_zip(x):
     a = iter([1, 2, 3])
     b = iter("ab")
@@ -224,7 +213,7 @@ def half_zip(x):
     return z, a, b, x
 
 
-@edge()
+@PROGRAMS.whole()
 def half_map(x):
     it = iter([1, 2, 3])
     m = map(lambda v: v * 2, it)
@@ -232,7 +221,7 @@ def half_map(x):
     return list(m), x
 
 
-@edge()
+@PROGRAMS.whole()
 def set_hand(x):
     s = {c for c in "hello world"}
     s.discard("h")
@@ -241,7 +230,7 @@ def set_hand(x):
     return s, s2, s3, list(s), list(s2), list(s3), x
 
 
-@edge({3, 1, 2})
+@PROGRAMS.whole(lambda: (x(), {3, 1, 2}))
 def frame_set(x, s):
     return (
         len(s),
@@ -255,19 +244,19 @@ def frame_set(x, s):
     )
 
 
-@edge({3, 1, 2})
+@PROGRAMS.whole(lambda: (x(), {3, 1, 2}))
 def frame_set2(x, s):
     q = s | {9}
     return len(q), x + 1
 
 
-@edge((1, 2.5, "a"))
+@PROGRAMS.whole(lambda: (x(), (1, 2.5, "a")))
 def tup(x, t):
     a, *b = t
     return b, t + (1,), t * 0, t < (1, 3), t == (1, 2.5, "a"), x + 1, hash(t[:1])
 
 
-@edge()
+@PROGRAMS.whole()
 def cmp_mixed(x):
     return (
         [1, 2] == (1, 2),
@@ -283,17 +272,17 @@ def cmp_mixed(x):
     )
 
 
-@edge(4)
+@PROGRAMS.whole(lambda: (x(), 4))
 def fstr(x, n):
     return f"{n}", str(n), "%d" % n, x + n
 
 
-@edge(2.5)
+@PROGRAMS.whole(lambda: (x(), 2.5))
 def fstrf(x, f):
     return f"{f:.1f}", x + f
 
 
-@edge()
+@PROGRAMS.whole()
 def minmax(x):
     a = [3, 1, 2]
     return (
@@ -305,7 +294,7 @@ def minmax(x):
     )
 
 
-@edge()
+@PROGRAMS.whole()
 def str_misc(x):
     return (
         "a-b".split("-"),
@@ -330,12 +319,12 @@ def str_misc(x):
     )
 
 
-@edge()
+@PROGRAMS.whole()
 def reduce_acc(x):
     return functools.reduce(lambda a, b: a + b, [x, x, x]), list(itertools.accumulate([x, x])), x
 
 
-@edge()
+@PROGRAMS.whole()
 def deepc(x):
     a = [1]
     b = [a, a]
@@ -343,7 +332,7 @@ def deepc(x):
     return c, c[0] is c[1], copy.deepcopy((1, 2)), copy.copy({1: 2}), x
 
 
-@edge()
+@PROGRAMS.whole()
 def slices_err(x):
     l = [1, 2, 3]
     try:
@@ -357,13 +346,13 @@ def slices_err(x):
     return m, m2, x
 
 
-@edge()
+@PROGRAMS.whole()
 def walrus(x):
     if (n := len(x)) > 2 and (m := n * 2):
         return n, m, [y for v in range(3) if (y := v % 2)], x
 
 
-@edge([[1, 2], [3]])
+@PROGRAMS.whole(lambda: (x(), [[1, 2], [3]]))
 def nested(x, l):
     return (
         [v for r in l for v in r],
@@ -373,7 +362,7 @@ def nested(x, l):
     )
 
 
-@edge([1, 2])
+@PROGRAMS.whole(lambda: (x(), [1, 2]))
 def delitems(x, l):
     l.append(3)
     del l[0]
@@ -381,14 +370,14 @@ def delitems(x, l):
     return l, x
 
 
-@edge()
+@PROGRAMS.whole()
 def iter_sentinel(x):
     l = [1, 2, 3, 0, 4]
     it = iter(l.pop, 0)
     return list(it), l, x
 
 
-@edge()
+@PROGRAMS.either()
 def gen_throw_types(x):
     def g():
         while True:
@@ -409,7 +398,7 @@ def gen_throw_types(x):
         return a, b, x + 1
 
 
-@edge()
+@PROGRAMS.whole()
 def gen_close_value(x):
     def g():
         try:
@@ -422,13 +411,13 @@ def gen_close_value(x):
     return it.close(), x
 
 
-@edge()
+@PROGRAMS.whole()
 def counter_misc(x):
     c = itertools.count()
     return [next(c) for _ in range(3)], next(zip(c, "a")), x
 
 
-@edge()
+@PROGRAMS.whole()
 def sum_start(x):
     return (
         sum([x, x], start=x),
@@ -440,7 +429,7 @@ def sum_start(x):
     )
 
 
-@edge()
+@PROGRAMS.either()
 def errs(x):
     out = []
     for f in (
@@ -491,7 +480,7 @@ def errs(x):
     return out, x + 1
 
 
-@edge()
+@PROGRAMS.whole()
 def deque_made(x):
     q = collections.deque([1, 2], maxlen=3)
     q.append(x)
@@ -499,20 +488,20 @@ def deque_made(x):
     return list(q), x
 
 
-@edge()
+@PROGRAMS.whole()
 def counter_made(x):
     c = collections.Counter("aab")
     return c["a"], x
 
 
-@edge()
+@PROGRAMS.whole()
 def defd(x):
     d = collections.defaultdict(list)
     d["a"].append(x)
     return d["a"], x
 
 
-@edge()
+@PROGRAMS.whole()
 def star_mid(x):
     def f(a, b=2, *c, d, e=5, **k):
         return a, b, c, d, e, k
@@ -520,21 +509,21 @@ def star_mid(x):
     return f(1, *[2, 3], d=4, **{"z": x}), f(*(1,), **{"d": 1}), x
 
 
-@edge()
+@PROGRAMS.whole()
 def is_things(x):
     a = []
     b = a
     return a is b, a is not [], None is None, (x,)[0] is x, x
 
 
-@edge([1, 2, 3], {"k": [4]})
+@PROGRAMS.whole(lambda: (x(), [1, 2, 3], {"k": [4]}))
 def handing(x, l, d):
     m = {"l": l, "d": d, "k": d["k"]}
     d["k"].append(x)
     return m, l is m["l"]
 
 
-@edge([1])
+@PROGRAMS.whole(lambda: (x(), [1]))
 def extend_self(x, l):
     l.extend(l)
     l += l
@@ -542,7 +531,7 @@ def extend_self(x, l):
     return l, x
 
 
-@edge({"a": 1})
+@PROGRAMS.whole(lambda: (x(), {"a": 1}))
 def update_self(x, d):
     d.update(d)
     d.update([("z", x)])
@@ -550,7 +539,7 @@ def update_self(x, d):
     return x
 
 
-@edge()
+@PROGRAMS.either()
 def gen_in_place(x):
     y = x + 0
 
@@ -563,7 +552,7 @@ def gen_in_place(x):
     return a, y
 
 
-@edge()
+@PROGRAMS.whole()
 def groupby_interleave(x):
     g = itertools.groupby([1, 1, 2, 2, 2, 3])
     k1, a = next(g)
@@ -572,13 +561,13 @@ def groupby_interleave(x):
     return k1, v, list(a), k2, next(b), [(k, list(q)) for k, q in g], x
 
 
-@edge()
+@PROGRAMS.whole()
 def tee_mixed(x):
     a, b = itertools.tee(iter([1, 2, x]))
     return next(a), next(a), next(b), list(a), list(b)
 
 
-@edge()
+@PROGRAMS.either()
 def dict_same_keys_elsewhere(x):
     d = {0: 0}
     try:
@@ -590,7 +579,7 @@ def dict_same_keys_elsewhere(x):
     return "went through", x + 1
 
 
-@edge([1])
+@PROGRAMS.either(lambda: (x(), [1]))
 def list_emptied_by_comparing(x, a):
     class Emptying:
         def __init__(self, other):
@@ -608,12 +597,12 @@ def list_emptied_by_comparing(x, a):
     return one == two, len(one), len(two), x + len(a)
 
 
-@edge(500)
+@PROGRAMS.either(lambda: (x(), 500))
 def str_by_keyword(x, n):
     return str(object=n), x + 1
 
 
-@edge()
+@PROGRAMS.either()
 def set_subclass_by_keyword(x):
     class Kind(set):
         pass
@@ -624,7 +613,7 @@ def set_subclass_by_keyword(x):
         return str(error), x
 
 
-@edge(range(10))
+@PROGRAMS.either(lambda: (x(), range(10)))
 def range_matched_by_position(x, numbers):
     try:
         match numbers:
@@ -635,7 +624,7 @@ def range_matched_by_position(x, numbers):
     return x + 2
 
 
-@edge()
+@PROGRAMS.either()
 def classmethod_of_a_descriptor(x):
     class Bound:
         def __init__(self, function):
@@ -653,7 +642,7 @@ def classmethod_of_a_descriptor(x):
         return type(error), x
 
 
-@edge()
+@PROGRAMS.either()
 def batched_by_nothing(x):
     batched = getattr(itertools, "batched", None)
     try:
@@ -662,7 +651,7 @@ def batched_by_nothing(x):
         return type(error), x
 
 
-@edge()
+@PROGRAMS.either()
 def group_key_of_itself(x):
     try:
         return list(itertools.repeat(x, "n"))
@@ -670,14 +659,14 @@ def group_key_of_itself(x):
         return str(error), x
 
 
-@edge()
+@PROGRAMS.whole()
 def method_object_is_kept(x):
     kept = [x.copy().sum, collections.Counter("aab").most_common]
     found = kept[1]
     return found(1), found is kept[1], found.__self__ is kept[1].__self__
 
 
-@edge()
+@PROGRAMS.either()
 def bound_method_of_the_frame(x):
     def same(method):
         return method(), method
@@ -691,7 +680,7 @@ def bound_method_of_the_frame(x):
     return value, other is one
 
 
-@edge()
+@PROGRAMS.either()
 def class_that_lies(x):
     class Lying:
         asked = 0
@@ -706,13 +695,13 @@ def class_that_lies(x):
     return len(found), len(found[1]), Lying.asked, x + 1
 
 
-@edge()
+@PROGRAMS.either()
 def hash_of_nan(x):
     nan = float("nan")
     return hash(nan) == object.__hash__(nan), hash((1, nan)) == hash((1, nan)), x
 
 
-@edge()
+@PROGRAMS.whole()
 def overflow_at_some_values(x):
     def power(value, exponent):
         try:

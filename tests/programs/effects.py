@@ -5,38 +5,17 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import functools
 import sys
 import types
 import warnings
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-Make = Callable[[], tuple[Any, ...]]
-PROGRAMS: list[tuple[Callable[..., Any], Make, bool]] = []
-
-
-def x() -> Any:
-    """Three numbers."""
-    return np.arange(3.0)
-
-
-def program(
-    make_args: Make = lambda: (x(),), *, breaks: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a program, a function that makes its arguments, and whether its graph may break."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS.append((function, make_args, breaks))
-        return function
-
-    return register
-
+from tests.support.registering import Programs, x
 
 LOG = []
 
@@ -57,6 +36,9 @@ def reset() -> None:
     default.__defaults__[0].clear()
     fattr.__dict__.clear()
     Counter.total = 0
+
+
+PROGRAMS = Programs(state=state, reset=reset)
 
 
 G = 0
@@ -86,7 +68,7 @@ def alternating():
     return (x(), a, a) if (flip[0] - 1) // 2 % 2 else (x(), a, C())
 
 
-@program(alternating)
+@PROGRAMS.whole(alternating)
 def a_two_objects(x, a, b):
     a.n = 1
     b.n += 5
@@ -99,7 +81,7 @@ def alternating_lists():
     return (x(), a, a) if (flip[0] - 1) // 2 % 2 else (x(), a, [1])
 
 
-@program(alternating_lists, breaks=True)
+@PROGRAMS.either(alternating_lists)
 def a_two_lists(x, a, b):
     a.append(2)
     n = len(b)
@@ -107,7 +89,7 @@ def a_two_lists(x, a, b):
     return x + n
 
 
-@program(lambda: (x(), [[1], [2]]), breaks=True)
+@PROGRAMS.either(lambda: (x(), [[1], [2]]))
 def a_nested(x, l):
     l[0].append(5)
     l[1][0] = l[0]
@@ -121,13 +103,13 @@ def shared():
     return x(), [a, a], {"a": a}
 
 
-@program(shared, breaks=True)
+@PROGRAMS.either(shared)
 def a_paths(x, l, d):
     l[0].append(2)
     return x + len(l[1]) + len(d["a"])
 
 
-@program(lambda: (x(), {"k": C()}))
+@PROGRAMS.whole(lambda: (x(), {"k": C()}))
 def a_dictobj(x, d):
     c = d["k"]
     c.n += 1
@@ -151,7 +133,7 @@ def closure():
     return x(), inc, get
 
 
-@program(closure)
+@PROGRAMS.whole(closure)
 def a_closures(x, inc, get):
     inc()
     a = get()
@@ -163,7 +145,7 @@ def reads_g():
     return G
 
 
-@program()
+@PROGRAMS.whole()
 def a_global(x):
     global G
     G += 1
@@ -172,7 +154,7 @@ def a_global(x):
     return y, reads_g()
 
 
-@program()
+@PROGRAMS.raising()
 def a_global_new(x):
     global NEW
     NEW = 3
@@ -185,7 +167,7 @@ def a_global_new(x):
     return y
 
 
-@program()
+@PROGRAMS.whole()
 def a_global_del_out(x):
     global H
     y = x + H
@@ -193,7 +175,7 @@ def a_global_del_out(x):
     return y
 
 
-@program()
+@PROGRAMS.whole()
 def a_global_builtin(x):
     global len
     y = x + len([1, 2])
@@ -213,7 +195,7 @@ exec(
 sys.modules["other_mod"] = other
 
 
-@program()
+@PROGRAMS.whole()
 def a_other_module(x):
     a = other.bump()
     b = other.V
@@ -222,13 +204,13 @@ def a_other_module(x):
     return x + a, b, c, other.V
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def a_module_attr(x):
     other.V = 7
     return x + other.read()
 
 
-@program()
+@PROGRAMS.whole()
 def a_cells(x):
     def f():
         try:
@@ -243,7 +225,7 @@ def a_cells(x):
     return a, b, f()
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def o_write_order(x, c):
     c.n = 1
     x[0] = 5
@@ -253,7 +235,7 @@ def o_write_order(x, c):
     return c.m
 
 
-@program(lambda: (np.array([1.0, 0.0]), C()))
+@PROGRAMS.whole(lambda: (np.array([1.0, 0.0]), C()))
 def o_warn_between(x, c):
     c.n = 1
     y = 1 / x
@@ -261,7 +243,7 @@ def o_warn_between(x, c):
     return y
 
 
-@program(lambda: (np.array([1.0, 0.0]), C()))
+@PROGRAMS.whole(lambda: (np.array([1.0, 0.0]), C()))
 def o_warn_after_write(x, c):
     c.n = 1
     x[0] = 3
@@ -292,7 +274,7 @@ def seterr_obs(x, c):
     pass
 
 
-@program(lambda: (np.array([1.0, 0.0]), C()), breaks=True)
+@PROGRAMS.either(lambda: (np.array([1.0, 0.0]), C()))
 def o_callback(x, c):
     with np.errstate(all="call", call=lambda k, f: SEEN.append((k, c.n, float(x[0])))):
         return o_inner(x, c)
@@ -307,7 +289,7 @@ def o_inner(x, c):
     return y
 
 
-@program(lambda: (np.array([1.0, 0.0]), C()), breaks=True)
+@PROGRAMS.either(lambda: (np.array([1.0, 0.0]), C()))
 def o_showwarning(x, c):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -350,7 +332,7 @@ class Prop:
         LOG.append(new)
 
 
-@program(lambda: (x(), Prop()))
+@PROGRAMS.whole(lambda: (x(), Prop()))
 def e_prop(x, q):
     q.v = q.v + 1
     q.v += 1
@@ -367,14 +349,14 @@ class Sa:
         return 3
 
 
-@program(lambda: (x(), Sa()))
+@PROGRAMS.whole(lambda: (x(), Sa()))
 def e_setattr(x, s):
     s.a = 1
     s.b = s.c
     return x + s.b
 
 
-@program(lambda: (x(), collections.OrderedDict(a=1)), breaks=True)
+@PROGRAMS.either(lambda: (x(), collections.OrderedDict(a=1)))
 def e_odict(x, d):
     d["b"] = 2
     d["a"] = x
@@ -382,7 +364,7 @@ def e_odict(x, d):
     return list(d), x + 1
 
 
-@program(lambda: (x(), collections.defaultdict(list)), breaks=True)
+@PROGRAMS.either(lambda: (x(), collections.defaultdict(list)))
 def e_ddict(x, d):
     d["b"].append(x + 1)
     return len(d)
@@ -394,7 +376,7 @@ class MyDict(dict):
         super().__setitem__(k, v)
 
 
-@program(lambda: (x(), MyDict(a=1)), breaks=True)
+@PROGRAMS.either(lambda: (x(), MyDict(a=1)))
 def e_mydict(x, d):
     d["b"] = x
     return x + d["a"]
@@ -406,7 +388,7 @@ class MyList(list):
         super().append(v)
 
 
-@program(lambda: (x(), MyList([1])), breaks=True)
+@PROGRAMS.either(lambda: (x(), MyList([1])))
 def e_mylist(x, l):
     l.append(2)
     return x + len(l)
@@ -427,13 +409,13 @@ class Key:
 K0 = Key(1)
 
 
-@program(lambda: (x(), {K0: 2}), breaks=True)
+@PROGRAMS.either(lambda: (x(), {K0: 2}))
 def e_keys_global(x, d):
     d[K0] = 5
     return x + len(d)
 
 
-@program(lambda: (x(), {1: "a"}))
+@PROGRAMS.whole(lambda: (x(), {1: "a"}))
 def e_intkeys(x, d):
     d[True] = "b"
     d[1.0] = "c"
@@ -441,19 +423,18 @@ def e_intkeys(x, d):
     return d, x + 1
 
 
-@program(lambda: (x(), []))
+@PROGRAMS.whole(lambda: (x(), []))
 def e_append_arrays(x, l):
     for i in range(3):
         l.append(x * i)
     return x
 
 
-@program(
+@PROGRAMS.either(
     lambda: (
         x(),
         [],
-    ),
-    breaks=True,
+    )
 )
 def e_alias_out(x, l):
     y = x + 1
@@ -462,7 +443,7 @@ def e_alias_out(x, l):
     return y
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_alias_attr(x, c):
     c.y = x + 1
     c.z = c.y
@@ -471,7 +452,7 @@ def e_alias_attr(x, c):
     return c.y is c.z
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_made_obj(x, c):
     k = C(x + 1)
     c.child = k
@@ -480,7 +461,7 @@ def e_made_obj(x, c):
     return k
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_cycle(x, c):
     k = C()
     k.me = k
@@ -488,7 +469,7 @@ def e_cycle(x, c):
     return x + 1
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_class_assign(x, c):
     class_ = Other
     c.__class__ = class_
@@ -500,14 +481,14 @@ class Other(C):
         return 5
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_dict_attr(x, c):
     c.__dict__["q"] = 5
     c.n = 3
     return x + c.q, c.__dict__
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_vars(x, c):
     c.n = 5
     v = vars(c)
@@ -515,7 +496,7 @@ def e_vars(x, c):
     return x + v["n"]
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_setattr_fn(x, c):
     setattr(c, "zz", 4)
     delattr(c, "zz")
@@ -523,7 +504,7 @@ def e_setattr_fn(x, c):
     return x + 1
 
 
-@program(lambda: (x(), [3, 1, 2]), breaks=True)
+@PROGRAMS.either(lambda: (x(), [3, 1, 2]))
 def e_list_ops(x, l):
     l[1:2] = [7, 8]
     l += [9]
@@ -537,7 +518,7 @@ def e_list_ops(x, l):
     return x + v, l.index(4), l.count(4)
 
 
-@program(lambda: (x(), {1, 2}), breaks=True)
+@PROGRAMS.either(lambda: (x(), {1, 2}))
 def e_set_ops(x, s):
     s.add(4)
     s.discard(1)
@@ -545,7 +526,7 @@ def e_set_ops(x, s):
     return x + len(s)
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_loop(x, c):
     for i in range(50):
         c.n += 1
@@ -554,7 +535,7 @@ def e_loop(x, c):
     return x
 
 
-@program(lambda: (np.arange(4000.0), C()), breaks=True)
+@PROGRAMS.either(lambda: (np.arange(4000.0), C()))
 def e_loop_long(x, c):
     for i in range(3000):
         c.n += 1
@@ -562,7 +543,7 @@ def e_loop_long(x, c):
     return x
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_break_between(x, c):
     for i in range(5):
         c.n += 1
@@ -577,17 +558,17 @@ def rec(c, d, x):
     return x if d == 0 else rec(c, d - 1, x + c.n)
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_recursion(x, c):
     return rec(c, 5, x), c.n
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_recursion_deep(x, c):
     return rec(c, 100, x), c.n
 
 
-@program(lambda: (x(), [1, 2, 3]), breaks=True)
+@PROGRAMS.either(lambda: (x(), [1, 2, 3]))
 def e_iter_mutate(x, l):
     for v in l:
         x = x + v
@@ -596,7 +577,7 @@ def e_iter_mutate(x, l):
     return x
 
 
-@program(lambda: (x(), {"a": 1, "b": 2}))
+@PROGRAMS.whole(lambda: (x(), {"a": 1, "b": 2}))
 def e_dict_mutate_iter(x, d):
     try:
         for k in d:
@@ -605,7 +586,7 @@ def e_dict_mutate_iter(x, d):
         return x + 1
 
 
-@program(lambda: (x(), [1, 2, 3]))
+@PROGRAMS.whole(lambda: (x(), [1, 2, 3]))
 def e_iter_keep(x, l):
     it = iter(l)
     a = next(it)
@@ -614,7 +595,7 @@ def e_iter_keep(x, l):
     return x + a, rest
 
 
-@program(lambda: (x(), iter([1, 2, 3])), breaks=True)
+@PROGRAMS.either(lambda: (x(), iter([1, 2, 3])))
 def e_frame_iter(x, it):
     a = next(it)
     b = next(it)
@@ -630,7 +611,7 @@ def framegen():
     return x(), g()
 
 
-@program(framegen, breaks=True)
+@PROGRAMS.either(framegen)
 def e_frame_gen(x, it):
     a = next(it)
     for b in it:
@@ -649,12 +630,12 @@ class Mc(metaclass=Meta):
     pass
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_instancecheck(x, c):
     return x + isinstance(c, Mc)
 
 
-@program(lambda: (x(), C(), C()))
+@PROGRAMS.whole(lambda: (x(), C(), C()))
 def e_eq_effect(x, a, b):
     a.n = [1]
     b.n = a.n
@@ -668,7 +649,7 @@ class Pt:
     l: list = dataclasses.field(default_factory=list)
 
 
-@program(lambda: (x(), Pt(1)))
+@PROGRAMS.whole(lambda: (x(), Pt(1)))
 def e_dc(x, q):
     q.l.append(x)
     q.x += 1
@@ -685,7 +666,7 @@ def default_outer(x):
     return default(x), default(x)
 
 
-@program()
+@PROGRAMS.whole()
 def e_mutable_default(x):
     return default(x), default(x)
 
@@ -695,7 +676,7 @@ def fattr(x):
     return x + fattr.n
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_fn_attr(x):
     return fattr(x), fattr(x)
 
@@ -713,19 +694,19 @@ class Counter:
         return cls.total
 
 
-@program(lambda: (x(), Counter()))
+@PROGRAMS.whole(lambda: (x(), Counter()))
 def e_class_attr(x, c):
     return x + c.inc() + c.inc() + c.cinc()
 
 
-@program(lambda: (x(), x()))
+@PROGRAMS.whole(lambda: (x(), x()))
 def e_inputs_swapped(x, y):
     x, y = y, x
     x += 1
     return x, y
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_out_param(x, c):
     c.buf = np.empty_like(x)
     np.add(x, 1, out=c.buf)
@@ -734,7 +715,7 @@ def e_out_param(x, c):
     return c.buf
 
 
-@program(lambda: (x(), [x()]), breaks=True)
+@PROGRAMS.either(lambda: (x(), [x()]))
 def e_list_array(x, l):
     l[0] += x
     l[0][0] = 5
@@ -743,7 +724,7 @@ def e_list_array(x, l):
     return l[0] is x
 
 
-@program(lambda: (x(), C()), breaks=True)
+@PROGRAMS.either(lambda: (x(), C()))
 def e_attr_delete_readd(x, c):
     del c.n
     c.z = 1
@@ -751,7 +732,7 @@ def e_attr_delete_readd(x, c):
     return x + 1, list(c.__dict__)
 
 
-@program(lambda: (x(), C()))
+@PROGRAMS.whole(lambda: (x(), C()))
 def e_slots_order(x, c):
     c.b = 1
     c.a = 2
@@ -760,7 +741,7 @@ def e_slots_order(x, c):
     return x
 
 
-@program(lambda: (x(), types.SimpleNamespace(n=1)), breaks=True)
+@PROGRAMS.either(lambda: (x(), types.SimpleNamespace(n=1)))
 def e_ns(x, s):
     s.n += 1
     s.m = x

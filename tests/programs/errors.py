@@ -10,14 +10,13 @@ import sys
 
 import numpy as np
 
-from tests.programs.exceptions import MyError, Plain, Sub, deep, just_x, x
-from tests.support.registering import Row, registering
+from tests.programs.exceptions import MyError, Plain, Sub, deep
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
+PROGRAMS = Programs()
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_star(x):
     try:
         raise ExceptionGroup("g", [ValueError(1), KeyError(2)])
@@ -28,7 +27,7 @@ def e_star(x):
     return x
 
 
-@program()
+@PROGRAMS.whole()
 def e_notes(x):
     try:
         raise Plain("n")
@@ -38,7 +37,7 @@ def e_notes(x):
     return x, n
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_notes_out(x):
     y = x + 1
     try:
@@ -48,7 +47,7 @@ def e_notes_out(x):
         raise
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_div(x):
     try:
         y = 1 / 0
@@ -106,7 +105,7 @@ class D:
     pass
 
 
-@program(lambda: (x(), D(), O()), breaks=True)
+@PROGRAMS.either(lambda: (x(), D(), O()))
 def e_attr(x, d, o):
     s = ""
     try:
@@ -136,7 +135,7 @@ def e_attr(x, d, o):
     return x + 1, s
 
 
-@program()
+@PROGRAMS.whole()
 def e_assert(x):
     try:
         assert x.ndim == 2, "bad"
@@ -146,13 +145,13 @@ def e_assert(x):
     return x + 1, s
 
 
-@program()
+@PROGRAMS.raising()
 def e_assert_out(x):
     y = x + 1
     assert x.ndim == 2, "bad"
 
 
-@program()
+@PROGRAMS.whole()
 def e_loopvar(x):
     out = []
     for k in ("a", "b", "c"):
@@ -163,7 +162,7 @@ def e_loopvar(x):
     return x, out
 
 
-@program()
+@PROGRAMS.whole()
 def e_unbound_after(x):
     try:
         raise Plain
@@ -176,7 +175,7 @@ def e_unbound_after(x):
     return x
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_logged(x):
     y = x + 1
     try:
@@ -186,7 +185,7 @@ def e_logged(x):
     return y
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_exc_info(x):
     y = x + 1
     try:
@@ -196,7 +195,7 @@ def e_exc_info(x):
     return y, k, sys.exc_info()
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_traceback(x):
     y = x + 1
     try:
@@ -206,7 +205,7 @@ def e_traceback(x):
     return y, t
 
 
-@program()
+@PROGRAMS.whole()
 def e_isinstance(x):
     try:
         raise Sub(2)
@@ -216,7 +215,7 @@ def e_isinstance(x):
     return x
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_nested_tuple(x):
     try:
         try:
@@ -228,7 +227,7 @@ def e_nested_tuple(x):
     return x
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_not_class(x):
     y = x + 1
     try:
@@ -237,7 +236,7 @@ def e_not_class(x):
         pass
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_raise_nonexc(x):
     try:
         raise 5
@@ -252,7 +251,7 @@ class Cnt:
         self.l = []
 
 
-@program(lambda: (x(), Cnt()))
+@PROGRAMS.raising(lambda: (x(), Cnt()))
 def e_effects_stop(x, c):
     c.n += 1
     c.l.append(x + 1)
@@ -260,7 +259,7 @@ def e_effects_stop(x, c):
     c.n += 100
 
 
-@program(lambda: (x(), Cnt()))
+@PROGRAMS.raising(lambda: (x(), Cnt()))
 def e_effects_inner(x, c):
     def f():
         c.n += 1
@@ -274,7 +273,7 @@ def e_effects_inner(x, c):
     f()
 
 
-@program(lambda: (x(), Cnt()))
+@PROGRAMS.raising(lambda: (x(), Cnt()))
 def e_effects_array(x, c):
     c.n += 1
     x[0] = 5
@@ -282,7 +281,7 @@ def e_effects_array(x, c):
     raise Plain("x")
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_array_error(x):
     try:
         y = x + np.zeros(4)
@@ -292,7 +291,7 @@ def e_array_error(x):
     return y, s
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_array_index(x):
     try:
         y = x[7]
@@ -302,7 +301,7 @@ def e_array_index(x):
     return y, s
 
 
-@program()
+@PROGRAMS.whole()
 def e_warn_error(x):
     try:
         y = x / 0
@@ -311,7 +310,7 @@ def e_warn_error(x):
     return y
 
 
-@program()
+@PROGRAMS.whole()
 def e_exc_in_handler_then_outer(x):
     try:
         try:
@@ -327,7 +326,7 @@ def e_exc_in_handler_then_outer(x):
     return x
 
 
-@program()
+@PROGRAMS.whole()
 def e_finally_raise_replaces(x):
     try:
         try:
@@ -338,7 +337,7 @@ def e_finally_raise_replaces(x):
         return x + e.code
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_gen_stopiter(x):
     def g():
         yield 1
@@ -350,7 +349,7 @@ def e_gen_stopiter(x):
         return x + 1, str(e), str(e.__cause__)
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_next_default(x):
     it = iter([1])
     next(it)
@@ -360,12 +359,12 @@ def e_next_default(x):
         return x + 1, s.value, s.args
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_getattr_default(x):
     return getattr(x, "nothing", 3), hasattr(x, "nope"), x + 1
 
 
-@program()
+@PROGRAMS.whole()
 def e_keyboard(x):
     try:
         raise KeyboardInterrupt
@@ -373,7 +372,7 @@ def e_keyboard(x):
         return x + 1, type(e)
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_systemexit(x):
     try:
         raise SystemExit(3)
@@ -381,7 +380,7 @@ def e_systemexit(x):
         return x + 1, e.code
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_oserror(x):
     try:
         raise OSError(2, "no", "file")
@@ -389,7 +388,7 @@ def e_oserror(x):
         return x + 1, e.errno, e.filename, str(e)
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_import(x):
     try:
         import nosuchmodule_xyz
@@ -397,7 +396,7 @@ def e_import(x):
         return x + 1, e.name
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_unicode(x):
     try:
         b"\xff".decode()
@@ -413,7 +412,7 @@ class Bad(Exception):
         return "Bad()"
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_str_user(x):
     try:
         raise Bad(1)
@@ -428,7 +427,7 @@ class Slotted(Exception):
         self.v = v
 
 
-@program()
+@PROGRAMS.whole()
 def e_slots(x):
     try:
         raise Slotted(x)
@@ -436,7 +435,7 @@ def e_slots(x):
         return e.v + 1
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_args_set(x):
     try:
         raise Plain(1)
@@ -445,7 +444,7 @@ def e_args_set(x):
         return x + 1, e.args
 
 
-@program()
+@PROGRAMS.whole()
 def e_with_traceback(x):
     try:
         raise Plain(1).with_traceback(None)
@@ -453,20 +452,20 @@ def e_with_traceback(x):
         return x + 1
 
 
-@program()
+@PROGRAMS.whole()
 def e_made_not_raised(x):
     e = Plain("a", x + 1)
     return e
 
 
-@program()
+@PROGRAMS.raising()
 def e_made_then_out(x):
     e = Plain("a")
     y = x + 1
     raise e
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def e_cause_attr(x):
     e = Plain("a")
     e.__cause__ = KeyError(1)
@@ -476,7 +475,7 @@ def e_cause_attr(x):
         return x, f.__cause__ is e.__cause__
 
 
-@program()
+@PROGRAMS.whole()
 def e_suppressed(x):
     with contextlib.suppress(Exception) as s:
         y = x + 1
@@ -484,7 +483,7 @@ def e_suppressed(x):
     return y, s
 
 
-@program()
+@PROGRAMS.whole()
 def e_nested_fn_finally(x):
     log = []
 

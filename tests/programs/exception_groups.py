@@ -1,19 +1,14 @@
-"""Programs around exception groups and `except*`: what `test_exception_groups` runs."""
+"""Programs around exception groups and `except*`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import ufuse
-from tests.support.registering import Program, listed
+from tests.support.registering import Programs
 
-WHOLE: list[Program] = []  # one graph each, no break
-CUT: list[Program] = []  # the same result, with a break somewhere
-whole, cut = listed(WHOLE), listed(CUT)
+PROGRAMS = Programs()
 
 
-@whole
+@PROGRAMS.whole()
 def raised_and_caught(x):
     try:
         raise ExceptionGroup("several", [ValueError(1), TypeError(2)])
@@ -22,7 +17,7 @@ def raised_and_caught(x):
         return error.message, kinds, error.args[0], str(error), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def each_handled(x):
     said = []
     try:
@@ -39,7 +34,7 @@ def each_handled(x):
     return x, said
 
 
-@whole
+@PROGRAMS.whole()
 def naked(x):
     said = []
     try:
@@ -51,7 +46,7 @@ def naked(x):
     return x * 2, said
 
 
-@whole
+@PROGRAMS.whole()
 def what_is_left_goes_on(x):
     try:
         try:
@@ -66,7 +61,7 @@ def what_is_left_goes_on(x):
     return None
 
 
-@whole
+@PROGRAMS.whole()
 def naked_and_not_handled(x):
     try:
         try:
@@ -77,7 +72,7 @@ def naked_and_not_handled(x):
         return x, error.args
 
 
-@whole
+@PROGRAMS.whole()
 def nothing_raised(x):
     try:
         y = x + 1
@@ -90,7 +85,7 @@ def nothing_raised(x):
     return x, y
 
 
-@whole
+@PROGRAMS.whole()
 def taken_apart(x):
     group = ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", [KeyError(2), TypeError(3)])])
     found, rest = group.split(KeyError)
@@ -98,14 +93,14 @@ def taken_apart(x):
     return x + 1, rest.exceptions[1].exceptions[0].args, none, group.split(Exception)[0] is group
 
 
-@whole
+@PROGRAMS.whole()
 def returned(x):
     errors = (ValueError(1), KeyError("k"))
     group = ExceptionGroup("g", errors)
     return group.message, group.exceptions is errors, str(group), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def in_a_call(x):
     def several(count):
         errors = [ValueError(n) for n in range(count)]
@@ -120,7 +115,7 @@ def in_a_call(x):
     return x, first
 
 
-@cut
+@PROGRAMS.cut()
 def raised_in_a_handler(x):
     try:
         try:
@@ -131,7 +126,7 @@ def raised_in_a_handler(x):
         return x + 1, [type(one).__name__ for one in error.exceptions]
 
 
-@cut
+@PROGRAMS.cut()
 def raised_again_in_a_handler(x):
     try:
         try:
@@ -142,7 +137,7 @@ def raised_again_in_a_handler(x):
         return x + 1, [type(one).__name__ for one in error.exceptions]
 
 
-@cut
+@PROGRAMS.cut()
 def handled_behind_a_break(x):
     try:
         raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
@@ -154,7 +149,7 @@ def handled_behind_a_break(x):
     return x
 
 
-@cut
+@PROGRAMS.cut()
 def of_nothing(x):
     try:
         ExceptionGroup("g", [])
@@ -162,13 +157,13 @@ def of_nothing(x):
         return x + 1, str(error)
 
 
-@cut
+@PROGRAMS.cut()
 def not_only_exceptions(x):
     group = BaseExceptionGroup("g", [KeyboardInterrupt(), ValueError(1)])
     return x + 1, type(group).__name__, len(group.exceptions)
 
 
-@cut
+@PROGRAMS.cut()
 def what_is_left_leaves(x):
     said = []
     try:
@@ -178,7 +173,7 @@ def what_is_left_leaves(x):
         x *= 2
 
 
-@cut
+@PROGRAMS.cut()
 def raised_while_handled(x):
     try:
         raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
@@ -187,7 +182,7 @@ def raised_while_handled(x):
         raise RuntimeError("from inside") from None
 
 
-@cut
+@PROGRAMS.cut()
 def all_handled_and_raised(x):
     try:
         raise ExceptionGroup("g", [ValueError(1), ValueError(2)])
@@ -196,7 +191,7 @@ def all_handled_and_raised(x):
         raise
 
 
-@cut
+@PROGRAMS.cut()
 def naked_and_left(x):
     try:
         raise ValueError(1)

@@ -5,25 +5,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
-import numpy as np
+from tests.support.registering import Programs
 
-from tests.support.registering import Row, registering
-
-
-def x() -> Any:
-    """Three numbers."""
-    return np.arange(3.0)
-
-
-def just_x() -> tuple[Any, ...]:
-    """The arguments of a program that takes three numbers."""
-    return (x(),)
-
-
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
+PROGRAMS = Programs()
 
 
 class MyError(ValueError):
@@ -51,7 +36,7 @@ def deep(v):
     return fails(v) + 1
 
 
-@program()
+@PROGRAMS.whole()
 def t_else_finally(x):
     log = []
     for i in range(4):
@@ -68,7 +53,7 @@ def t_else_finally(x):
     return x, log
 
 
-@program()
+@PROGRAMS.whole()
 def t_str(x):
     try:
         raise ValueError("a", 1)
@@ -89,7 +74,7 @@ def t_str(x):
     return x + 1, s
 
 
-@program()
+@PROGRAMS.whole()
 def t_user(x):
     try:
         raise MyError(3, extra=x)
@@ -100,7 +85,7 @@ def t_user(x):
     return y, a, s
 
 
-@program()
+@PROGRAMS.whole()
 def t_from(x):
     try:
         try:
@@ -112,7 +97,7 @@ def t_from(x):
     return y
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def t_from_out(x):
     y = x + 1
     try:
@@ -122,7 +107,7 @@ def t_from_out(x):
     return y
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def t_ctx_out(x):
     y = x + 1
     try:
@@ -132,7 +117,7 @@ def t_ctx_out(x):
     return y
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def t_from_none(x):
     try:
         [][1]
@@ -140,7 +125,7 @@ def t_from_none(x):
         raise Plain("p") from None
 
 
-@program()
+@PROGRAMS.whole()
 def t_bare(x):
     try:
         try:
@@ -151,7 +136,7 @@ def t_bare(x):
         return x * 2
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def t_bare_out(x):
     y = x + 1
     try:
@@ -160,7 +145,7 @@ def t_bare_out(x):
         raise
 
 
-@program()
+@PROGRAMS.whole()
 def t_reraise_var(x):
     try:
         try:
@@ -171,7 +156,7 @@ def t_reraise_var(x):
         return x * 2
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def t_store(x):
     try:
         raise Plain("p")
@@ -180,7 +165,7 @@ def t_store(x):
     return x * 2, err
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def t_store_ctx(x):
     try:
         try:
@@ -192,7 +177,7 @@ def t_store_ctx(x):
     return x * 2, err
 
 
-@program()
+@PROGRAMS.whole()
 def t_return_in_handler(x):
     try:
         raise Plain
@@ -202,7 +187,7 @@ def t_return_in_handler(x):
         x = x + 2
 
 
-@program()
+@PROGRAMS.whole()
 def t_while(x):
     n = 0
     while True:
@@ -220,7 +205,7 @@ def t_while(x):
     return x, n
 
 
-@program()
+@PROGRAMS.whole()
 def g_gen_exc(x):
     def g():
         try:
@@ -235,7 +220,7 @@ def g_gen_exc(x):
     return x, log
 
 
-@program()
+@PROGRAMS.whole()
 def g_gen_raises(x):
     def g():
         yield 1
@@ -249,7 +234,7 @@ def g_gen_raises(x):
     return x
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def g_gen_throw(x):
     def g():
         while True:
@@ -264,7 +249,7 @@ def g_gen_throw(x):
     return r, x + 1
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def g_stopvalue(x):
     def g():
         yield 1
@@ -278,7 +263,7 @@ def g_stopvalue(x):
         return s.value
 
 
-@program()
+@PROGRAMS.whole()
 def g_comp(x):
     def f(v):
         if v == 2:
@@ -291,7 +276,7 @@ def g_comp(x):
         return x + 1
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def g_unpack_gen(x):
     def g():
         yield 1
@@ -337,5 +322,5 @@ def t_break_finally(x):
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     exec(compile(LEAVES_FINALLY, __file__, "exec"))
-program()(t_return_finally)
-program()(t_break_finally)
+PROGRAMS.whole()(t_return_finally)
+PROGRAMS.whole()(t_break_finally)

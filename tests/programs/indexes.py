@@ -1,4 +1,4 @@
-"""Programs around `__index__` and bisect: what `test_indexes` runs."""
+"""Programs around `__index__` and bisect."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import bisect
 import enum
 import operator
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
-from tests.support.registering import Program, listed
+from tests.support.registering import Programs
 
-WHOLE: list[Program] = []  # one graph each, no break
-CUT: list[Program] = []  # the same result, with a break somewhere
-whole, cut = listed(WHOLE), listed(CUT)
+PROGRAMS = Programs(lambda: {"l": [1, 3, 3, 8]})
 
 
 class Place:
@@ -43,7 +40,7 @@ class Both(Place):
         return np.array([0, 1])
 
 
-@whole
+@PROGRAMS.whole()
 def objects_as_indexes(x):
     i = Place(1)
     held = [1, 2, 3]
@@ -53,7 +50,7 @@ def objects_as_indexes(x):
     return found, i.asked, operator.index(i)
 
 
-@whole
+@PROGRAMS.whole()
 def objects_in_slices(x):
     i = Place(2)
     y = x[:i] * x[Place(1) :]
@@ -62,12 +59,12 @@ def objects_in_slices(x):
     return y, x, i.asked, "abcd"[i:]
 
 
-@whole
+@PROGRAMS.whole()
 def members_as_indexes(x):
     return x[Axis.COLUMNS], x[Axis.ROWS : Axis.COLUMNS], [4, 5][Axis.COLUMNS], {1: 2}[Axis.COLUMNS]
 
 
-@cut
+@PROGRAMS.cut()
 def no_number(x):
     try:
         return x[Place("a")]
@@ -75,12 +72,12 @@ def no_number(x):
         return str(error)
 
 
-@cut
+@PROGRAMS.cut()
 def more_than_a_number(x):
     return x[Both(1)], [1, 2][Both(1)]
 
 
-@whole
+@PROGRAMS.whole()
 def bisected(x, l):
     places = bisect.bisect(l, 3), bisect.bisect_left(l, 3), bisect.bisect_right(l, 9)
     found = bisect.bisect_left(l, -4, key=lambda one: -one), bisect.bisect(l, 1, 1, 2)
@@ -91,7 +88,7 @@ def bisected(x, l):
     return places, found, l, pairs, x + 1, bisect.bisect((1, 2), 1.5)
 
 
-@cut
+@PROGRAMS.cut()
 def bisected_wrongly(x, l):
     try:
         bisect.bisect(l, 3, -1)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import itertools
 import operator
 
-from tests.support.registering import Program, listed
+from tests.support.registering import Programs
 
-WHOLE: list[Program] = []
-CUT: list[Program] = []
-whole, cut = listed(WHOLE), listed(CUT)
+PROGRAMS = Programs()
 
 
 # Iterators -------------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def iterator_tools(x):
     return (
         list(zip([1, 2], "ab", (x, x))), list(enumerate("ab", 5)), list(map(lambda a, b: a * b, [1, 2], (x, x))), list(filter(None, [0, 1, x.ndim])),
@@ -24,7 +22,7 @@ def iterator_tools(x):
     )  # fmt: skip
 
 
-@whole
+@PROGRAMS.whole()
 def itertools_tools(x):
     take = itertools.islice
     return (
@@ -41,7 +39,7 @@ def itertools_tools(x):
     )  # fmt: skip
 
 
-@whole
+@PROGRAMS.whole()
 def an_iterator_that_is_exhausted_by_what_it_asks(x):
     def asked():
         if asked.again:
@@ -54,7 +52,7 @@ def an_iterator_that_is_exhausted_by_what_it_asks(x):
     return next(asked.iterator, "none"), list(asked.iterator), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def groups_left_unread(x):
     found = []
     for key, group in itertools.groupby([1, 1, 2, 2, 3, 1]):
@@ -64,28 +62,28 @@ def groups_left_unread(x):
     return found, [list(g) for _, g in kept], x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def consumed_in_order(x):
     source = iter(range(10))
     pairs = list(zip(source, [1, 2], source))
     return pairs, list(source), x * 2
 
 
-@whole
+@PROGRAMS.whole()
 def zip_loses_an_item(x):
     first, second = iter([1, 2, 3, 4]), iter("ab")
     pairs = list(zip(first, second))
     return pairs, list(first), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def ended_iterators_are_asked_again(x):
     first, second = iter([1, 2, 3, 4]), iter("a")
     both = zip(first, second)
     return next(both), next(both, None), next(both, None), list(first), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def handed_on_half_consumed(x):
     made = iter([1, 2, x])
     pairs = enumerate("abc", 3)
@@ -111,14 +109,14 @@ def handed_on_half_consumed(x):
     )
 
 
-@whole
+@PROGRAMS.whole()
 def types_of_iterators(x):
     done = iter([1])
     list(done)
     return iter([1]), iter((1,)), iter(range(2)), iter({}), iter({1: 2}.values()), done, x + 1
 
 
-@cut
+@PROGRAMS.cut()
 def handed_on_where_it_cannot_be_made_again(x):
     made = itertools.chain([1, 2], [x])
     next(made)
@@ -127,7 +125,7 @@ def handed_on_where_it_cannot_be_made_again(x):
     return made, x + 1, [next(turning), next(turning)]
 
 
-@cut
+@PROGRAMS.cut()
 def list_shrinks_under_its_iterators(x):
     items, others = [x, 1, 2, 3], [4, 5, 6, 7]
     back = reversed(others)
@@ -142,7 +140,7 @@ def list_shrinks_under_its_iterators(x):
     return seen, list(back), x + 1
 
 
-@cut
+@PROGRAMS.cut()
 def list_that_was_short_grows_again(x):
     items, seen = [x, 1, 2], []
     for item in zip(items):
@@ -152,7 +150,7 @@ def list_that_was_short_grows_again(x):
     return seen, x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def list_grows_meanwhile(x):
     made = [1, 2]
     seen = []
@@ -165,7 +163,7 @@ def list_grows_meanwhile(x):
     return seen, made, x * len(seen)
 
 
-@whole
+@PROGRAMS.whole()
 def dict_changes_size_meanwhile(x):
     made = {"a": 1, "b": 2}
     try:
@@ -176,7 +174,7 @@ def dict_changes_size_meanwhile(x):
     return text, made
 
 
-@whole
+@PROGRAMS.whole()
 def set_changes_size_meanwhile(x):
     made = {1}
     try:
@@ -198,7 +196,7 @@ def echo(first):
     return "done"
 
 
-@whole
+@PROGRAMS.whole()
 def generator_is_sent_to(x):
     made = echo(x)
     first = next(made)
@@ -222,7 +220,7 @@ def guarded(log):
     yield 3
 
 
-@whole
+@PROGRAMS.whole()
 def generator_is_thrown_into(x):
     log = []
     made = guarded(log)
@@ -232,7 +230,7 @@ def generator_is_thrown_into(x):
     return got, rest, log, x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def generator_is_closed(x):
     log = []
     made = guarded(log)
@@ -244,7 +242,7 @@ def generator_is_closed(x):
     return log, list(made), list(other), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def generator_delegates(x):
     log = []
 
@@ -259,7 +257,7 @@ def generator_delegates(x):
     return thrown, log, x + 1
 
 
-@cut
+@PROGRAMS.cut()
 def generator_is_dropped_in_a_try(x):
     log = []
     for item in guarded(log):
@@ -269,7 +267,7 @@ def generator_is_dropped_in_a_try(x):
     return log, x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def generator_is_dropped_harmlessly(x):
     def counting():
         n = 0
@@ -283,7 +281,7 @@ def generator_is_dropped_harmlessly(x):
     return x * item, next(counting())
 
 
-@whole
+@PROGRAMS.whole()
 def generators_everywhere(x):
     made = (x * i for i in range(3))
     return (
@@ -327,7 +325,7 @@ def all_asked(makers):
     return [asked_four_times(make()) for make in makers]
 
 
-@whole
+@PROGRAMS.whole()
 def errors_that_end_iterators_for_good(x):
     makers = [
         lambda: itertools.islice(map(two, [1, 2, 3, 4]), 4),
@@ -345,7 +343,7 @@ def errors_that_end_iterators_for_good(x):
     return all_asked(makers), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def errors_after_which_iterators_go_on(x):
     makers = [
         lambda: map(two, [1, 2, 3]),
@@ -380,7 +378,7 @@ class EndsOnce:
         return self.asked
 
 
-@whole
+@PROGRAMS.whole()
 def takewhile_asks_again(x):
     made = itertools.takewhile(lambda v: True, EndsOnce())
     ended = itertools.takewhile(lambda v: v < 2, iter([1, 3, 1]))

@@ -1,21 +1,13 @@
-"""Programs around OrderedDict, defaultdict, Counter and heapq: what `test_mappings` runs.
-
-`x` is an array; `o` an OrderedDict that was reordered, `m` a defaultdict, `c` a Counter, `h` a heap of the caller's.
-"""
+"""Programs around OrderedDict, defaultdict, Counter and heapq."""
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import ufuse
-from tests.support.registering import Program, listed
-
-WHOLE: list[Program] = []  # one graph each, no break
-CUT: list[Program] = []  # the same result, with a break somewhere
-whole, cut = listed(WHOLE), listed(CUT)
+from tests.support.registering import Programs
 
 
 def reordered() -> OrderedDict[str, Any]:
@@ -25,16 +17,29 @@ def reordered() -> OrderedDict[str, Any]:
     return made
 
 
+def arguments() -> dict[str, Any]:
+    """What the caller brings: an OrderedDict that was reordered, a defaultdict, a Counter, a heap."""
+    return {
+        "o": reordered(),
+        "m": defaultdict(int, a=1),
+        "c": Counter("aabz"),
+        "h": [1, 3, 2, 9],
+    }
+
+
+PROGRAMS = Programs(arguments)
+
+
 # OrderedDict -----------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def order_of_the_frame(x, o):
     pairs = {**o}, dict(o), list(o), list(o.items()), list(reversed(o)), list(reversed(o.values()))
     return x, pairs, next(iter(o)), o["a"], "c" in o, len(o)
 
 
-@whole
+@PROGRAMS.whole()
 def views_and_iterators(x, o):
     begun, backwards = iter(o.items()), reversed(o)
     next(begun)
@@ -42,7 +47,7 @@ def views_and_iterators(x, o):
     return begun, backwards, iter(o), type(o.items()).__name__, list(o.keys()), x + 1
 
 
-@whole
+@PROGRAMS.whole()
 def reordered_in_the_trace(x, o):
     o.move_to_end("b")
     o.move_to_end("a", last=False)
@@ -56,7 +61,7 @@ def reordered_in_the_trace(x, o):
     return o, first, last, gone, o | {"v": 1}, {"w": 1} | o
 
 
-@whole
+@PROGRAMS.whole()
 def made_in_the_trace(x):
     made = OrderedDict([("a", x), ("b", 2)], c=3)
     made.move_to_end("a")
@@ -71,13 +76,13 @@ def made_in_the_trace(x):
     return made, other, OrderedDict.fromkeys("ab", x), OrderedDict.fromkeys("c"), errors
 
 
-@whole
+@PROGRAMS.whole()
 def equality_with_order(x):
     a, b = OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)
     return x, a == b, a != b, a == dict(b), dict(a) == b, a == OrderedDict(a=1, b=2), a == [1]
 
 
-@whole
+@PROGRAMS.whole()
 def changed_while_gone_through(x):
     said = []
     for change in (
@@ -117,7 +122,7 @@ class Recent(OrderedDict[Any, Any]):
             del self[oldest]
 
 
-@whole
+@PROGRAMS.whole()
 def least_recently_used(x):
     recent = Recent(2)
     for key in (1, 2, 1, 3):
@@ -137,7 +142,7 @@ class Noting(OrderedDict[Any, Any]):
         super().__setitem__(key, value)
 
 
-@whole
+@PROGRAMS.whole()
 def own_stores_are_called(x):
     made = Noting(a=1)
     made.update({"b": 2}, c=x)
@@ -147,7 +152,7 @@ def own_stores_are_called(x):
 # defaultdict and Counter -----------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def defaults(x, m):
     m["new"] += 1
     made = defaultdict(list, a=[x])
@@ -155,14 +160,14 @@ def defaults(x, m):
     return m, m.copy(), made, made | {"c": 1}, dict(made), made.default_factory
 
 
-@whole
+@PROGRAMS.whole()
 def nested_defaults(x):
     made = defaultdict(lambda: defaultdict(float))
     made[1][2] += 1.5
     return {key: dict(value) for key, value in made.items()}, x
 
 
-@whole
+@PROGRAMS.whole()
 def counted(x, c):
     c.update("abb")
     c["q"] += 2
@@ -172,7 +177,7 @@ def counted(x, c):
     return c, most, made["zz"], made + c, made - c, made & c, made | c, made == c, x
 
 
-@whole
+@PROGRAMS.whole()
 def counters_made(x):
     made = Counter([1, 2, 1, (1, 2)]), Counter({"a": 2}), Counter(a=1, b=0), Counter()
     return made, made[0].total(), list(made[0].elements()), +made[2], x
@@ -185,7 +190,7 @@ class Halved(Counter[Any]):
         super().__setitem__(key, value / 2)
 
 
-@cut
+@PROGRAMS.cut()
 def counted_by_a_subclass(x):
     return Halved("aab"), x
 
@@ -193,7 +198,7 @@ def counted_by_a_subclass(x):
 # heapq -----------------------------------------------------------------------------------------------------------
 
 
-@whole
+@PROGRAMS.whole()
 def heap_made(x):
     heap = []
     for item in ((3, "c"), (1, "a"), (2, "b"), (1, "d")):
@@ -208,7 +213,7 @@ def heap_made(x):
     return None
 
 
-@whole
+@PROGRAMS.whole()
 def heap_of_the_frame(x, h):
     heapq.heappush(h, 0)
     heapq.heappush(h, 7)
@@ -216,7 +221,7 @@ def heap_of_the_frame(x, h):
     return h, taken, heapq.nlargest(2, h), heapq.nsmallest(2, h, key=lambda one: -one), x
 
 
-@whole
+@PROGRAMS.whole()
 def shortest_paths(x):
     graph = {0: {1: 4, 2: 1}, 1: {3: 1}, 2: {1: 2, 3: 5}, 3: {}}
     best, waiting = {0: 0}, [(0, 0)]
@@ -229,7 +234,7 @@ def shortest_paths(x):
     return best, x * best[3]
 
 
-@cut
+@PROGRAMS.cut()
 def heap_of_arrays(x):
     heap = [(1, x)]
     try:
@@ -239,7 +244,7 @@ def heap_of_arrays(x):
     return None
 
 
-@cut
+@PROGRAMS.cut()
 def iterator_kept_over_a_break(x, o):
     walk = iter(o.items())
     first = next(walk)

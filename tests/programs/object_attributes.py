@@ -5,10 +5,28 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tests.support.registering import Row, just_x, registering, x
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
+
+def state() -> Any:
+    """What the class attributes are."""
+    return (
+        Counter.count,
+        list(Counter.made),
+        vars(SubCounter).get("count"),
+        vars(Counter).get("new"),
+    )
+
+
+def reset() -> None:
+    """Put the class attributes back."""
+    Counter.count = 0
+    Counter.made = []
+    if "count" in vars(SubCounter):
+        del SubCounter.count
+
+
+PROGRAMS = Programs(state=state, reset=reset)
 
 
 # Slots, properties, descriptors ----------------------------------------------------------------------------------
@@ -29,24 +47,24 @@ def slots_with_empty():
     return (Slots(x()),)
 
 
-@program(slots_with_empty)
+@PROGRAMS.whole(slots_with_empty)
 def slots_empty_filled(s):
     s.b = s.a * 2
     return s.a + s.b
 
 
-@program(slots_with_empty, breaks=True)
+@PROGRAMS.either(slots_with_empty)
 def slots_empty_asked(s):
     return s.a * 2 if hasattr(s, "b") else s.a * 3, getattr(s, "b", 7)
 
 
-@program(slots_with_empty)
+@PROGRAMS.raising(slots_with_empty)
 def slots_empty_read(s):
     y = s.a * 2
     return y + s.b
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def slots_deleted(x):
     s = Slots(x)
     s.b = 2.0
@@ -57,7 +75,7 @@ def slots_deleted(x):
         return str(e), s, x * 2
 
 
-@program(just_x)
+@PROGRAMS.raising()
 def slots_unknown(x):
     s = Slots(x)
     try:
@@ -67,7 +85,7 @@ def slots_unknown(x):
     return x
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def slots_and_dict(x):
     s = SlotsBelow(x)
     s.c = x * 2
@@ -104,26 +122,26 @@ class Temperature:
     secret = property(fset=lambda self, value: None)
 
 
-@program(lambda: (Temperature(x()),))
+@PROGRAMS.whole(lambda: (Temperature(x()),))
 def property_used(t):
     t.celsius = t.celsius * 2
     return t.kelvin, t.reads
 
 
-@program(lambda: (Temperature(x()),))
+@PROGRAMS.whole(lambda: (Temperature(x()),))
 def property_deleted(t):
     y = t.celsius * 2
     del t.celsius
     return y + t.celsius
 
 
-@program(lambda: (Temperature(x()),))
+@PROGRAMS.raising(lambda: (Temperature(x()),))
 def property_without_setter(t):
     y = t.kelvin
     t.kelvin = y
 
 
-@program(lambda: (Temperature(x()),), breaks=True)
+@PROGRAMS.either(lambda: (Temperature(x()),))
 def property_without_setter_caught(t):
     messages = []
     for change in (lambda: setattr(t, "kelvin", 1), lambda: t.secret, lambda: delattr(t, "kelvin")):
@@ -134,12 +152,12 @@ def property_without_setter_caught(t):
     return messages, t.kelvin
 
 
-@program(lambda: (Temperature(x()),))
+@PROGRAMS.whole(lambda: (Temperature(x()),))
 def cached_property_given(t):
     return t.mean + t.mean, t.kelvin
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def cached_property_made(x):
     t = Temperature(x)
     return t.mean * x, t.mean, t
@@ -176,21 +194,21 @@ class Described:
         self.rate = rate
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def descriptor_made(x):
     d = Described(x)
     d.rate = d.rate * 2
     return d.rate + d.writes, d, d.soft, Described.soft
 
 
-@program(lambda: (Described(x()),))
+@PROGRAMS.whole(lambda: (Described(x()),))
 def descriptor_given(d):
     d.rate = d.rate + 1
     d.soft = 5
     return d.rate, d.soft, d.writes
 
 
-@program(lambda: (Described(x()),))
+@PROGRAMS.whole(lambda: (Described(x()),))
 def descriptor_deleted(d):
     y = d.rate
     del d.rate
@@ -226,55 +244,37 @@ class SubCounter(Counter):
     scale = 3.0
 
 
-def reset() -> None:
-    """Put the class attributes back."""
-    Counter.count = 0
-    Counter.made = []
-    if "count" in vars(SubCounter):
-        del SubCounter.count
-
-
-def state() -> Any:
-    """What the class attributes are."""
-    return (
-        Counter.count,
-        list(Counter.made),
-        vars(SubCounter).get("count"),
-        vars(Counter).get("new"),
-    )
-
-
-@program(just_x)
+@PROGRAMS.whole()
 def class_counter(x):
     Counter.count += 1
     Counter.count += 2
     return x * Counter.count
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def class_counter_by_instance(x):
     c = SubCounter(x)
     return c.bump(), c.bump(), c.count, Counter.count
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def class_method_creates(x):
     c = SubCounter.create(x)
     return c.bump(), type(c), SubCounter.count, Counter.count, c.twice(x), Counter.twice(x)
 
 
-@program(lambda: (Counter(x()),))
+@PROGRAMS.whole(lambda: (Counter(x()),))
 def class_attribute_shadowed(c):
     c.scale = c.scale + 1
     return c.x * c.scale, Counter.scale
 
 
-@program(lambda: (Counter(x()),))
+@PROGRAMS.whole(lambda: (Counter(x()),))
 def class_attribute_read_by_value(c):
     return c.x * c.scale + Counter.scale
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def class_attribute_deleted(x):
     SubCounter.count = 5
     before = SubCounter.count
@@ -282,13 +282,13 @@ def class_attribute_deleted(x):
     return x * before, SubCounter.count
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def class_list_shared(x):
     Counter.made.append(x * 2)
     return x + len(Counter.made)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def class_attribute_new(x):
     Counter.new = x * 2
     y = Counter.new
@@ -296,7 +296,7 @@ def class_attribute_new(x):
     return y
 
 
-@program(lambda: (Counter(x()),))
+@PROGRAMS.whole(lambda: (Counter(x()),))
 def method_as_value(c):
     bump = c.bump
     twice = Counter.twice

@@ -12,10 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tests.support.registering import Row, registering
+from tests.support.registering import Programs
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS)
+
+def state() -> Any:
+    """What the programs change besides their arguments."""
+    return Module.made
 
 
 def reset() -> None:
@@ -23,9 +25,7 @@ def reset() -> None:
     Module.made = 0
 
 
-def state() -> Any:
-    """What the programs change besides their arguments."""
-    return Module.made
+PROGRAMS = Programs(state=state, reset=reset)
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -155,7 +155,7 @@ def network() -> tuple[Any, ...]:
     return net, SGD(net.parameters()), numbers(6, 4, seed=2), numbers(6, 2, seed=3)
 
 
-@program(network)
+@PROGRAMS.whole(network)
 def train_step(net, optimizer, x, y):
     out = net(x)
     error = out - y
@@ -164,7 +164,7 @@ def train_step(net, optimizer, x, y):
     return (error**2).mean()
 
 
-@program(lambda: (Linear(4, 3), numbers(5, 4)))
+@PROGRAMS.whole(lambda: (Linear(4, 3), numbers(5, 4)))
 def forward_only(layer, x):
     return layer(x)
 
@@ -175,13 +175,13 @@ def adam_state() -> tuple[Any, ...]:
     return (Adam([layer.w, layer.b]),)
 
 
-@program(adam_state)
+@PROGRAMS.whole(adam_state)
 def adam_step(adam):
     adam.step()
     return adam.t
 
 
-@program(lambda: (numbers(4, 3),), breaks=True)
+@PROGRAMS.either(lambda: (numbers(4, 3),))
 def network_made(x):
     net = Sequential(Linear(3, 2), Relu())
     return net(x), Module.made, [p.name for p in net.parameters()]
@@ -225,7 +225,9 @@ class Damped(Spring):
         return super().__call__(particles) - self.damping * particles.velocity
 
 
-@program(lambda: (Particles(numbers(7, 2), numbers(7, 2, seed=1)), [Spring(), Damped(0.1)], 0.01))
+@PROGRAMS.whole(
+    lambda: (Particles(numbers(7, 2), numbers(7, 2, seed=1)), [Spring(), Damped(0.1)], 0.01)
+)
 def leapfrog(particles, forces, dt):
     for _ in range(3):
         particles.accelerate(sum(force(particles) for force in forces), dt)
@@ -260,7 +262,7 @@ class Grid:
         raise AssertionError("not asked for")
 
 
-@program(lambda: (Grid(9), 0.5, 0.001))
+@PROGRAMS.whole(lambda: (Grid(9), 0.5, 0.001))
 def diffusion(grid, rate, dt):
     for _ in range(4):
         grid.diffuse(rate, dt)
@@ -284,7 +286,7 @@ class Wave(NamedTuple):
     v: Any
 
 
-@program(lambda: (Wave(numbers(8), numbers(8, seed=1)), Config(Boundary.PERIODIC)))
+@PROGRAMS.whole(lambda: (Wave(numbers(8), numbers(8, seed=1)), Config(Boundary.PERIODIC)))
 def wave_step(wave, config):
     if config.boundary is Boundary.PERIODIC:
         neighbours = np.concatenate([wave.u[-1:], wave.u[:-1]]) + np.concatenate(
@@ -320,7 +322,7 @@ class Kalman:
         self.log.append(self.x)
 
 
-@program(lambda: (Kalman(3), numbers(3), 0.5))
+@PROGRAMS.whole(lambda: (Kalman(3), numbers(3), 0.5))
 def kalman(filter_, z, r):
     filter_.predict()
     filter_.update(z, r)
@@ -338,12 +340,12 @@ class RunningMean:
         return self
 
 
-@program(lambda: (RunningMean(), numbers(4), numbers(4, seed=1)))
+@PROGRAMS.whole(lambda: (RunningMean(), numbers(4), numbers(4, seed=1)))
 def running_mean(r, a, b):
     return r.add(a).add(b).mean
 
 
-@program(lambda: (numbers(4), numbers(4, seed=1)))
+@PROGRAMS.whole(lambda: (numbers(4), numbers(4, seed=1)))
 def running_mean_made(a, b):
     r = RunningMean()
     for x in (a, b, a + b):
@@ -384,7 +386,7 @@ class Vector:
         return f"Vector({self.x}, {self.y})"
 
 
-@program(
+@PROGRAMS.whole(
     lambda: (Vector(numbers(5), numbers(5, seed=1)), Vector(numbers(5, seed=2), numbers(5, seed=3)))
 )
 def vectors(a, b):
@@ -412,7 +414,7 @@ class Quadratic:
         return self.a @ x - self.b
 
 
-@program(lambda: (Quadratic(np.eye(3) * 2, numbers(3)), np.ones(3)))
+@PROGRAMS.whole(lambda: (Quadratic(np.eye(3) * 2, numbers(3)), np.ones(3)))
 def gradient_descent(f, x):
     for _ in range(4):
         x = x - 0.1 * f.gradient(x)
@@ -432,7 +434,7 @@ class Schedule:
         return self.rate
 
 
-@program(lambda: (Schedule(0.5), numbers(3)))
+@PROGRAMS.whole(lambda: (Schedule(0.5), numbers(3)))
 def schedule(s, x):
     return x * next(s) + x * next(s), s.step
 
@@ -453,7 +455,7 @@ class History:
         return len(self.rows)
 
 
-@program(lambda: (numbers(3),), breaks=True)
+@PROGRAMS.either(lambda: (numbers(3),))
 def history(x):
     h = History()
     h.record("a", x).record("a", x * 2).record("b", 1)
@@ -482,7 +484,7 @@ class Image:
         return self.pixels.shape
 
 
-@program(lambda: (Image(np.abs(numbers(6, 6))),))
+@PROGRAMS.whole(lambda: (Image(np.abs(numbers(6, 6))),))
 def image_pipeline(image):
     done = image.normalized().corrected()
     return done[1:3], done.shape, done
@@ -500,7 +502,7 @@ class Rotation:
         return other @ self.matrix
 
 
-@program(lambda: (Rotation(0.3), numbers(2, 5)))
+@PROGRAMS.whole(lambda: (Rotation(0.3), numbers(2, 5)))
 def rotation(r, points):
     return (r @ points).T.sum(axis=0)
 
@@ -514,11 +516,11 @@ class Window:
         return np.array([self.data[i : i + self.width].mean() for i in range(3)])
 
 
-@program(lambda: (Window(numbers(9), 4),), breaks=True)
+@PROGRAMS.either(lambda: (Window(numbers(9), 4),))
 def window(w):
     return w.means()
 
 
-@program(lambda: (Config(), numbers(3)), breaks=True)
+@PROGRAMS.either(lambda: (Config(), numbers(3)))
 def replaced_config(config, x):
     return x * dataclasses.replace(config, dt=0.5).dt

@@ -5,11 +5,14 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from tests.support.registering import Row, just_x, registering, x
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
 LOG: list[Any] = []
+
+
+def state() -> Any:
+    """What the programs change besides their arguments."""
+    return list(LOG)
 
 
 def reset() -> None:
@@ -17,9 +20,7 @@ def reset() -> None:
     LOG.clear()
 
 
-def state() -> Any:
-    """What the programs change besides their arguments."""
-    return list(LOG)
+PROGRAMS = Programs(state=state, reset=reset)
 
 
 # super() ---------------------------------------------------------------------------------------------------------
@@ -85,18 +86,18 @@ class Diamond(Left, Right):
         object.__setattr__(self, "last", name)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def super_diamond(x):
     d = Diamond(x, left=3.0, right=4.0)
     return d.run(x), d.doubled, Diamond.named(), d
 
 
-@program(lambda: (Diamond(x(), left=2.0), x()))
+@PROGRAMS.whole(lambda: (Diamond(x(), left=2.0), x()))
 def super_diamond_given(d, y):
     return d.run(y), d.doubled, d.named(), d.last
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def super_missing(x):
     class_name = super(Left, Diamond).named
     try:
@@ -123,7 +124,7 @@ class Equal:
         return super().__getattribute__(name)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def super_of_object(x):
     a, b = Equal(1), Equal(1)
     return a == b, a != b, a == 3, a != 3, hash(a) == hash(b), a.answer, x * a.key
@@ -150,7 +151,7 @@ class Guarded:
         del self.data[name]
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def getattr_made(x):
     g = Guarded(a=x, b=2.0)
     g.c = g.a * g.b
@@ -158,14 +159,14 @@ def getattr_made(x):
     return g.c, hasattr(g, "b"), getattr(g, "missing", 3), g
 
 
-@program(lambda: (Guarded(a=x(), b=2.0),))
+@PROGRAMS.whole(lambda: (Guarded(a=x(), b=2.0),))
 def getattr_given(g):
     g.c = g.a * g.b
     del g.b
     return g.c, hasattr(g, "b")
 
 
-@program(lambda: (Guarded(a=x(), b=2.0),))
+@PROGRAMS.raising(lambda: (Guarded(a=x(), b=2.0),))
 def getattr_refuses(g):
     return g.a + g.missing
 
@@ -210,19 +211,19 @@ class Registered:
 Layer.register(Registered)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def abstract_layers(x):
     for layer in (Scale(2.0), Shift(1.0), Scale(x)):
         x = layer(x)
     return x, Shift(1).name
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def abstract_isinstance(x):
     return isinstance(Scale(2), Layer), isinstance(Registered(), Layer), isinstance(x, Layer), x + 1
 
 
-@program(just_x)
+@PROGRAMS.raising()
 def abstract_refuses(x):
     return Layer()  # type: ignore[abstract]
 
@@ -265,7 +266,7 @@ class Duck:
     quack = True
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def metaclass_used(x):
     w = WithMeta(x)
     return (
@@ -277,7 +278,7 @@ def metaclass_used(x):
     )
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def metaclass_operators(x):
     return len(WithMeta), 1 in WithMeta, WithMeta[x], list(WithMeta), bool(WithMeta)
 
@@ -318,13 +319,13 @@ class Watched(metaclass=Watching):
         return x * 2
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def classes_that_equal_all_others(x):
     kinds = isinstance(3, LikeAll), isinstance(x, LikeAll), issubclass(int, LikeAll)
     return kinds, LikeAll().half(), LikeAll.factor * x, LikeAll is int, {LikeAll: 1}[int]
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def classes_that_notice_questions(x):
     made = Watched(x + 1)
     return (
@@ -355,12 +356,12 @@ class MulPlugin(Plugin, key="mul"):
         return x * 2
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def init_subclass_registry(x):
     return [Plugin.registry[name]().run(x) for name in ("add", "mul")]
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def new_overridden(x):
     return Single(x) is Single(x), Half(x).x
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tests.support.registering import Row, just_x, registering, x
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
 LOG: list[Any] = []
+
+
+def state() -> Any:
+    """What the programs change besides their arguments."""
+    return list(LOG)
 
 
 def reset() -> None:
@@ -17,9 +20,7 @@ def reset() -> None:
     LOG.clear()
 
 
-def state() -> Any:
-    """What the programs change besides their arguments."""
-    return list(LOG)
+PROGRAMS = Programs(state=state, reset=reset)
 
 
 class Vec:
@@ -102,7 +103,7 @@ class PlainSubVec(Vec):
     pass
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def operators_made(x):
     a, b = Vec(x), Vec(x * 2)
     return (
@@ -119,7 +120,7 @@ def operators_made(x):
     )
 
 
-@program(lambda: (Vec(x()), Vec(x() * 2)))
+@PROGRAMS.whole(lambda: (Vec(x()), Vec(x() * 2)))
 def operators_given(a, b):
     return (
         (a + b).v,
@@ -136,55 +137,55 @@ def operators_given(a, b):
     )
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def operators_subclass_first(x):
     a, s, p = Vec(x), SubVec(x), PlainSubVec(x)
     return type(a + s), type(s + a), type(a + p), type(p + a), type(s + s)
 
 
-@program(lambda: (Vec(x()), SubVec(x())))
+@PROGRAMS.whole(lambda: (Vec(x()), SubVec(x())))
 def operators_subclass_first_given(a, s):
     return type(a + s), type(s + a), (a + s).v
 
 
-@program(lambda: (Vec(x()), Vec(x())))
+@PROGRAMS.whole(lambda: (Vec(x()), Vec(x())))
 def operators_in_place(a, b):
     c = a
     a += b
     return a is c, a.v
 
 
-@program(lambda: (Vec(x()),))
+@PROGRAMS.whole(lambda: (Vec(x()),))
 def operators_in_place_falls_back(a):
     c = a
     a += 1
     return a is c, a.v, c.v
 
 
-@program(lambda: (Vec(x()),))
+@PROGRAMS.raising(lambda: (Vec(x()),))
 def operators_refuse(a):
     return a.v + 1, a + "text"
 
 
-@program(lambda: (Vec(x()),))
+@PROGRAMS.raising(lambda: (Vec(x()),))
 def operators_refuse_order(a):
     y = a.v + 1
     return y, a <= a
 
 
-@program(lambda: (Vec(x()), x()), breaks=True)
+@PROGRAMS.either(lambda: (Vec(x()), x()))
 def operators_with_arrays(a, y):
     return (a * y).v, a(y, scale=2.0)
 
 
-@program(lambda: (Vec(x()),))
+@PROGRAMS.whole(lambda: (Vec(x()),))
 def operators_items(a):
     a[0] = 5.0
     a[1:] = a[1:] * 2
     return a.v.sum()
 
 
-@program(lambda: (Vec(x()), (1, 2), [1]), breaks=True)
+@PROGRAMS.either(lambda: (Vec(x()), (1, 2), [1]))
 def operators_with_containers(a, t, items):
     return a == t, a != items, t == a, Vec(1) in [a], a in [a]
 
@@ -212,12 +213,12 @@ class Priority:
     __hash__ = None
 
 
-@program(lambda: (x(), Priority(2.0)))
+@PROGRAMS.whole(lambda: (x(), Priority(2.0)))
 def operators_deferred_by_arrays(x, p):
     return x * p, p * x, x - p, x.sum() * p, x == p, p == x
 
 
-@program(lambda: (x(), Priority(2.0)), breaks=True)
+@PROGRAMS.either(lambda: (x(), Priority(2.0)))
 def operators_deferred_in_place(x, p):
     y = x * 2
     y *= p
@@ -244,7 +245,7 @@ class Sized:
         return self.size
 
 
-@program(lambda: (x(), Truth(False, 3), Sized(0), Sized(2)))
+@PROGRAMS.whole(lambda: (x(), Truth(False, 3), Sized(0), Sized(2)))
 def truth_of_objects(x, t, a, b):
     y = x if t else x * 2
     y = y + (1 if a else 2)
@@ -293,7 +294,7 @@ class Number:
         return isinstance(other, Number) and other.n == self.n
 
 
-@program(lambda: (x(), Number(2)))
+@PROGRAMS.whole(lambda: (x(), Number(2)))
 def conversions(x, n):
     return (
         x * float(n),
@@ -307,12 +308,12 @@ def conversions(x, n):
     )
 
 
-@program(lambda: (x(), Number(2)))
+@PROGRAMS.whole(lambda: (x(), Number(2)))
 def texts(x, n):
     return str(n), repr(n), f"{n} {n!r} {n!s} {n:>3}", format(n, "q"), x + 1
 
 
-@program(lambda: (x(), Number(1)), breaks=True)
+@PROGRAMS.either(lambda: (x(), Number(1)))
 def index_of_objects(x, n):
     return x[n], [1, 2, 3][n], x * 2
 
@@ -330,7 +331,7 @@ class Manager:
         return True
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def with_object(x):
     m = Manager()
     with m as same:
@@ -354,7 +355,7 @@ class Steps:
         return self.i
 
 
-@program(lambda: (x(), Steps(3)))
+@PROGRAMS.whole(lambda: (x(), Steps(3)))
 def iterator_objects(x, steps):
     for i in steps:
         x = x + i
@@ -368,7 +369,7 @@ class ByIndex:
         return i * 10
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def iteration_by_index(x):
     b = ByIndex()
     return list(b), x + sum(b), 20 in b, [*b]
@@ -386,7 +387,7 @@ class Ranked:
         return self.rank < other.rank
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def total_ordering_used(x):
     a, b = Ranked(1), Ranked(2)
     return a <= b, a > b, a >= b, max(a, b).rank * x

@@ -7,10 +7,9 @@ import enum
 from collections import namedtuple
 from typing import Any, NamedTuple
 
-from tests.support.registering import Row, just_x, registering, x
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
+PROGRAMS = Programs()
 
 
 # Named tuples ----------------------------------------------------------------------------------------------------
@@ -28,43 +27,43 @@ class Point(NamedTuple):
         return self._replace(x=self.x + by)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def namedtuple_made(x):
     pair = Pair(x, 3.0)
     a, b = pair
     return pair.a * pair.b, pair[0] + pair[-1], a * b, len(pair), pair, Pair(x)
 
 
-@program(lambda: (x(), Pair(x(), 2.0)))
+@PROGRAMS.whole(lambda: (x(), Pair(x(), 2.0)))
 def namedtuple_given(x, pair):
     a, b = pair
     return x * pair.a + pair.b, a - b, pair[1] * x, pair
 
 
-@program(lambda: (x(), Point(x(), 1.5)), breaks=True)
+@PROGRAMS.either(lambda: (x(), Point(x(), 1.5)))
 def namedtuple_replaced(x, point):
     return point.shifted(x), point._replace(y=2.5), point.y * x
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def namedtuple_helpers(x):
     pair = Pair._make([x, 4.0])
     return pair._asdict(), pair._fields, pair.b * x, Pair._fields
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def namedtuple_compared(x):
     a, b = Pair(1, 2), Pair(1, 2)
     return a == b, a == (1, 2), a != (1, 3), a < (1, 3), hash(a) == hash((1, 2)), x + a.a, 2 in a
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def namedtuple_sequence_operations(x):
     pair = Pair(x, 2)
     return pair + (1,), pair * 2, pair[:1], tuple(pair), [*pair], max(Pair(1, 5)), sum(Pair(1, 5))
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def namedtuple_as_arguments(x):
     def f(a, b):
         return a * b
@@ -125,26 +124,26 @@ class Keyed(State):
     name: str = "k"
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dataclass_made(x):
     state = State(x)
     state.step(0.5).step(0.25)
     return state, state.position * 2, state.history
 
 
-@program(lambda: (State(x(), 2.0), 0.5))
+@PROGRAMS.whole(lambda: (State(x(), 2.0), 0.5))
 def dataclass_given(state, dt):
     state.step(dt)
     return state.position.sum()
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dataclass_frozen(x):
     layer = Frozen(2.0, x)
     return layer(x), layer
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dataclass_frozen_refuses(x):
     layer = Frozen(2.0)
     try:
@@ -154,49 +153,49 @@ def dataclass_frozen_refuses(x):
     return x
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def dataclass_frozen_refuses_aloud(x):
     Frozen(2.0).scale = x
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dataclass_slots(x):
     s = Slotted(x)
     s.b += 2.0
     return s.a * s.b, s
 
 
-@program(lambda: (Slotted(x(), 2.0),))
+@PROGRAMS.whole(lambda: (Slotted(x(), 2.0),))
 def dataclass_slots_given(s):
     s.a = s.a + s.b
     return s.a * 2
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def dataclass_order(x):
     a, b = Ordered(1, x), Ordered(2, x)
     return a < b, a == Ordered(1), max(a, b), x * (a <= b), b > a
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dataclass_post_init(x):
     d = Derived(x, factor=3.0)
     return d.scaled + d.base, d
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dataclass_inherited(x):
     k = Keyed(x, name="other")
     return k.step(2.0).position, k.name, k
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def dataclass_helpers(x):
     s = State(x, 3.0)
     return dataclasses.replace(s, velocity=4.0), dataclasses.asdict(s), dataclasses.astuple(s)
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def dataclass_fields(x):
     s = State(x, 3.0)
     return [f.name for f in dataclasses.fields(s)], dataclasses.is_dataclass(s), repr(Ordered(1))
@@ -232,7 +231,7 @@ class Flags(enum.Flag):
 TABLE = {Mode.ADD: 1.0, Mode.SCALE: 3.0}
 
 
-@program(lambda: (x(), Mode.SCALE))
+@PROGRAMS.whole(lambda: (x(), Mode.SCALE))
 def enum_branch(x, mode):
     if mode is Mode.ADD:
         return x + 1
@@ -241,7 +240,7 @@ def enum_branch(x, mode):
     return x
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def enum_members(x):
     return (
         Mode.ADD,
@@ -253,32 +252,32 @@ def enum_members(x):
     )
 
 
-@program(lambda: (x(), Mode.ADD))
+@PROGRAMS.whole(lambda: (x(), Mode.ADD))
 def enum_methods(x, mode):
     return mode.apply(x), mode.is_add, mode.name, mode.value
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def enum_keys(x):
     return x * TABLE[Mode.SCALE], Mode.ADD in TABLE, TABLE.get(Mode.ADD), {Mode.ADD: x}, {Mode.ADD}
 
 
-@program(lambda: (x(), Mode.ADD))
+@PROGRAMS.whole(lambda: (x(), Mode.ADD))
 def enum_key_given(x, mode):
     return x * TABLE[mode]
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def enum_lookup(x):
     return Mode("add"), Mode["SCALE"], x * 2
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def enum_iterated(x):
     return [m.value for m in Mode], list(Mode), len(Mode), x + len(Level), Mode.ADD in Mode
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def enum_int(x):
     return (
         x * Level.HIGH,
@@ -289,18 +288,18 @@ def enum_int(x):
     )
 
 
-@program(lambda: (x(), Level.HIGH), breaks=True)
+@PROGRAMS.either(lambda: (x(), Level.HIGH))
 def enum_int_given(x, level):
     return x * level, level > Level.LOW, level == 5, level.value
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def enum_flag(x):
     both = Flags.A | Flags.B
     return both, Flags.A in both, bool(both & Flags.C), x * both.value
 
 
-@program(lambda: (x(), Mode.SCALE))
+@PROGRAMS.whole(lambda: (x(), Mode.SCALE))
 def enum_match(x, mode):
     match mode:
         case Mode.ADD:

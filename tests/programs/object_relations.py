@@ -12,11 +12,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from tests.programs.object_operators import ByIndex, Sized, Steps
-from tests.support.registering import Row, just_x, registering, x
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
 LOG: list[Any] = []
+
+
+def state() -> Any:
+    """What the programs change besides their arguments."""
+    return list(LOG)
 
 
 def reset() -> None:
@@ -25,9 +28,7 @@ def reset() -> None:
     cached.cache_clear()
 
 
-def state() -> Any:
-    """What the programs change besides their arguments."""
-    return list(LOG)
+PROGRAMS = Programs(state=state, reset=reset)
 
 
 # Subclasses of built-in types ------------------------------------------------------------------------------------
@@ -94,14 +95,14 @@ class Index(int):
     pass
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def list_subclass_made(x):
     s = Stack()
     s.push(x).push(x * 2)
     return s, s.top, len(s), list(s), s[0], [*s], s + [1], s == [1], bool(Stack())
 
 
-@program(lambda: (x(), Stack([1.0, 2.0])), breaks=True)
+@PROGRAMS.either(lambda: (x(), Stack([1.0, 2.0])))
 def list_subclass_given(x, s):
     y = x * s[0] + s.top
     s.push(y)
@@ -109,41 +110,41 @@ def list_subclass_given(x, s):
     return y
 
 
-@program(lambda: (x(), Counted(1.0, 2.0)), breaks=True)
+@PROGRAMS.either(lambda: (x(), Counted(1.0, 2.0)))
 def list_subclass_overriding(x, c):
     return c[0] * x, len(c), c.reads, list(c), Counted(x, 2)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def dict_subclass_made(x):
     p = Params(a=x)
     p.b = p.a * 2
     return p.b, p, "a" in p, len(p), p.get("c", 3), list(p), [k for k in p.items()]
 
 
-@program(lambda: (Params(a=x(), b=2.0),))
+@PROGRAMS.whole(lambda: (Params(a=x(), b=2.0),))
 def dict_subclass_given(p):
     p.c = p.a * p.b
     p["d"] = p["c"] + 1
     return p.d
 
 
-@program(lambda: (Params(a=x(), b=2.0),))
+@PROGRAMS.whole(lambda: (Params(a=x(), b=2.0),))
 def dict_subclass_missing_attribute(p):
     return p.a, hasattr(p, "zz"), getattr(p, "zz", 4)
 
 
-@program(lambda: (x(), Doubling(a=1)))
+@PROGRAMS.whole(lambda: (x(), Doubling(a=1)))
 def dict_subclass_missing(x, d):
     return d["b"], d["a"], d[3], x, Doubling()[2], d.get("q")
 
 
-@program(lambda: (x(), Shape((1, 2))), breaks=True)
+@PROGRAMS.either(lambda: (x(), Shape((1, 2))))
 def tuple_subclass(x, s):
     return s.rank, s[0] * x, Shape([x, 2]), Shape((1,)) + s, s == (1, 2), Shape(s)
 
 
-@program(lambda: (x(), Metres(2.5), Name("a"), Index(2)), breaks=True)
+@PROGRAMS.either(lambda: (x(), Metres(2.5), Name("a"), Index(2)))
 def number_subclasses(x, m, n, i):
     return x * m, m + 1, n.shout(), x[i], i + 1, Metres(3.0) + 1, Name("b").shout(), Name("c")
 
@@ -164,12 +165,12 @@ class Wrapper:
     __hash__ = None
 
 
-@program(lambda: (x(), Stack([1.0]), Wrapper()), breaks=True)
+@PROGRAMS.either(lambda: (x(), Stack([1.0]), Wrapper()))
 def subclass_meets_an_object(x, s, w):
     return s + w, Shape((1,)) + w, Metres(2.0) * w, s == w, w == s, x + 1, [1] + w, 2 * w
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def methods_of_built_in_types(x):
     items = []
     list.append(items, x)
@@ -179,7 +180,7 @@ def methods_of_built_in_types(x):
     )  # fmt: skip
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def defaultdict_made(x):
     d = defaultdict(list)
     d["a"].append(x)
@@ -190,13 +191,13 @@ def defaultdict_made(x):
     return d, total, len(d["b"])
 
 
-@program(lambda: (x(), defaultdict(list, a=[1])))
+@PROGRAMS.whole(lambda: (x(), defaultdict(list, a=[1])))
 def defaultdict_given(x, d):
     d["b"].append(x * 2)
     return len(d["a"]), d["b"]
 
 
-@program(lambda: (x(), OrderedDict(b=1.0, a=2.0)), breaks=True)
+@PROGRAMS.either(lambda: (x(), OrderedDict(b=1.0, a=2.0)))
 def ordered_dict(x, d):
     d["c"] = x * d["b"]
     made = OrderedDict(q=x)
@@ -204,24 +205,24 @@ def ordered_dict(x, d):
     return [k for k in d], list(d.items()), made, list(made)
 
 
-@program(lambda: (x(), Tally("aab")), breaks=True)
+@PROGRAMS.either(lambda: (x(), Tally("aab")))
 def counter(x, t):
     return x * t["a"], t["zz"], Tally("abc"), t.most_common(1)
 
 
-@program(lambda: (x(), deque([1.0, 2.0])), breaks=True)
+@PROGRAMS.either(lambda: (x(), deque([1.0, 2.0])))
 def deques(x, d):
     d.append(x * 2)
     return d[0] * x, len(d), deque([x])
 
 
-@program(lambda: (x(), ChainMap({"a": 1.0}, {"b": 2.0}), UserDict(a=x())), breaks=True)
+@PROGRAMS.either(lambda: (x(), ChainMap({"a": 1.0}, {"b": 2.0}), UserDict(a=x())))
 def mappings_in_python(x, c, u):
     u["b"] = u["a"] * c["b"]
     return x * c["a"], u["b"], "a" in c
 
 
-@program(lambda: (x(), types.SimpleNamespace(a=2.0)))
+@PROGRAMS.whole(lambda: (x(), types.SimpleNamespace(a=2.0)))
 def namespaces(x, n):
     n.b = x * n.a
     made = types.SimpleNamespace(p=x, q=1)
@@ -229,7 +230,7 @@ def namespaces(x, n):
     return n.b, made, made.p * made.q
 
 
-@program(lambda: (x(), functools.partial(np.add, 1.0)), breaks=True)
+@PROGRAMS.either(lambda: (x(), functools.partial(np.add, 1.0)))
 def partials(x, p):
     def f(a, b, c=0.0):
         return a * b + c
@@ -267,7 +268,7 @@ def doubled(x):
     return x + 1
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def wrapped_functions(x):
     return x * cached(3), dispatched(2.0), dispatched("q"), doubled(x), doubled.__name__
 
@@ -285,12 +286,12 @@ class Stepping:
         return 1
 
 
-@program(lambda: (x(), Stepping(), Stack()), breaks=True)
+@PROGRAMS.either(lambda: (x(), Stepping(), Stack()))
 def isinstance_of_protocols(x, s, stack):
     return isinstance(s, HasStep), isinstance(stack, HasStep), isinstance(x, HasStep), x + 1
 
 
-@program(lambda: (x(), Stack(), ByIndex(), Steps(1)))
+@PROGRAMS.whole(lambda: (x(), Stack(), ByIndex(), Steps(1)))
 def isinstance_of_abstract(x, stack, by_index, steps):
     return (
         isinstance(stack, Sequence), isinstance(by_index, Sequence), isinstance(steps, Iterable),
@@ -298,7 +299,7 @@ def isinstance_of_abstract(x, stack, by_index, steps):
     )  # fmt: skip
 
 
-@program(lambda: (x(), Stack(), Sized(1)))
+@PROGRAMS.whole(lambda: (x(), Stack(), Sized(1)))
 def isinstance_of_several(x, stack, sized):
     return (
         isinstance(stack, (tuple, list)),
@@ -314,7 +315,7 @@ class Lying:
         return Sized
 
 
-@program(lambda: (x(), Lying()), breaks=True)
+@PROGRAMS.either(lambda: (x(), Lying()))
 def isinstance_of_a_liar(x, liar):
     return isinstance(liar, Sized), isinstance(liar, Lying), liar.__class__, type(liar), x + 1
 
@@ -331,7 +332,7 @@ class Node:
             parent.children.append(self)
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def cycle_of_instances(x):
     root = Node(x)
     left, right = Node(x * 2, root), Node(x * 3, root)
@@ -339,7 +340,7 @@ def cycle_of_instances(x):
     return root, root.children[0].parent is root, left
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def cycle_of_containers(x):
     items = [x]
     items.append(items)
@@ -350,14 +351,14 @@ def cycle_of_containers(x):
     return items, table, pair
 
 
-@program(lambda: (Node(x()),))
+@PROGRAMS.whole(lambda: (Node(x()),))
 def cycle_into_the_frame(root):
     child = Node(root.value * 2, root)
     child.items = [child]
     return child
 
 
-@program(lambda: (Node(x()),))
+@PROGRAMS.whole(lambda: (Node(x()),))
 def linked_list(root):
     node = root
     for i in range(60):
@@ -365,14 +366,14 @@ def linked_list(root):
     return node.value
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def shared_instances(x):
     a = Node(x)
     b = [a, a, (a,)]
     return a, b, {"k": b, "l": b[2]}
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def cycle_through_closure(x):
     def f(n):
         return g(n) + x
@@ -383,7 +384,7 @@ def cycle_through_closure(x):
     return f, f(2)
 
 
-@program(just_x, breaks=True)
+@PROGRAMS.either()
 def iterators_over_made(x):
     s = Stack([1, 2, 3])
     it = iter(s)
@@ -402,7 +403,7 @@ class Box:
             setattr(self, name, value)
 
 
-@program(lambda: (Box(b=x(), a=1),))
+@PROGRAMS.whole(lambda: (Box(b=x(), a=1),))
 def attributes_in_order(box):
     del box.b
     box.c = 2
@@ -417,14 +418,14 @@ def one_box() -> tuple[Any, ...]:
     return box, box
 
 
-@program(one_box)
+@PROGRAMS.whole(one_box)
 def two_names_of_one(a, b):
     a.v = a.v * 2
     b.v = b.v + 1
     return a is b, a.v
 
 
-@program(lambda: (Box(v=x()), Box(v=x())))
+@PROGRAMS.whole(lambda: (Box(v=x()), Box(v=x())))
 def two_objects(a, b):
     a.v = b.v * 2
     b.v = a.v + 1
@@ -437,14 +438,14 @@ def holding_each_other() -> tuple[Any, ...]:
     return a, b
 
 
-@program(holding_each_other)
+@PROGRAMS.whole(holding_each_other)
 def objects_hold_each_other(a, b):
     a.other.v = a.v + 1
     b.other.v = b.v * 2
     return a.other.other is a, a.v, b.v
 
 
-@program(lambda: (Box(v=x(), items=[1]),), breaks=True)
+@PROGRAMS.either(lambda: (Box(v=x(), items=[1]),))
 def mutated_then_printed(box):
     box.v = box.v * 2
     print(box.v, box.items)
@@ -454,20 +455,20 @@ def mutated_then_printed(box):
     return box.v
 
 
-@program(lambda: (Box(v=x()),))
+@PROGRAMS.raising(lambda: (Box(v=x()),))
 def write_then_error(box):
     box.v = box.v * 2
     box.w = 3
     raise ValueError(str(box.w))
 
 
-@program(lambda: (Box(v=x()),), breaks=True)
+@PROGRAMS.either(lambda: (Box(v=x()),))
 def write_then_error_in_numpy(box):
     box.v = box.v * 2
     return box.v + np.ones(7)
 
 
-@program(lambda: (Box(v=x()),))
+@PROGRAMS.whole(lambda: (Box(v=x()),))
 def instance_hides_class(box):
     before = box.limit
     box.limit = 20
@@ -476,21 +477,21 @@ def instance_hides_class(box):
     return before, between, box.limit, Box.limit
 
 
-@program(lambda: (Box(v=x(), nested=Box(v=1.0)),))
+@PROGRAMS.whole(lambda: (Box(v=x(), nested=Box(v=1.0)),))
 def nested_objects(box):
     box.nested.v = box.v * 2
     box.nested.extra = box
     return box.nested.v + 1
 
 
-@program(lambda: (Box(items=[x()], table={}),))
+@PROGRAMS.whole(lambda: (Box(items=[x()], table={}),))
 def containers_in_objects(box):
     box.items.append(box.items[0] * 2)
     box.table["k"] = box.items
     return len(box.items), box.table["k"] is box.items
 
 
-@program(just_x)
+@PROGRAMS.whole()
 def deleted_and_made_again(x):
     box = Box(a=x, b=1)
     del box.a
@@ -502,14 +503,14 @@ def deleted_and_made_again(x):
     return box
 
 
-@program(lambda: (Box(v=x()),), breaks=True)
+@PROGRAMS.either(lambda: (Box(v=x()),))
 def dict_of_object(box):
     box.__dict__["w"] = box.v * 2
     vars(box).update(z=1)
     return box.w, sorted(vars(box))
 
 
-@program(lambda: (Box(v=x()),), breaks=True)
+@PROGRAMS.either(lambda: (Box(v=x()),))
 def class_of_object_changed(box):
     box.__class__ = Node
     return type(box), isinstance(box, Node), box.v + 1

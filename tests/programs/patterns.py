@@ -11,11 +11,9 @@ import typing
 
 import numpy as np
 
-from tests.programs.exceptions import just_x, x
-from tests.support.registering import Row, registering
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
+PROGRAMS = Programs()
 
 
 def subjects(*made):
@@ -58,7 +56,7 @@ class Ns:
     V = "vv"
 
 
-@program(subjects(1, "a", None, True, 2.5, "zz", CONST, -1), breaks=True)
+@PROGRAMS.either(subjects(1, "a", None, True, 2.5, "zz", CONST, -1))
 def literal(x, ss):
     out = []
     for s in ss:
@@ -82,7 +80,7 @@ def literal(x, ss):
     return x + len(out), out
 
 
-@program(
+@PROGRAMS.whole(
     subjects(
         (1, 2),
         [1, 2, 3],
@@ -113,7 +111,7 @@ def sequence(x, ss):
     return x + len(out), out
 
 
-@program(subjects((1, 2, 3, 4), [1, [2, 3]], (1,), [(1, 2), [3, 4, 5]]), breaks=True)
+@PROGRAMS.either(subjects((1, 2, 3, 4), [1, [2, 3]], (1,), [(1, 2), [3, 4, 5]]))
 def nested(x, ss):
     out = []
     for s in ss:
@@ -129,7 +127,7 @@ def nested(x, ss):
     return x + len(out), out
 
 
-@program(
+@PROGRAMS.either(
     subjects(
         lambda: {"k": 1},
         lambda: {"k": 2, "z": np.ones(3)},
@@ -138,8 +136,7 @@ def nested(x, ss):
         [1],
         lambda: collections.OrderedDict(k=5),
         lambda: collections.defaultdict(int, k=4),
-    ),
-    breaks=True,
+    )
 )
 def mapping(x, ss):
     out = []
@@ -158,7 +155,7 @@ def mapping(x, ss):
     return x + len(out), out
 
 
-@program(
+@PROGRAMS.either(
     subjects(
         lambda: Pt(1, 2),
         lambda: Pt(0, 5),
@@ -172,8 +169,7 @@ def mapping(x, ss):
         [1],
         lambda: np.arange(2.0),
         None,
-    ),
-    breaks=True,
+    )
 )
 def classes(x, ss):
     out = []
@@ -204,7 +200,7 @@ def classes(x, ss):
     return x + len(out), out
 
 
-@program(subjects(lambda: Pt(1, 2), lambda: Empty()))
+@PROGRAMS.whole(subjects(lambda: Pt(1, 2), lambda: Empty()))
 def missing_attr(x, ss):
     out = []
     for s in ss:
@@ -220,7 +216,7 @@ def missing_attr(x, ss):
     return x + 1, out
 
 
-@program(subjects(lambda: Pt(np.ones(3), 2)))
+@PROGRAMS.whole(subjects(lambda: Pt(np.ones(3), 2)))
 def array_attr(x, ss):
     match ss[0]:
         case Pt(a, 2 | 3 as k) if k == 2:
@@ -229,7 +225,7 @@ def array_attr(x, ss):
             return x
 
 
-@program(subjects((1, 2, 3), (4, 5), "q"))
+@PROGRAMS.whole(subjects((1, 2, 3), (4, 5), "q"))
 def ors(x, ss):
     t = x
     for s in ss:
@@ -241,7 +237,7 @@ def ors(x, ss):
     return t
 
 
-@program(subjects(lambda: Pt(1)))
+@PROGRAMS.raising(subjects(lambda: Pt(1)))
 def too_many(x, ss):
     y = x + 1
     match ss[0]:
@@ -249,7 +245,7 @@ def too_many(x, ss):
             return 1
 
 
-@program(subjects(lambda: Pt(1)), breaks=True)
+@PROGRAMS.either(subjects(lambda: Pt(1)))
 def twice(x, ss):
     try:
         match ss[0]:
@@ -293,14 +289,13 @@ class DictSub(dict):
         return 99
 
 
-@program(
+@PROGRAMS.either(
     subjects(
         lambda: MyMap({"a": 1}),
         lambda: MySeq([1, 2]),
         lambda: ListSub([3, 4]),
         lambda: DictSub(a=5),
-    ),
-    breaks=True,
+    )
 )
 def user_kinds(x, ss):
     out = []

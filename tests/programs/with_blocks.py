@@ -11,11 +11,10 @@ import warnings
 
 import numpy as np
 
-from tests.programs.exceptions import MyError, Plain, just_x, x
-from tests.support.registering import Row, registering
+from tests.programs.exceptions import MyError, Plain
+from tests.support.registering import Programs, x
 
-PROGRAMS: list[Row] = []
-program = registering(PROGRAMS, just_x)
+PROGRAMS = Programs()
 
 
 class M:
@@ -36,14 +35,14 @@ class M:
         return self.swallow
 
 
-@program(lambda: (x(), M(True)))
+@PROGRAMS.whole(lambda: (x(), M(True)))
 def w_swallow(x, m):
     with m:
         raise Plain
     return x + 1
 
 
-@program(lambda: (x(), M(False)), breaks=True)
+@PROGRAMS.either(lambda: (x(), M(False)))
 def w_noswallow(x, m):
     y = x + 1
     with m:
@@ -51,7 +50,7 @@ def w_noswallow(x, m):
     return x + 1
 
 
-@program(lambda: (x(), M(fail="exit")))
+@PROGRAMS.whole(lambda: (x(), M(fail="exit")))
 def w_exit_fails(x, m):
     try:
         with m:
@@ -61,7 +60,7 @@ def w_exit_fails(x, m):
     return x
 
 
-@program(lambda: (x(), M(fail="exit")))
+@PROGRAMS.whole(lambda: (x(), M(fail="exit")))
 def w_exit_fails2(x, m):
     try:
         with m:
@@ -71,13 +70,13 @@ def w_exit_fails2(x, m):
     return x
 
 
-@program(lambda: (x(), M(fail="exit")), breaks=True)
+@PROGRAMS.either(lambda: (x(), M(fail="exit")))
 def w_exit_fails_ctx(x, m):
     with m:
         raise Plain
 
 
-@program(lambda: (x(), M(fail="enter")))
+@PROGRAMS.whole(lambda: (x(), M(fail="enter")))
 def w_enter(x, m):
     try:
         with m:
@@ -87,7 +86,7 @@ def w_enter(x, m):
     return x
 
 
-@program(lambda: (x(), M(True), M(False)), breaks=True)
+@PROGRAMS.either(lambda: (x(), M(True), M(False)))
 def w_multi(x, a, b):
     with a as q, b as r:
         q.seen.append(1)
@@ -96,7 +95,7 @@ def w_multi(x, a, b):
     return x + len(a.seen) + len(b.seen)
 
 
-@program(lambda: (x(), M(True)))
+@PROGRAMS.whole(lambda: (x(), M(True)))
 def w_loop(x, m):
     for i in range(4):
         with m:
@@ -110,7 +109,7 @@ def w_loop(x, m):
     return x
 
 
-@program(lambda: (x(), M(True)))
+@PROGRAMS.whole(lambda: (x(), M(True)))
 def w_return(x, m):
     with m:
         return x + 1
@@ -125,7 +124,7 @@ class Keep:
         return True
 
 
-@program(lambda: (x(), Keep()), breaks=True)
+@PROGRAMS.either(lambda: (x(), Keep()))
 def w_keeps_error(x, m):
     y = x + 1
     with m:
@@ -133,7 +132,7 @@ def w_keeps_error(x, m):
     return y
 
 
-@program()
+@PROGRAMS.whole()
 def w_suppress(x):
     with contextlib.suppress(KeyError, Plain):
         {}["a"]
@@ -145,7 +144,7 @@ def w_suppress(x):
     return x
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_suppress_not(x):
     y = x + 1
     with contextlib.suppress(KeyError):
@@ -153,7 +152,7 @@ def w_suppress_not(x):
     return x
 
 
-@program()
+@PROGRAMS.whole()
 def w_nullcontext(x):
     with contextlib.nullcontext(x) as y:
         z = y + 1
@@ -173,7 +172,7 @@ def cm(log, fail=False):
         log.append("out")
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_cm(x):
     log = []
     with cm(log) as v:
@@ -181,7 +180,7 @@ def w_cm(x):
     return x, log
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_cm_swallow(x):
     log = []
     with cm(log) as v:
@@ -189,7 +188,7 @@ def w_cm_swallow(x):
     return x, log
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_cm_raise(x):
     log = []
     try:
@@ -200,7 +199,7 @@ def w_cm_raise(x):
     return x + 1, log
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_cm_through(x):
     log = []
     try:
@@ -211,7 +210,7 @@ def w_cm_through(x):
     return x + 1, log
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_cm_out(x):
     log = []
     y = x + 1
@@ -219,7 +218,7 @@ def w_cm_out(x):
         raise KeyError(1)
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_exitstack(x):
     log = []
     with contextlib.ExitStack() as s:
@@ -229,7 +228,7 @@ def w_exitstack(x):
     return x, log
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_closing(x):
     class C:
         n = 0
@@ -243,14 +242,14 @@ def w_closing(x):
     return x, c.n
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_errstate(x):
     with np.errstate(all="ignore"):
         y = x / 0
     return y + 1
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_errstate_loop(x):
     for i in range(3):
         with np.errstate(divide="ignore"):
@@ -259,7 +258,7 @@ def w_errstate_loop(x):
     return x
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_catch(x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -270,14 +269,14 @@ def w_catch(x):
 L = threading.Lock()
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_lock(x):
     with L:
         x = x + 1
     return x * 2
 
 
-@program(breaks=True)
+@PROGRAMS.either()
 def w_decimal(x):
     with decimal.localcontext() as c:
         c.prec = 5

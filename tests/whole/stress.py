@@ -27,8 +27,8 @@ import numpy as np
 import ufuse
 from tests.programs.arrays import PROGRAMS
 from tests.support.compare import Comparison
+from tests.support.registering import Program
 
-Program = tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]
 MOST_KEPT = 20
 
 
@@ -66,8 +66,7 @@ def outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, .
 
 def is_repeatable(program: Program) -> bool:
     """Whether a program does the same each time, so that threads may run it side by side."""
-    function, make_args = program
-    first, second = (outcome(function, make_args()) for _ in range(2))
+    first, second = (outcome(program.function, program.make_args()) for _ in range(2))
     comparison = Comparison()
     comparison.visit("outcome", first, second)
     return not comparison.found
@@ -75,11 +74,10 @@ def is_repeatable(program: Program) -> bool:
 
 def turn(program: Program, compiled: Callable[..., Any], tally: Tally) -> None:
     """One call of each, compared."""
-    function, make_args = program
-    plain = outcome(function, make_args())
-    fast = outcome(compiled, make_args())
+    plain = outcome(program.function, program.make_args())
+    fast = outcome(compiled, program.make_args())
     comparison = Comparison()
-    comparison.visit(function.__name__, plain, fast)
+    comparison.visit(program.function.__name__, plain, fast)
     tally.calls += 1
     if comparison.found and len(tally.found) < MOST_KEPT:
         tally.found.append("\n  ".join(comparison.found[:5]))
@@ -119,8 +117,8 @@ def run(seconds: float, threads: int, seed: int, *, interrupts: bool) -> Tally:
     tally = Tally()
     logging.getLogger("ufuse").addHandler(InternalErrors(tally))
     warnings.simplefilter("ignore")
-    repeatable = [program for program in PROGRAMS if is_repeatable(program)]
-    programs = [(program, ufuse.compile(program[0])) for program in repeatable]
+    repeatable = [program for program in PROGRAMS.rows if is_repeatable(program)]
+    programs = [(program, ufuse.compile(program.function)) for program in repeatable]
     choose = random.Random(seed)  # noqa: S311  a test
     before = gc.get_threshold()
     gc.set_threshold(1)

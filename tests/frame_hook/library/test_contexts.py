@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import ufuse
 from tests.programs.contexts import (
-    WHOLE,
     asking,
     asking_behind_a_break,
     called_in_a_handler,
     returns_function,
 )
-from tests.support.graphs import check_one_graph
-
-
-@pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
-def test_one_graph(program: Callable[..., Any]) -> None:
-    """The program is one graph, and nothing tells it from the plain one."""
-    check_one_graph(program, lambda: (np.arange(3.0), []))
 
 
 @pytest.mark.parametrize("first_in_handler", [False, True])

@@ -14,41 +14,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.programs import changing, containers, iterators, python
-from tests.programs.edges import EDGES, arguments_for
 from tests.support.compare import MODES, check_same
-from tests.support.graphs import check_cut, check_one_graph
-from tests.support.registering import given
-
-# one graph each, no break
-PROGRAMS = (containers, changing, iterators, python)
-WHOLE = [program for module in PROGRAMS for program in module.WHOLE]
-# the same result, with a break somewhere
-CUT = changing.CUT + iterators.CUT + python.CUT
-WHOLE_BEFORE_3_12 = {"sums_of_unknown_floats"}  # sum() rounds as `+` does there
-
-
-@pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
-def test_one_graph(program: Callable[..., Any]) -> None:
-    """The program is one graph, and nothing tells it from the plain one."""
-    check_one_graph(program, lambda: given(program))
-
-
-@pytest.mark.parametrize("program", CUT, ids=lambda program: program.__name__)
-def test_graph_that_ends(program: Callable[..., Any]) -> None:
-    """The program is left to plain Python somewhere, and nothing tells it from the plain one."""
-    is_whole = program.__name__ in WHOLE_BEFORE_3_12 and sys.version_info < (3, 12)
-    check = check_one_graph if is_whole else check_cut
-    check(program, lambda: given(program))
-
-
-@pytest.mark.parametrize(
-    ("program", "beside"), EDGES, ids=lambda value: getattr(value, "__name__", "")
-)
-def test_edge(program: Callable[..., Any], beside: tuple[Any, ...]) -> None:
-    """Nothing tells the program from the plain one, whether a graph ends in it or not."""
-    compiled = ufuse.compile(program)
-    check_same(program, compiled, lambda: arguments_for(beside), calls=3, modes=MODES[:1])
 
 
 def appended(x: Any, kept: Any) -> Any:

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ufuse
-from tests.programs.exception_groups import CUT, WHOLE
+from tests.programs.exception_groups import PROGRAMS
 from tests.support.compare import MODES, check_same
-from tests.support.graphs import check_cut, check_one_graph
 from tests.support.pieces import in_pieces
-
-
-@pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
-def test_one_graph(program: Callable[..., Any]) -> None:
-    """The program is one graph, and nothing tells it from the plain one."""
-    check_one_graph(program, lambda: (np.arange(3.0),))
-
-
-@pytest.mark.parametrize("program", CUT, ids=lambda program: program.__name__)
-def test_graph_that_ends(program: Callable[..., Any]) -> None:
-    """The program is left to plain Python somewhere, and nothing tells it from the plain one."""
-    check_cut(program, lambda: (np.arange(3.0),))
+from tests.support.registering import Program
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 1000])
-@pytest.mark.parametrize("program", [*WHOLE, *CUT], ids=lambda program: program.__name__)
-def test_in_pieces(program: Callable[..., Any], length: int) -> None:
+@pytest.mark.parametrize("program", PROGRAMS.rows, ids=lambda program: program.function.__name__)
+def test_in_pieces(program: Program, length: int) -> None:
     """With traces cut short, which go on with exceptions and lists of the frame, it is still the same."""
-    compiled = in_pieces(program, length, 0, "numpy")
-    check_same(program, compiled, lambda: (np.arange(3.0),), calls=3, modes=MODES[:2])
+    compiled = in_pieces(program.function, length, 0, "numpy")
+    check_same(program.function, compiled, program.make_args, calls=3, modes=MODES[:2])
 
 
 def made_of(x: Any, *, grows: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Programs that raise, catch and match do compiled what they do plain; everyday ones are captured whole."""
+"""Exceptions that leave a compiled function: where they come from, and what their tracebacks keep alive."""
 
 from __future__ import annotations
 
@@ -10,31 +10,6 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.programs import errors, exceptions, patterns, with_blocks
-from tests.support.compare import MODES, check_same
-
-TABLES = (exceptions, errors, patterns, with_blocks)
-PROGRAMS = [row for table in TABLES for row in table.PROGRAMS]
-
-
-@pytest.mark.parametrize(
-    ("function", "make_args", "breaks"), PROGRAMS, ids=[f.__name__ for f, _, _ in PROGRAMS]
-)
-def test_program_is_the_same_compiled(
-    function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]], breaks: bool
-) -> None:
-    """Nothing that can be observed tells the compiled program from the plain one."""
-    compiled = ufuse.compile(function)
-    check_same(
-        function,
-        compiled,
-        make_args,
-        calls=3,
-        modes=MODES[:3:2],
-        copies=False,
-    )
-    found = [b for b in compiled.breaks if b.code != "eager-raises"]
-    assert breaks or not found, "\n".join(map(str, found))
 
 
 def positions(error: BaseException) -> list[tuple[str, Any]]:

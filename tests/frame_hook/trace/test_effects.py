@@ -1,4 +1,4 @@
-"""Programs that change what outlives them do compiled what they do plain, in the same order."""
+"""What a call changes besides its arguments: noticed in the same order, and only in what the function itself has."""
 
 from __future__ import annotations
 
@@ -11,32 +11,9 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.programs import dying, effects
+from tests.programs import dying
 from tests.support.compare import MODES, check_same
-
-PROGRAMS = effects.PROGRAMS
-
-
-@pytest.mark.parametrize(
-    ("function", "make_args", "breaks"), PROGRAMS, ids=[f.__name__ for f, _, _ in PROGRAMS]
-)
-def test_program_is_the_same_compiled(
-    function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]], breaks: bool
-) -> None:
-    """Nothing that can be observed tells the compiled program from the plain one."""
-    compiled = ufuse.compile(function)
-    check_same(
-        function,
-        compiled,
-        make_args,
-        calls=3,
-        modes=MODES[:3:2],
-        copies=False,
-        state=effects.state,
-        reset=effects.reset,
-    )
-    found = [b for b in compiled.breaks if b.code != "eager-raises"]
-    assert breaks or not found, "\n".join(map(str, found))
+from tests.support.registering import Program
 
 
 def noticed(function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]]) -> list[Any]:
@@ -52,14 +29,12 @@ def noticed(function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...
     return found
 
 
-DYING = dying.PROGRAMS
-
-
-@pytest.mark.parametrize(("function", "make_args"), DYING, ids=[f.__name__ for f, _ in DYING])
-def test_what_dies_is_noticed_in_the_same_order(
-    function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]]
-) -> None:
+@pytest.mark.parametrize(
+    "program", dying.PROGRAMS.rows, ids=lambda program: program.function.__name__
+)
+def test_what_dies_is_noticed_in_the_same_order(program: Program) -> None:
     """Finalizers and callbacks run where plain Python runs them; who calls holds the arguments in both runs."""
+    function, make_args = program.function, program.make_args
     assert noticed(ufuse.compile(function), make_args) == noticed(
         functools.partial(function), make_args
     )

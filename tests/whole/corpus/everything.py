@@ -11,8 +11,8 @@ from tests.support import frame_cases
 def of_programs() -> list[Case]:
     """The programs of the fidelity tests, and the functions of the resume tests."""
     found = Corpus()
-    for function, make_args in PROGRAMS:
-        found.add(function, *make_args())
+    for program in PROGRAMS.rows:
+        found.add(program.function, *program.make_args())
     for function, args, kwargs in frame_cases.CASES:
         found.add(function, *args, **kwargs)
     return found.cases

@@ -1,0 +1,53 @@
+"""Every program of this folder does compiled what it does plain, and its graph ends only where it may."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+import ufuse
+from tests import programs
+from tests.support.compare import check_same
+from tests.support.pieces import failures_heard
+from tests.support.registering import Breaks, Program
+
+MODULES = [
+    name for _, name, _ in pkgutil.iter_modules(programs.__path__) if name != "test_programs"
+]
+CASES = [
+    pytest.param(program, backend, id=f"{module}-{program.function.__name__}-{backend}")
+    for module in MODULES
+    for program in importlib.import_module(f"tests.programs.{module}").PROGRAMS.rows
+    for backend in program.among.backends
+]
+
+
+@pytest.mark.parametrize(("program", "backend"), CASES)
+def test_program_is_the_same_compiled(program: Program, backend: str) -> None:
+    """Nothing that can be observed tells the compiled program from the plain one, in any mode and at any call."""
+    subject = program.among
+    compiled = ufuse.compile(program.function, backend=backend)
+    codes = set()
+    with failures_heard() as said:
+        for mode in subject.modes:
+            check_same(
+                program.function,
+                compiled,
+                program.make_args,
+                calls=3,
+                modes=[mode],
+                copies=False,
+                state=subject.state,
+                reset=subject.reset,
+            )
+            codes |= {found.code for found in compiled.breaks}
+    assert not said
+    match program.breaks:
+        case Breaks.NEVER:
+            assert not codes
+        case Breaks.RAISING:
+            assert codes <= {"eager-raises"}
+        case Breaks.ALWAYS:
+            assert codes
