@@ -713,7 +713,7 @@ def overflow_at_some_values(x):
     return [[str(power(v, n)) for n in (-2, 3, 0, 2.0, 0.0)] for v in values], x
 
 
-@edge([1], (2,), collections.deque([3]), -(2**70))
+@PROGRAMS.either(lambda: (x(), [1], (2,), collections.deque([3]), -(2**70)))
 def repeated_more_often_than_fits(x, items, pair, queue, times):
     said = []
     for sequence in (items, pair, queue, []):
