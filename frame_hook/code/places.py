@@ -24,7 +24,26 @@ LONGEST = 48  # characters of an expression
 MOST_BITS = 256  # of an int that is written out
 MOST_ITEMS = 8
 MOST_SHOWN = 80
+NAMED = (type, FunctionType, BuiltinFunctionType)
+
+
+class Named:
+    """Stands for an object that what is kept for people must not keep alive."""
+
+    def __init__(self, value: Any) -> None:
+        self.kind = type(value).__name__
+        self._name = value.__name__ if isinstance(value, NAMED) else f"a {self.kind}"
+        self._is_class = type(value) is type
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"the class {self._name}" if self._is_class else self._name
+
+
 SHOWN = (
+    Named,
     int,
     float,
     complex,

@@ -13,6 +13,7 @@ from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import in_words, shown
 from ufuse.frame_hook.entries.recipe import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
+from ufuse.frame_hook.trace.symbols import Source
 
 __builtins__ = KEPT
 
@@ -140,9 +141,9 @@ def retraced(code: CodeType, kept: Specialisation, row: Guard, state: tuple[Any,
 
 
 def _described_now(row: Guard, state: tuple[Any, ...]) -> str:
-    register = row.operands[0] if row.operands else None
-    if isinstance(register, int) and register < len(state):
-        value = state[register]
+    source = row.operands[0] if row.operands else None
+    if isinstance(source, Source) and source.register < len(state):
+        value = state[source.register]
         if row.kind == "TYPE":
             return f"a {type(value).__name__}"
         if row.kind == "SIZE":

@@ -342,8 +342,9 @@ class Recipe:
         if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
             raise NotRebuilt(0, "a number beyond 64 bits")
         always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
-        text = f"{value} no longer fits into 64 bits"
-        self.trace.guards.check("RELATION", (*program, *always), text=text, source=str(value))
+        self.trace.guards.check(
+            "RELATION", (*program, *always), says="RELATION large", fields=(value,)
+        )
         return self.row("int", program)
 
     def _generator(self, generator: Generator) -> Any:

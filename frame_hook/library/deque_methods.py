@@ -201,7 +201,7 @@ def _blind(
 def _guard_what_dies(interpreter: Interpreter, target: Unread, *, clears: bool) -> None:
     """A deque without `maxlen` only lets go of items when it is cleared."""
     trace, source, value = interpreter.trace, target.source, target.value
-    trace.check("TYPE", source, deque, f"{source.text} is no longer a deque")
+    trace.guards.check("TYPE", source, deque)
     if value.maxlen is None and not clears:
         trace.check_maxlen(source, value)
     else:

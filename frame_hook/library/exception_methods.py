@@ -65,8 +65,7 @@ def _current(interpreter: Interpreter) -> Symbol | None:
     code, begun_at = interpreter.call_stack[0].code, interpreter.positions[0]
     if resume.marked_slots(code, begun_at)[0] >= 0 or not _hook.nothing_is_handled():
         raise GraphBreak("call", "asking for an exception that was caught before")
-    text = "an exception is being handled now"
-    interpreter.trace.guards.check("NOTHING_HANDLED", text=text, source="sys.exception()")
+    interpreter.trace.guards.check("NOTHING_HANDLED")
     return None
 
 

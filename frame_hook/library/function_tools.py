@@ -181,8 +181,7 @@ def _guarded(
         raise GraphBreak("call", "a methodcaller with keywords")
     if not all(isinstance(one, str | int) for one in given):
         raise GraphBreak("call", f"a {made.kind.__name__} of unusual things")
-    text = f"{made.source.text} is another {made.kind.__name__} now"
-    interpreter.trace.check("IDENTITY", made.source, made.value, text)
+    interpreter.trace.guards.check("IDENTITY", made.source, made.value)
     return tuple(Constant(one) for one in given), {}
 
 

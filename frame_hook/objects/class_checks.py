@@ -134,8 +134,7 @@ def _counts_as(interpreter: Interpreter, wanted: type, kind: type) -> bool:
         _asked(wanted, kind)
     if issubclass(kind, wanted):  # nothing of the user's runs
         return True
-    text = f"a class was registered, perhaps with {wanted.__name__}"
-    trace.guards.check("ABC_TOKEN", abc.get_cache_token(), text=text, source=wanted.__name__)
+    trace.guards.check("ABC_TOKEN", abc.get_cache_token(), fields=(wanted,))
     return False
 
 

@@ -88,10 +88,10 @@ def class_member(
     is_written = any(trace.changes.written_class_attribute(one, name)[0] for one in mro(kind))
     if is_written or after is not None:
         return member_by_steps(trace, kind, name, after)
-    text = f"{kind.__name__}.{name}"
     if found is ABSENT:
-        trace.guards.check("CLASS_LACKS", kind, name, text=f"{text} is defined now", source=text)
+        trace.guards.check("CLASS_LACKS", kind, name)
         return ABSENT, Constant(None)
+    text = f"{kind.__name__}.{name}"
     return found, Unread(trace.guards.load("LOAD_CLASS", kind, name, text=text), found)
 
 
@@ -100,7 +100,6 @@ def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> 
     guard_bases(trace, kind)
     classes = mro(kind)
     for one in classes[classes.index(after) + 1 if after is not None else 0 :]:
-        text = f"{one.__name__}.{name}"
         is_written, value = trace.changes.written_class_attribute(one, name)
         if value is not None:
             return value.value if isinstance(value, Constant) else None, value  # no descriptor
@@ -108,24 +107,21 @@ def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> 
         if name in own and not is_written:
             if not is_changeable(one):
                 return own[name], Constant(own[name])
+            text = f"{one.__name__}.{name}"
             return own[name], Unread(
                 trace.guards.load("LOAD_CLASS", one, name, text=text), own[name]
             )
         if one.__flags__ & HEAP_TYPE and not is_written:
-            there = f"{text} is defined now"
-            trace.guards.check("CLASS_OWN_LACKS", one, name, text=there, source=text)
+            trace.guards.check("CLASS_OWN_LACKS", one, name)
     return ABSENT, Constant(None)
 
 
 def guard_bases(trace: Trace, kind: type) -> None:
     """Guard the `__mro__` of a class."""
     if is_changeable(kind):
-        text = f"the bases of {kind.__name__} were changed"
         classes = mro(kind)
         for place, base in enumerate(classes[1:], 1):
-            trace.guards.check(
-                "BASE", kind, place, len(classes), base, text=text, source=kind.__name__
-            )
+            trace.guards.check("BASE", kind, place, len(classes), base)
 
 
 def namespace_of(kind: type) -> Any:
@@ -137,7 +133,7 @@ def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
     """Whether a class inherits this C function under a name; guarded."""
     found, symbol = class_member(trace, kind, name)
     if found is plain and isinstance(symbol, Unread):
-        trace.check("IDENTITY", symbol.source, plain, f"{symbol.source.text} was replaced")
+        trace.guards.check("IDENTITY", symbol.source, plain, says="IDENTITY replaced")
     return found is plain
 
 
@@ -217,7 +213,7 @@ def is_data_descriptor(trace: Trace, found: Any, member: Symbol) -> bool:
     if found is ABSENT:
         return False
     if isinstance(member, Unread):
-        trace.check("TYPE", member.source, kind, f"{member.source.text} was replaced")
+        trace.guards.check("TYPE", member.source, kind, says="TYPE replaced")
     return any(
         class_member(trace, kind, name)[0] is not ABSENT for name in ("__set__", "__delete__")
     )
@@ -285,12 +281,11 @@ def own_attribute(trace: Trace, symbol: Instance, name: str, found: Any) -> Symb
         return None
     value = _example_attribute(symbol.value, name, found)
     if value is ABSENT:
-        text = f"{symbol.source.text} has an attribute {name} of its own now"
-        trace.check("INSTANCE_LACKS", symbol.source, name, text)
+        trace.guards.check("INSTANCE_LACKS", symbol.source, name)
         symbol.attributes[name] = None
         return None
     text = f"{symbol.source.text}.{name}"
-    loaded = trace.guards.load("LOAD_OWN", symbol.source.register, name, text=text)
+    loaded = trace.guards.load("LOAD_OWN", symbol.source, name, text=text)
     result = symbol.attributes[name] = Unread(loaded, value)
     return result
 
@@ -340,8 +335,7 @@ def _replace_own(trace: Trace, symbol: Instance, name: str) -> None:
     value = _example_attribute(symbol.value, name, static_lookup(symbol.kind, name))
     if value is not ABSENT and not _hook.has_no_finalizer(value):
         raise GraphBreak("finalizer", f"{symbol.source.text}.{name}")
-    text = f"something runs now when {symbol.source.text}.{name} dies"
-    trace.check("NO_FINALIZER_ATTR", symbol.source, name, text)
+    trace.guards.check("NO_FINALIZER_ATTR", symbol.source, name)
 
 
 def bound_member(
@@ -351,7 +345,7 @@ def bound_member(
     trace = interpreter.trace
     owner = Constant(kind)
     if isinstance(member, Unread):
-        trace.check("TYPE", member.source, type(found), f"{member.source.text} was replaced")
+        trace.guards.check("TYPE", member.source, type(found), says="TYPE replaced")
     match found:
         case types.FunctionType():
             return member if symbol is None else Method(symbol, member)
@@ -425,8 +419,8 @@ def inner_function(trace: Trace, found: Any, member: Symbol, name: str) -> Symbo
     if isinstance(member, Constant):
         return Constant(value)
     assert isinstance(member, Unread)
-    trace.check("TYPE", member.source, type(found), f"{member.source.text} was replaced")
-    loaded = trace.guards.load("LOAD_ATTR", member.source.register, name, text=member.source.text)
+    trace.guards.check("TYPE", member.source, type(found), says="TYPE replaced")
+    loaded = trace.guards.load("LOAD_ATTR", member.source, name, text=member.source.text)
     return Unread(loaded, value)
 
 

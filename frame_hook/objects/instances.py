@@ -44,7 +44,7 @@ def instantiate(
     trace, meta = interpreter.trace, type(kind)
     if kind.__flags__ & HEAP_TYPE:
         source = trace.guards.load("LOAD_CONST", kind, text=kind.__name__)
-        trace.check("TYPE", source, meta, f"{kind.__name__} has another metaclass now")
+        trace.guards.check("TYPE", source, meta, says="TYPE of class")
     if meta is not type and not uses_plain(trace, meta, "__call__", type.__call__):
         found, function = class_member(trace, meta, "__call__")
         if not isinstance(found, types.FunctionType):
@@ -68,7 +68,7 @@ def make_instance(
         made = trace.look(interpreter.call(inner, (Constant(kind), *arguments), keywords))
     else:
         if isinstance(function, Unread):
-            trace.check("IDENTITY", function.source, found, f"{kind.__name__}.__new__ was replaced")
+            trace.guards.check("IDENTITY", function.source, found, says="IDENTITY replaced")
         if found is object.__new__ and (arguments or keywords) and first is object.__init__:
             raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes no arguments")
         made = new_instance(interpreter, found, kind, arguments, keywords)
@@ -82,7 +82,7 @@ def make_instance(
             raise GraphBreak("eager-raises", "TypeError: __init__() should return None")
         return made
     if isinstance(second, Unread):
-        trace.check("IDENTITY", second.source, first, f"{kind.__name__}.__init__ was replaced")
+        trace.guards.check("IDENTITY", second.source, first, says="IDENTITY replaced")
     if first not in PLAIN_INITS:
         raise GraphBreak("call", f"{kind.__qualname__}, whose __init__ is not Python,")
     return made

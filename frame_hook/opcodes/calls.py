@@ -245,8 +245,7 @@ def _change_unseen(
     if blind is None or trace.changes.is_known(target.value):
         method = attributes.attribute(interpreter, trace.look(target), name)
         return call(interpreter, method, arguments, keywords)
-    text = f"{target.source.text} is no longer a {kind.__name__}"
-    trace.check("TYPE", target.source, kind, text)
+    trace.guards.check("TYPE", target.source, kind)
     trace.changes.unseen(target.source, target.value, *_flat(blind))
     return Constant(None)
 
@@ -332,17 +331,12 @@ def _inline(
     refuse_namespaces(function)
     source = symbol.source or trace.guards.load("LOAD_CONST", function, text=code.co_name)
     if isinstance(symbol, Opaque):  # another function of the same code may have other globals
-        text = f"{code.co_name} has other globals now"
-        loaded = trace.guards.load("LOAD_ATTR", source.register, "__globals__", text=text)
-        trace.check("IDENTITY", loaded, function.__globals__, text)
-    trace.check(
-        "FUNCTION",
-        source,
-        code,
-        function.__defaults__,
-        function.__kwdefaults__,
-        f"{code.co_name} was changed",
-    )
+        text = f"{code.co_name}.__globals__"
+        loaded = trace.guards.load("LOAD_ATTR", source, "__globals__", text=text)
+        namespace, fields = function.__globals__, (code.co_name,)
+        trace.guards.check("IDENTITY", loaded, namespace, says="IDENTITY globals", fields=fields)
+    parts = function.__defaults__, function.__kwdefaults__
+    trace.guards.check("FUNCTION", source, code, *parts, fields=(code.co_name,))
     defaults = [
         _default(interpreter, source, "LOAD_DEFAULT", i, value)
         for i, value in enumerate(function.__defaults__ or ())
@@ -353,7 +347,7 @@ def _inline(
     }
     cells = []
     for i, cell in enumerate(function.__closure__ or ()):
-        loaded = trace.guards.load("LOAD_CLOSURE", source.register, i, text=code.co_freevars[i])
+        loaded = trace.guards.load("LOAD_CLOSURE", source, i, text=code.co_freevars[i])
         cells.append(trace.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
     return _inline_made(interpreter, made, arguments, keywords, symbol)
@@ -387,7 +381,7 @@ def _default(
 ) -> Symbol:
     if isinstance(value, (*PURE, type)) or type(value).__name__ == "_NoValueType":
         return Constant(value)  # the defaults' identity is guarded, and these cannot change
-    loaded = interpreter.trace.guards.load(kind, source.register, which, text=f"default {which}")
+    loaded = interpreter.trace.guards.load(kind, source, which, text=f"default {which}")
     return Unread(loaded, value)
 
 

@@ -262,8 +262,7 @@ def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
     source = number.source
     if source is not None and number.node in trace.number_examples:
         holds: bool = trace.number_examples[number.node] == 0.5
-        kind, text = ("FLOAT", "no longer") if holds else ("NOT_FLOAT", "now")
-        trace.check(kind, source, 0.5, f"{source.text} is {text} 0.5")
+        trace.guards.check("FLOAT" if holds else "NOT_FLOAT", source, 0.5)
         return holds
     if dtype.char not in OWN_FAST_POWERS:
         raise GraphBreak("operator", f"a power of a {dtype} array with a computed exponent")
@@ -352,7 +351,7 @@ def _small_enough(trace: Trace, value: size.Size) -> Symbol:
     if any(abs(number) >= LARGEST_INT for number in (*factors, trace.sizes.example(value))):
         raise GraphBreak("operator", "arithmetic of very large numbers")
     program = (*postfix(value, trace.sizes.leaves), ("const", -LARGEST_INT), ("gt",))
-    trace.guards.check("RELATION", program, text=f"{value} is very large now", source=str(value))
+    trace.guards.check("RELATION", program, says="RELATION large", fields=(value,))
     return arrays.integer(trace, value)
 
 

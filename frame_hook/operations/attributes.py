@@ -144,7 +144,7 @@ def _function_attribute(
     ):
         raise GraphBreak("attribute", f"{name} of {described(symbol)}")
     source = symbol.source or guards.load("LOAD_CONST", function, text=function.__name__)
-    loaded = guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
+    loaded = guards.load("LOAD_ATTR", source, name, text=f"{source.text}.{name}")
     return Unread(loaded, getattr(function, name))
 
 

@@ -328,8 +328,7 @@ def identical(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         a, b = left.source, right.source
         if a is None or b is None:
             return False
-        text = f"{a.text} and {b.text} are the same object now"
-        trace.guards.check("DIFFERENT", *sorted((a.register, b.register)), text=text, source=a.text)
+        trace.guards.check("DIFFERENT", a, b)
         return False
     if isinstance(left, Slice | Generator | Iterator | Function):
         return False
@@ -338,20 +337,16 @@ def identical(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
 
 def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
     """Whether two values of the frame are one object; guarded to go on so."""
-    one, other = sorted((left.source, right.source), key=lambda source: source.register)
     same = left.value is right.value
-    if one.register != other.register:
-        kind, now = ("SAME", "no longer") if same else ("DIFFERENT", "now")
-        text = f"{one.text} and {other.text} are {now} the same object"
-        trace.guards.check(kind, one.register, other.register, text=text, source=one.text)
+    if left.source.register != right.source.register:
+        trace.guards.check("SAME" if same else "DIFFERENT", left.source, right.source)
     return same
 
 
 def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
     a, b = left.buffer.source, right.buffer.source
     if a is not None and b is not None:
-        text = f"{a.text} and {b.text} are the same array now"
-        trace.guards.check("DIFFERENT", a.register, b.register, text=text, source=a.text)
+        trace.guards.check("DIFFERENT", a, b)
     return False
 
 

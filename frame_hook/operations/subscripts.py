@@ -63,12 +63,12 @@ def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol
     if not is_plain(name) or not all(map(is_plain, value)):
         return None
     source = trace.changes.part_of(source, value)
-    trace.check("TYPE", source, dict, f"{source.text} is no longer a dict")
+    trace.guards.check("TYPE", source, dict)
     if name in written:
         return written[name]
     if name in value:
         return trace.entry(source, name, value[name])
-    trace.check("DICT_LACKS", source, name, f"{source.text} has the key {name!r} now")
+    trace.guards.check("DICT_LACKS", source, name)
     return MISSING
 
 
@@ -85,7 +85,7 @@ def _store_unseen(interpreter: Interpreter, container: Symbol, key: Symbol, valu
         return False
     refuse_finalizer(container)
     source = container.source
-    trace.check("TYPE", source, dict, f"{source.text} is no longer a dict")
+    trace.guards.check("TYPE", source, dict)
     trace.changes.unseen_entry(source, container.value, key, name, value)
     return True
 

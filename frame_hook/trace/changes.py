@@ -108,10 +108,7 @@ class Changes:
 
     def _guard_same(self, source: Source, first: Source) -> None:
         if first.register != source.register:
-            text = f"{source.text} is no longer the same object as {first.text}"
-            self._guards.check(
-                "SAME", first.register, source.register, text=text, source=source.text
-            )
+            self._guards.check("SAME", first, source)
 
     def catch_up(self, value: Any, symbol: Symbol) -> None:
         """Do on a symbol what was done blindly before it was looked at: what was found is how it was at the start."""
@@ -156,8 +153,7 @@ class Changes:
 
     def will_be_replaced(self, source: Source) -> None:
         """Guard that nobody notices when what a register holds, if anything, dies."""
-        text = f"something runs now when {source.text} dies"
-        self._guards.check("NO_FINALIZER", source.register, text=text, source=source.text)
+        self._guards.check("NO_FINALIZER", source)
 
     # Effects -------------------------------------------------------------------------------------------------------
 
@@ -230,7 +226,7 @@ class Changes:
                 if other.register == changed.register:
                     continue
                 if type(value) is type(looked_at):
-                    self._guard_pair("DIFFERENT", changed, other, "and", "are the same object now")
+                    self._guards.check("DIFFERENT", changed, other)
                 self._guard_dict(changed, value, other, looked_at)
                 if not self._is_changed((other, looked_at)):
                     self._guard_dict(other, looked_at, changed, value)
@@ -256,23 +252,16 @@ class Changes:
     def _is_changed(self, pair: tuple[Source, Any]) -> bool:
         return pair[0].register in self._changed
 
-    def _guard_pair(self, kind: str, one: Source, other: Source, between: str, end: str) -> None:
-        first, second = one, other
-        if kind == "DIFFERENT" and one.register > other.register:
-            first, second = other, one
-        text = f"{one.text} {between} {other.text} {end}".rstrip()
-        self._guards.check(kind, first.register, second.register, text=text, source=one.text)
-
     def _guard_dict(self, one: Source, mapping: Any, other: Source, instance: Any) -> None:
         """A dict may be where an instance has its attributes: changing one would change both."""
         if not issubclass(type(mapping), dict) or type(instance).__dictoffset__ == 0:
             return
-        self._guard_pair("NOT_DICT_OF", one, other, "is the __dict__ of", "now")
+        self._guards.check("NOT_DICT_OF", one, other)
 
     def _guard_no_namespace(self, source: Source, namespaces: dict[int, dict[str, Any]]) -> None:
         for namespace in namespaces.values():
             loaded = self._guards.load("LOAD_CONST", namespace, text="the globals")
-            self._guard_pair("DIFFERENT", source, loaded, "and", "are the same object now")
+            self._guards.check("DIFFERENT", source, loaded)
 
     # Cells and globals ---------------------------------------------------------------------------------------------
 
@@ -295,8 +284,7 @@ class Changes:
                 self._guards.load("LOAD_KEY", namespace, name, text=name), namespace[name]
             )
         elif not is_written:
-            text = f"the global {name} is defined now"
-            self._guards.check("ABSENT", namespace, name, text=text, source=name)
+            self._guards.check("ABSENT", namespace, name)
         self.replaced(before)
         self._globals[id(namespace), name] = value
         self.effect("dict_set", ObjectOperand(namespace), ObjectOperand(name), value)
@@ -341,15 +329,14 @@ class Changes:
             self.effect("call", type.__setattr__, (ObjectOperand(kind), ObjectOperand(name), value))
 
     def _replace_in_class(self, kind: type, name: str) -> None:
-        text, own = f"{kind.__name__}.{name}", type.__dict__["__dict__"].__get__(kind)
+        own = type.__dict__["__dict__"].__get__(kind)
         if (kind, name) in self._classes:
             self.replaced(self._classes[kind, name])
         elif name in own:
-            loaded = self._guards.load("LOAD_CLASS", kind, name, text=text)
+            loaded = self._guards.load("LOAD_CLASS", kind, name, text=f"{kind.__name__}.{name}")
             self.replaced(Unread(loaded, own[name]))
         else:
-            there = f"{text} is defined now"
-            self._guards.check("CLASS_OWN_LACKS", kind, name, text=there, source=text)
+            self._guards.check("CLASS_OWN_LACKS", kind, name)
 
     @property
     def writes_classes(self) -> bool:

@@ -31,7 +31,6 @@ IDENTIFIED = (
     type(np.zeros_like),  # functions behind __array_function__
     type(np._NoValue),
 )
-NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
 # A metaclass with one of these of its own answers for its classes, perhaps otherwise at every question.
 ANSWERS = ("__eq__", "__hash__", "__getattribute__", "__getattr__")
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)

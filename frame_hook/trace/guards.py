@@ -1,41 +1,121 @@
-"""The guard program as the trace writes it: rows for C, and for each the sentence that explains its failure."""
+"""The guard program as the trace writes it: rows for C, and the sentence that each kind of row is told with."""
 
 from __future__ import annotations
 
-import types
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code.places import NAMED, Named, shown
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.size import Division, Expression, Size, Symbol
 
-NAMED = (type, types.FunctionType, types.BuiltinFunctionType)
-PLAIN = (int, float, complex, str, bytes, frozenset, type(None), type(...), np.dtype)
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+# Operands that are kept for people as they are: numbers, text, and what is made of these.
+KEPT_AS_THEY_ARE = frozenset(
+    {int, float, complex, bool, str, bytes, frozenset, type(None), type(...), Source, Expression}
+)
+
+SYMMETRIC = frozenset({"DIFFERENT", "DISJOINT", "SAME"})  # whose two registers may be exchanged
+
+# What is wrong when a row fails. `{0}`, … are its operands, or the fields that `check` was given instead: `{0}` is
+# the program's name for a value or the name of a class or function, `{0!r}` the value itself, `{0.kind}` its class.
+# fmt: off
+SENTENCES = {
+    "LOAD":            "{0} can no longer be found",  # every kind that fills a register
+    "ABC_TOKEN":       "a class was registered, perhaps with {0}",
+    "ABSENT":          "the global {1} is defined now",
+    "APART":           "elements of {0} share memory now",
+    "ARRAY":           "{0} is no longer a {2}-d array of {1}",
+    "BASE":            "the bases of {0} were changed",
+    "BIG_INT":         "{0} is no longer {1!r}",
+    "BOUND":           "{0} has no value now",
+    "CELL_EMPTY":      "{0} has a value now",
+    "CLASS_LACKS":     "{0}.{1} is defined now",
+    "CLASS_OWN_LACKS": "{0}.{1} is defined now",
+    "CONTIGUOUS":      "{0} is no longer contiguous",
+    "DICT_KEYS":       "{0} no longer has the keys {1!r}",
+    "DICT_LACKS":      "{0} has the key {1!r} now",
+    "DIFFERENT":       "{0} and {1} are the same object now",
+    "DISJOINT":        "{0} shares memory with {1} now",
+    "EQUAL":           "{0} is no longer {1!r}",
+    "FLOAT":           "{0} is no longer {1!r}",
+    "FUNCTION":        "{0} was changed",
+    "IDENTITY":        "{0} is another {1.kind} now",
+    "INSTANCE_LACKS":  "{0} has an attribute {1} of its own now",
+    "INT":             "{0} is no longer {1!r}",
+    "LENGTH":          "{0} no longer has {1} items",
+    "NOTHING_HANDLED": "an exception is being handled now",
+    "NOT_DICT_OF":     "{0} is the __dict__ of {1} now",
+    "NOT_FLOAT":       "{0} is now {1!r}",
+    "ORDER":           "the axes of {0} no longer lie in memory as they did",
+    "NO_FINALIZER":    "something runs now when {0} dies",
+    "NO_FINALIZER_ATTR": "something runs now when {0}.{1} dies",
+    "RELATION":        "{0} {1} {2} no longer holds",
+    "SAME":            "{1} is no longer the same object as {0}",
+    "SET_IS":          "{0} no longer has the same members",
+    "SIZE":            "{0}.shape[{1}] is no longer {2}",
+    "STR":             "{0} is no longer {1!r}",
+    "TYPE":            "{0} is no longer a {1}",
+    "UNBOUND":         "{0} has a value now",
+    "WRITEABLE":       "{0} is read-only now",
+    # kinds that are told otherwise where more is known
+    "ABSENT builtin":     "the builtin {1} is hidden by a global now",
+    "CONTIGUOUS not":     "{0} is now contiguous",
+    "IDENTITY globals":   "{0} has other globals now",
+    "IDENTITY member":    "{0} is no longer the same member of {1.kind}",
+    "IDENTITY plain":     "{0} is no longer {1!r}",
+    "IDENTITY replaced":  "{0} was replaced",
+    "RELATION equal":     "{0} no longer equals {1}",
+    "RELATION large":     "{0} is very large now",
+    "RELATION several":   "{0} is now 0 or 1",
+    "TYPE of class":      "{0} has another metaclass now",
+    "TYPE of number":     "{0} is no longer a Python {1}",
+    "TYPE replaced":      "{0} was replaced",
+}
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """One row: `kind` and `operands` for the C program, `text` for people, `source` what it is about."""
+    """One row: `kind` and `operands`, a `Source` among them for its register; `says` and `fields` make its sentence."""
 
     kind: str
     operands: tuple[Any, ...]
-    text: str
-    source: str
+    source: (
+        str  # what the program calls the value that is checked; "" where it is none of the frame's
+    )
+    says: str
+    fields: tuple[Any, ...]
+
+    @property
+    def text(self) -> str:
+        """What is wrong when the row fails, as a sentence."""
+        return SENTENCES[self.says].format(*map(_Field, self.fields or self.operands))
 
 
-class Named:
-    """Stands for an object that what is kept for people must not keep alive."""
+class _Field:
+    """An operand in a sentence: as a name, as a value (`!r`), or by its class (`.kind`)."""
 
     def __init__(self, value: Any) -> None:
-        self.text = value.__name__ if isinstance(value, NAMED) else f"a {type(value).__name__}"
+        self.value = value
+
+    def __str__(self) -> str:
+        if type(self.value) is Source:
+            return self.value.text
+        return self.value.__name__ if isinstance(self.value, NAMED) else str(self.value)
 
     def __repr__(self) -> str:
-        return self.text
+        return shown(self.value)
+
+    @property
+    def kind(self) -> str:
+        """The name of its class."""
+        return self.value.kind if type(self.value) is Named else type(self.value).__name__
 
 
 class GuardProgram:
@@ -48,26 +128,43 @@ class GuardProgram:
         self._checks: set[tuple[Any, ...]] = set()
 
     def load(self, kind: str, *operands: Any, text: str) -> Source:
-        """The register that a load row fills; the same load is one row."""
-        key = (kind, *(o if type(o) in (int, str) else id(o) for o in operands))
+        """The register that a load row fills, which the program calls `text`; the same load is one row."""
+        key = (kind, *map(_key, operands))
         known = self._loads.get(key)
         if known is None:
             known = Source(self._registers, text)
             self._registers += 1
             self._loads[key] = known
-            self.rows.append(Guard(kind, operands, f"{text} can no longer be found", text))
+            self.rows.append(Guard(kind, operands, text, "LOAD", (known,)))
         return known
 
-    def check(self, kind: str, *operands: Any, text: str, source: str) -> None:
-        """Add a check row unless it stands already."""
+    def check(
+        self,
+        kind: str,
+        *operands: Any,
+        says: str = "",
+        fields: tuple[Any, ...] = (),
+        source: str = "",
+    ) -> None:
+        """Add a check row unless it stands already; `says` and `fields` where its kind and operands do not say it."""
+        if kind in SYMMETRIC:
+            fields, operands = operands, tuple(sorted(operands, key=attrgetter("register")))
         key = (kind, *map(_key, operands))
         if key not in self._checks:
             self._checks.add(key)
-            self.rows.append(Guard(kind, operands, text, source))
+            if not source and operands and type(operands[0]) is Source:
+                source = operands[0].text
+            self.rows.append(Guard(kind, operands, source, says or kind, fields))
 
     def remembered(self) -> tuple[Guard, ...]:
         """The rows for people, who are told what was compared with; the objects may die."""
-        return tuple(replace(row, operands=tuple(map(_told, row.operands))) for row in self.rows)
+        known: dict[int, Named] = {}
+        return tuple(
+            Guard(
+                row.kind, _told(row.operands, known), row.source, row.says, _told(row.fields, known)
+            )
+            for row in self.rows
+        )
 
     @property
     def registers(self) -> int:
@@ -76,24 +173,38 @@ class GuardProgram:
 
     def for_c(self) -> list[tuple[Any, ...]]:
         """The rows as `_hook.Entry` takes them."""
-        return [(_hook.GUARD_KINDS[row.kind], *row.operands) for row in self.rows]
+        return [
+            (
+                _hook.GUARD_KINDS[row.kind],
+                *[one.register if type(one) is Source else one for one in row.operands],
+            )
+            for row in self.rows
+        ]
 
 
 def _key(operand: Any) -> Any:
     """Equal for operands that check the same; arrays in tuples have no hash, and True is not 1."""
     kind = type(operand)  # an instance of a subclass may have a hash of the user's own
+    if kind is Source:
+        return operand.register
+    if kind is int or kind is str:
+        return operand
     if kind is tuple:
         return tuple(map(_key, operand))
-    return (kind, operand) if kind in (int, bool, str) else id(operand)
+    return kind, id(operand)
 
 
-def _told(operand: Any) -> Any:
-    """An operand that keeps nothing alive but numbers and text."""
-    if isinstance(operand, tuple):
-        return tuple(map(_told, operand))
-    if isinstance(operand, PLAIN):
+def _told(operand: Any, known: dict[int, Named]) -> Any:
+    """An operand for people, which keeps nothing alive but numbers and text; `known` has those met before, by id."""
+    kind = type(operand)
+    if kind in KEPT_AS_THEY_ARE or issubclass(kind, np.dtype):
         return operand
-    return Named(operand)
+    if kind is tuple:
+        return tuple([_told(one, known) for one in operand])
+    found = known.get(id(operand))
+    if found is None:
+        found = known[id(operand)] = Named(operand)
+    return found
 
 
 def postfix(size: Size, leaves: dict[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -146,8 +257,3 @@ def lower_bound(size: Size, least: dict[str, int]) -> int | None:
             product *= bound
         total += product
     return total
-
-
-def is_polynomial(size: Size) -> bool:
-    """Whether `size` is known by an expression rather than by its value."""
-    return isinstance(size, Expression)

@@ -44,17 +44,12 @@ class Sizes:
         for name, value in self._examples.items():
             if value == length and self.leaves[name][0] == "size":
                 other = self.leaves[name]
-                self._guards.check(
-                    "RELATION",
-                    (leaf, other, ("eq",)),
-                    text=f"{text} no longer equals {name}",
-                    source=text,
-                )
+                program, fields = (leaf, other, ("eq",)), (text, name)
+                self._guards.check("RELATION", program, says="RELATION equal", fields=fields)
                 return size.symbol(name)
         expression = self.new_symbol("nmklpqrst"[len(self._examples) % 9], length, leaf, least=2)
-        self._guards.check(
-            "RELATION", (leaf, ("const", 2), ("ge",)), text=f"{text} is now 0 or 1", source=text
-        )
+        program = (leaf, ("const", 2), ("ge",))
+        self._guards.check("RELATION", program, says="RELATION several", fields=(text,))
         return expression
 
     def decide(self, relation: str, left: Size, right: Size) -> bool:
@@ -75,8 +70,7 @@ class Sizes:
         program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
         if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
             raise GraphBreak("operator", "a comparison with a very large number")
-        text = f"{left} {RELATIONS[name]} {right} no longer holds"
-        self._guards.check("RELATION", program, text=text, source=str(left))
+        self._guards.check("RELATION", program, fields=(left, RELATIONS[name], right))
         if name == "eq":
             self._note_equal(left, right)
         return holds

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.code.places import shown
+from ufuse.frame_hook.code.places import NAMED, shown
 from ufuse.frame_hook.trace.changes import Changes
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.followed import (
@@ -18,7 +18,6 @@ from ufuse.frame_hook.trace.followed import (
     IDENTIFIED,
     LARGEST_CONTAINER,
     LEFT_ALONE,
-    NAMED,
     answers_itself,
     is_followed,
     is_key,
@@ -152,12 +151,11 @@ class Trace:
     def found_bound(self, symbol: Unread) -> None:
         """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""
         if self._all_dynamic and symbol.source.register < len(self.state):
-            text = f"{symbol.source.text} has no value now"
-            self.check("BOUND", symbol.source, text)
+            self.guards.check("BOUND", symbol.source)
 
     def found_empty(self, symbol: Unbound) -> None:
         """Guard that a slot of the frame is empty."""
-        self.check("UNBOUND", symbol.source, f"{symbol.source.text} has a value now")
+        self.guards.check("UNBOUND", symbol.source)
 
     def _read(self, source: Source, value: Any) -> Symbol:
         kind = type(value)
@@ -165,12 +163,12 @@ class Trace:
         if metaclass is not type and (name := answers_itself(metaclass)):
             raise GraphBreak("attribute", f"{source.text}, whose metaclass has {name} of its own,")
         if value is None or value is Ellipsis or value is NotImplemented or kind is bool:
-            self.check("IDENTITY", source, value, f"{source.text} is no longer {value}")
+            self.guards.check("IDENTITY", source, value, says="IDENTITY plain")
             return Constant(value, source)
         if kind is int:
             return self._read_int(source, value)
         if kind is float or kind is complex:
-            self.check("TYPE", source, kind, f"{source.text} is no longer a Python {kind.__name__}")
+            self.guards.check("TYPE", source, kind, says="TYPE of number")
             node = self.graph.input(NumberType(kind.__name__), source)
             self.number_examples[node] = value
             return Number(node, source)
@@ -178,12 +176,7 @@ class Trace:
             if source.text in self._varying:
                 text = f"{source.text}, a {kind.__name__} object that changes from call to call,"
                 raise GraphBreak("operator", text)
-            self.check(
-                "STR" if kind is str else "EQUAL",
-                source,
-                value,
-                f"{source.text} is no longer {shown(value)}",
-            )
+            self.guards.check("STR" if kind is str else "EQUAL", source, value)
             return Constant(value, source)
         if kind is np.ndarray:
             return self._read_array(source, value)
@@ -191,27 +184,27 @@ class Trace:
         if issubclass(kind, np.generic):
             return self._read_scalar(source, value)
         if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
-            self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+            self.guards.check("TYPE", source, kind)
             return Opaque(source, value)
         if issubclass(kind, IDENTIFIED) and not is_made_anew(value):
-            self.check("IDENTITY", source, value, f"{source.text} is another {kind.__name__} now")
+            self.guards.check("IDENTITY", source, value)
             return Constant(value, source)
         return self._read_container(source, value)
 
     def _read_container(self, source: Source, value: Any) -> Symbol:
         kind = type(value)
         if kind is slice:
-            self.check("TYPE", source, kind, f"{source.text} is no longer a slice")
+            self.guards.check("TYPE", source, kind)
             return Slice(
                 *(self.attribute(source, value, name) for name in ("start", "stop", "step"))
             )
         if kind is range:
-            self.check("TYPE", source, kind, f"{source.text} is no longer a range")
+            self.guards.check("TYPE", source, kind)
             bounds = [self.attribute(source, value, name) for name in ("start", "stop", "step")]
             return Range(bounds[0], bounds[1], bounds[2], source)
         known = self.changes.known(source, value)
         if known is None and kind is types.MethodType:
-            self.check("TYPE", source, kind, f"{source.text} is no longer a method")
+            self.guards.check("TYPE", source, kind)
             parts = [self.attribute(source, value, name) for name in ("__self__", "__func__")]
             known = Method(parts[0], parts[1], source)
             self.changes.keep(source, value, known)
@@ -223,7 +216,7 @@ class Trace:
             if issubclass(kind, enum.Enum):
                 self._check_member(source, value)
             else:
-                self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+                self.guards.check("TYPE", source, kind)
             known = self._read_object(source, value, kind)
             self.changes.keep(source, value, known)
             self.changes.catch_up(value, known)
@@ -231,16 +224,14 @@ class Trace:
 
     def _check_member(self, source: Source, value: enum.Enum) -> None:
         """A member of an enumeration is known itself; what it is as a key is its class's business, which is guarded."""
-        shown_class = type(value).__name__
-        text = f"{source.text} is no longer the same member of {shown_class}"
-        self.check("IDENTITY", source, value, text)
+        self.guards.check("IDENTITY", source, value, says="IDENTITY member")
         for name in ("__hash__", "__eq__"):
             text = f"{type(value).__name__}.{name}"
             loaded = self.guards.load("LOAD_CLASS", type(value), name, text=text)
             method = getattr(type(value), name)
             if isinstance(method, types.FunctionType) and method is not enum.Enum.__hash__:
                 raise GraphBreak("attribute", f"{name} of a {type(value).__name__}")
-            self.check("IDENTITY", loaded, method, f"{text} was replaced")
+            self.guards.check("IDENTITY", loaded, method, says="IDENTITY replaced")
 
     def _read_object(self, source: Source, value: Any, kind: type) -> Symbol:
         if issubclass(kind, CONTAINERS) and size_of(value) > LARGEST_CONTAINER:
@@ -250,13 +241,11 @@ class Trace:
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
         if kind is dict and all(is_key(key) for key in value):
             keys = tuple(value)
-            self.check(
-                "DICT_KEYS", source, keys, f"{source.text} no longer has the keys {shown(keys)}"
-            )
+            self.guards.check("DICT_KEYS", source, keys)
             return Dict({k: self.entry(source, k, v) for k, v in value.items()}, source)
         if kind in (set, frozenset) and all(is_plain(member) for member in value):
             members = frozenset(value)
-            self.check("SET_IS", source, members, f"{source.text} no longer has the same members")
+            self.guards.check("SET_IS", source, members)
             return Set(set(value), source) if kind is set else Constant(members, source)
         if issubclass(kind, LEFT_ALONE) or (kind is deque and len(value) > LARGEST_CONTAINER):
             return Opaque(source, value)
@@ -281,7 +270,7 @@ class Trace:
             pairs = OrderedDict.items(value) if ordered else dict.items(value)
             entries: dict[Any, Any] = OrderedDict(pairs) if ordered else dict(pairs)
             keys = tuple(entries)
-            self.check("DICT_KEYS", source, keys, f"{source.text} no longer has the keys {keys}")
+            self.guards.check("DICT_KEYS", source, keys)
             for key, held in entries.items():
                 entries[key] = self.entry(source, key, held)
             return Dict(entries, source)
@@ -295,27 +284,24 @@ class Trace:
         """What a tuple or list, or an instance of a subclass of these, holds."""
         base: Any = next(one for one in (tuple, list, deque) if issubclass(type(value), one))
         items = list(base.__iter__(value))
-        self.check("LENGTH", source, len(items), f"{source.text} no longer has {len(items)} items")
+        self.guards.check("LENGTH", source, len(items))
         return [
-            Unread(
-                self.guards.load("LOAD_ITEM", source.register, i, text=f"{source.text}[{i}]"), item
-            )
+            Unread(self.guards.load("LOAD_ITEM", source, i, text=f"{source.text}[{i}]"), item)
             for i, item in enumerate(items)
         ]
 
     def check_maxlen(self, source: Source, value: deque[Any]) -> None:
         """Guard how many items a deque of the frame may have."""
-        text = f"{source.text}.maxlen"
-        loaded = self.guards.load("LOAD_ATTR", source.register, "maxlen", text=text)
-        kind = "IDENTITY" if value.maxlen is None else "INT"
-        self.check(kind, loaded, value.maxlen, f"{text} is no longer {value.maxlen}")
+        loaded = self.guards.load("LOAD_ATTR", source, "maxlen", text=f"{source.text}.maxlen")
+        if value.maxlen is None:
+            self.guards.check("IDENTITY", loaded, None, says="IDENTITY plain")
+        else:
+            self.guards.check("INT", loaded, value.maxlen)
 
     def entry(self, source: Source, key: Any, value: Any) -> Symbol:
         """What a dict of the frame has under a key."""
-        loaded = self.guards.load(
-            "LOAD_DICT_ITEM", source.register, key, text=f"{source.text}[{shown(key)}]"
-        )
-        return Unread(loaded, value)
+        text = f"{source.text}[{shown(key)}]"
+        return Unread(self.guards.load("LOAD_DICT_ITEM", source, key, text=text), value)
 
     def attribute(self, source: Source, value: Any, name: str) -> Symbol:
         """The attribute of a frame value, read where no user code can run."""
@@ -323,7 +309,7 @@ class Trace:
             found = getattr(value, name)
         except (AttributeError, ValueError):  # a slot or a cell that is empty
             raise GraphBreak("attribute", f"{source.text}.{name}, which has no value,") from None
-        loaded = self.guards.load("LOAD_ATTR", source.register, name, text=f"{source.text}.{name}")
+        loaded = self.guards.load("LOAD_ATTR", source, name, text=f"{source.text}.{name}")
         return self.look(Unread(loaded, found))
 
     def global_value(self, namespace: dict[str, Any], name: str) -> Symbol:
@@ -337,8 +323,7 @@ class Trace:
         if name not in vars(builtins):
             raise GraphBreak("eager-raises", f"the name {name!r} is not defined")
         if not is_written:
-            text = f"the builtin {name} is hidden by a global now"
-            self.guards.check("ABSENT", namespace, name, text=text, source=name)
+            self.guards.check("ABSENT", namespace, name, says="ABSENT builtin")
         return self._global(vars(builtins), name)
 
     def _global(self, namespace: dict[str, Any], name: str) -> Symbol:
@@ -370,9 +355,9 @@ class Trace:
         try:
             content = value.cell_contents
         except ValueError:
-            self.check("CELL_EMPTY", source, f"{source.text} has a value now")
+            self.guards.check("CELL_EMPTY", source)
             return cell
-        loaded = self.guards.load("LOAD_CELL", source.register, text=source.text)
+        loaded = self.guards.load("LOAD_CELL", source, text=source.text)
         cell.content = Unread(loaded, content)
         return cell
 
@@ -380,17 +365,17 @@ class Trace:
         if (
             self._all_dynamic or source.text in self._dynamic
         ) and -LARGEST_INT < value < LARGEST_INT:
-            self.check("TYPE", source, int, f"{source.text} is no longer a Python int")
+            self.guards.check("TYPE", source, int, says="TYPE of number")
             wanted = "i" if " " in source.text else source.text  # a value on the stack has no name
             symbol = self.sizes.new_symbol(wanted, value, ("int", source.register))
             return Integer(symbol, value, source)
         kind = "INT" if -(2**63) <= value < 2**63 else "BIG_INT"
-        self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
+        self.guards.check(kind, source, value)
         return Constant(value, source)
 
     def _read_scalar(self, source: Source, value: np.generic) -> Symbol:
         kind = type(value)
-        self.check("TYPE", source, kind, f"{source.text} is no longer a {kind.__name__}")
+        self.guards.check("TYPE", source, kind)
         if kind.__module__ != "numpy" or not is_followed(value.dtype):
             return Opaque(source, value)
         return Number(self.graph.input(ArrayType(value.dtype, (), (), scalar=True), source), source)
@@ -398,13 +383,7 @@ class Trace:
     def _read_array(self, source: Source, value: np.ndarray) -> Symbol:
         known = self._arrays.get(id(value))
         if known is not None and known.buffer.source is not None:
-            self.guards.check(
-                "SAME",
-                known.buffer.source.register,
-                source.register,
-                text=f"{source.text} is no longer the same array as {known.buffer.source.text}",
-                source=source.text,
-            )
+            self.guards.check("SAME", known.buffer.source, source)
             return known
         if not is_followed(value.dtype):
             raise GraphBreak("dtype", f"an array of dtype {dtype_words(value.dtype)}")
@@ -412,13 +391,7 @@ class Trace:
             raise GraphBreak("layout", f"{source.text} is not aligned in memory")
         if value.nbytes > MOST_BYTES:
             raise GraphBreak("layout", f"{source.text}, of which no copy could be made,")
-        self.check(
-            "ARRAY",
-            source,
-            value.dtype,
-            value.ndim,
-            f"{source.text} is no longer {_described(value)}",
-        )
+        self.guards.check("ARRAY", source, value.dtype, value.ndim)
         kind = ArrayType(
             value.dtype, self._shape(source, value), *self._layout(source, value), scalar=False
         )
@@ -436,14 +409,7 @@ class Trace:
             text = f"{source.text}.shape[{axis}]"
             few = length <= FEW and axis < value.ndim - 1 and value.ndim > 2
             if length <= 1 or few or self._all_static or text in self._static_sizes:
-                self.guards.check(
-                    "SIZE",
-                    source.register,
-                    axis,
-                    length,
-                    text=f"{text} is no longer {length}",
-                    source=text,
-                )
+                self.guards.check("SIZE", source, axis, length, source=text)
                 shape.append(length)
                 continue
             shape.append(self.sizes.dimension(text, length, ("size", source.register, axis)))
@@ -453,20 +419,11 @@ class Trace:
         order = memory_order(value)
         if order is None:
             return None, False
-        self.check(
-            "ORDER", source, order, f"the axes of {source.text} no longer lie in memory as they did"
-        )
+        self.guards.check("ORDER", source, order)
         contiguous = fills_memory(value, order)
-        text = f"{source.text} is {'no longer' if contiguous else 'now'} contiguous"
-        self.guards.check(
-            "CONTIGUOUS", source.register, order, contiguous, text=text, source=source.text
-        )
+        says = "CONTIGUOUS" if contiguous else "CONTIGUOUS not"
+        self.guards.check("CONTIGUOUS", source, order, contiguous, says=says)
         return order, contiguous
-
-    def check(self, kind: str, source: Source, *operands: Any) -> None:
-        """Guard what `source` is; the last operand is the sentence for when it fails."""
-        *rest, text = operands
-        self.guards.check(kind, source.register, *rest, text=text, source=source.text)
 
     def specialised(self, number: Number) -> Constant:
         """A number whose value the program's course depends on, guarded to stay what it is.
@@ -484,7 +441,7 @@ class Trace:
         for node, source in leaves:
             value = self.number_examples[node]
             kind = "FLOAT" if type(value) is float else "EQUAL"
-            self.check(kind, source, value, f"{source.text} is no longer {shown(value)}")
+            self.guards.check(kind, source, value)
         return Constant(example)
 
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:
@@ -517,7 +474,7 @@ class Trace:
             raise GraphBreak("eager-raises", f"writing to {source.text} raises or warns")
         if isinstance(value.base, np.memmap) or type(value) is not np.ndarray:
             raise GraphBreak("effect", f"assigning to elements of {source.text}")
-        self.check("WRITEABLE", source, True, f"{source.text} is read-only now")
+        self.guards.check("WRITEABLE", source, True)
         if buffer not in self.written:
             self._refuse_overlap_with_itself(buffer, source, value)
             for other in self._arrays.values():
@@ -533,7 +490,7 @@ class Trace:
             raise GraphBreak("layout", f"writing to {source.text}, whose elements share memory,")
         kind = buffer.root.type
         if not (isinstance(kind, ArrayType) and kind.contiguous):
-            self.check("APART", source, f"elements of {source.text} share memory now")
+            self.guards.check("APART", source)
 
     @staticmethod
     def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:
@@ -549,10 +506,4 @@ class Trace:
             for other in inputs:
                 if other is None or other is written.source:
                     continue
-                first, second = sorted((written.source.register, other.register))
-                text = f"{written.source.text} shares memory with {other.text} now"
-                self.guards.check("DISJOINT", first, second, text=text, source=written.source.text)
-
-
-def _described(value: np.ndarray) -> str:
-    return f"a {value.ndim}-d array of {value.dtype}"
+                self.guards.check("DISJOINT", written.source, other)
