@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,13 @@ from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction
 from ufuse.frame_hook.session import Longest, Session
 
-PACKAGE = Path(ufuse.__file__ or "").parent
-OWN = tuple(f"{folder}/" for folder in (PACKAGE, PACKAGE.resolve()))
+# ufuse's own files, as they are imported and as they lie behind symbolic links.
+OWN = tuple(
+    f"{folder}{os.sep}"
+    for package in (ufuse, ufuse.graph, ufuse.frame_hook, ufuse.backends)
+    for name in package.__path__
+    for folder in dict.fromkeys((Path(name), Path(name).resolve()))
+)
 RANDOM = "random"
 LENGTHS: tuple[int | str, ...] = (1, 2, 3, 5, RANDOM)
 CHOICES = (1, 1, 2, 3, 4, 7, 12, 1000)

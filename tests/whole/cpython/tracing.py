@@ -13,18 +13,13 @@ from types import CodeType
 from typing import Any
 
 import ufuse
+from tests.support.pieces import OWN
 from ufuse.backends import protocol
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.session import Session
 
 HERE = str(Path(__file__).resolve().parent)
 # Left alone: ufuse, this harness, and the loop that runs tests (but not unittest's assertions).
-FOLDERS = tuple(
-    str(folder)
-    for name in ("ufuse", "ufuse.graph", "ufuse.frame_hook", "ufuse.backends")
-    for file in [Path(sys.modules[name].__file__ or "")]
-    for folder in dict.fromkeys((file.parent, file.resolve().parent))
-)
 RUNNER = tuple(
     sys.modules[f"unittest.{name}"].__file__ or "" for name in ("suite", "result", "case")
 )
@@ -36,7 +31,7 @@ RUNNER_FUNCTIONS = frozenset(
 def is_left_alone(code: CodeType) -> bool:
     """Whether a frame is ufuse's, the harness's, or unittest's loop over the tests."""
     file = code.co_filename
-    if file.startswith((HERE, *FOLDERS)):
+    if file.startswith((HERE, *OWN)):
         return True
     if file in RUNNER[:2]:
         return True
