@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ufuse.backends.numpy._tiles import set_threads, threads
 from ufuse.backends.numpy.assemble import program
 from ufuse.backends.numpy.listing import listing
-from ufuse.backends.numpy.planner import plan_of
+from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.node import Graph
 

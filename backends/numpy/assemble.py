@@ -8,13 +8,15 @@ from functools import lru_cache
 from threading import Thread
 from typing import Any
 
-from ufuse.backends.numpy import _tiles, machine
-from ufuse.backends.numpy.kernels import KernelPlan, Segment
-from ufuse.backends.numpy.loops import Loop, sees_strides
+from ufuse.backends.numpy import _tiles
+from ufuse.backends.numpy.llvm import compiler
+from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
+from ufuse.backends.numpy.loops import sees_strides
 from ufuse.backends.numpy.plainly import Plainly
 from ufuse.backends.numpy.report import Report, Teller, Told, out_of_order
-from ufuse.backends.numpy.steps import Plan, Step
-from ufuse.backends.numpy.tiers import NativeSegment, native_segments
+from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.backends.planning.loops import Loop
+from ufuse.backends.planning.steps import Plan, Step
 from ufuse.backends.protocol import Options
 from ufuse.graph import signals
 
@@ -50,7 +52,7 @@ class Promotion:
     def __call__(self, kernel: Any) -> None:
         """Compile at once where that takes milliseconds, else (LLVM must be loaded first) in another thread."""
         long = kernel.elements * len(self.segments) > WORTH_WAITING
-        if self.wait or long or machine.is_loaded():
+        if self.wait or long or compiler.is_loaded():
             self.promote(kernel)
         else:
             Thread(target=self.promote, args=(kernel,), name="ufuse-compiler").start()
@@ -67,7 +69,7 @@ class Promotion:
 
     def _promote(self, kernel: Any) -> None:
         found = [segment.native for segment in self.segments if isinstance(segment, NativeSegment)]
-        functions = iter(machine.compiled(found))
+        functions = iter(compiler.compiled(found))
         made = []
         for segment in self.segments:
             if isinstance(segment, Segment):
@@ -80,10 +82,25 @@ class Promotion:
         kernel.set_native(tuple(made))
 
 
+# fmt: off
+COSTS = {
+    "exp": 0.8, "log": 0.8, "tanh": 1.0, "power": 1.5, "sin": 8.0, "cos": 8.0, "hypot": 4.0,
+    "floor_divide": 6.0, "remainder": 6.0, "fmod": 6.0, "divide": 0.6, "sqrt": 0.6,
+    "arctan2": 8.0, "arcsin": 4.0, "arccos": 4.0, "arctan": 4.0, "sinh": 4.0, "cosh": 4.0, "tan": 4.0,
+    "exp2": 0.8, "expm1": 4.0, "log2": 0.8, "log10": 0.8, "log1p": 4.0, "cbrt": 4.0,
+}
+# fmt: on
+
+
+def _cost(plan: KernelPlan) -> float:
+    """About how many nanoseconds one element takes."""
+    return sum(COSTS.get(segment.loop.name, 0.4) for segment in plan.segments) or 0.4
+
+
 def kernel_object(plan: KernelPlan, options: Options) -> Any:
     """The kernel of a plan."""
     grown: dict[str, Any] = {}
-    if options.native and machine.why_unavailable() is None:
+    if options.native and compiler.why_unavailable() is None:
         segments = native_segments(plan)
         if segments is not None:
             grown = {
@@ -96,7 +113,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
         tuple(plain(segment) for segment in plan.segments),
         tuple((result.value, result.how) for result in plan.results),
         rows=plan.rows,
-        cost=plan.cost,
+        cost=_cost(plan),
         **grown,
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ufuse.backends.numpy.kernels import KernelPlan, Segment
-from ufuse.backends.numpy.native import function_text
-from ufuse.backends.numpy.steps import Plan, Step
-from ufuse.backends.numpy.tiers import native_segments
+from ufuse.backends.numpy.llvm.functions import function_text
+from ufuse.backends.numpy.llvm.tiers import native_segments
+from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.backends.planning.steps import Plan, Step
 
 
 def listing(plan: Plan, *, native: bool = True) -> str:

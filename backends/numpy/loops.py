@@ -1,14 +1,14 @@
-"""Which inner loop an operation runs, and whether a kernel may run it."""
+"""Which inner loop of NumPy an operation runs, and whether a kernel may run it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType, c_order
@@ -17,36 +17,13 @@ from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
 DTYPES = frozenset("?bBhHiIlLqQefdgFDG")
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """An inner loop: NumPy's own for a ufunc, or a copy, cast or choice. `dtypes` end with the output's."""
-
-    kind: str  # "ufunc", "cast", "copy" or "where"
-    name: str
-    dtypes: tuple[np.dtype, ...]
-    ufunc: np.ufunc | None = None
-
-    def __str__(self) -> str:
-        return f"{self.name}[{''.join(dtype.char for dtype in self.dtypes[:-1])}->{self.dtypes[-1].char}]"
-
-
-def cast_loop(source: np.dtype, result: np.dtype) -> Loop:
-    """The conversion that `astype` does."""
-    return Loop("cast", "cast", (source, result))
-
-
-def copy_loop(dtype: np.dtype) -> Loop:
-    """The identity."""
-    return Loop("copy", "copy", (dtype, dtype))
-
-
 @lru_cache(maxsize=4096)
 def _numpys(name: str) -> np.ufunc | None:
     op = ops.UFUNCS.get(name)
     return None if op is None else op.ufunc
 
 
-def map_loop(node: Node) -> Loop | str:
+def loop_of(node: Node) -> Loop | str:
     """The loop of an elementwise operation, or why no kernel runs it."""
     type_ = node.type
     if not isinstance(type_, ArrayType) or type_.scalar or type_.ndim == 0:
@@ -96,15 +73,6 @@ def why_not_operand(source: Node) -> str | None:
     ):
         return None
     return "it is neither an array of numbers nor a number"
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """How a kernel folds: over every element ("total") or along the last axis ("reduce")."""
-
-    kind: str
-    loop: Loop
-    initial: bytes | None
 
 
 def _axes(axis: Any, ndim: int) -> set[int]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy.report import Teller, Told
-from ufuse.backends.numpy.steps import Step
+from ufuse.backends.planning.steps import Step
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Kind

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.steps import Step
+from ufuse.backends.planning.steps import Step
 from ufuse.graph.node import Location
 from ufuse.graph.strict import context_with
 

@@ -11,16 +11,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ufuse.backends.numpy.loops import Loop, cast_loop, copy_loop
-from ufuse.backends.numpy.machine import assembly, compiled
-from ufuse.backends.numpy.native import (
-    NATIVE_DTYPES,
-    RULES,
-    Native,
-    Operation,
-    function_text,
-    why_not_native,
-)
+from ufuse.backends.numpy.llvm.compiler import assembly, compiled
+from ufuse.backends.numpy.llvm.functions import Native, Operation, function_text
+from ufuse.backends.numpy.llvm.instructions import NATIVE_DTYPES, RULES, why_not_native
+from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 DTYPES = [np.dtype(char) for char in dict.fromkeys(np.dtype(c).char for c in "?bBhHiIlLfd")]

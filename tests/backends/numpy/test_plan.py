@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("ufuse.backends.numpy._tiles")
 
-from ufuse.backends.numpy import machine
 from ufuse.backends.numpy.listing import listing
-from ufuse.backends.numpy.planner import plan_of
+from ufuse.backends.numpy.llvm import compiler
+from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import Options, UnknownBackend, backend_named
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Location, Node
@@ -659,7 +659,7 @@ def test_a_failing_compiler_leaves_the_plain_kernel(monkeypatch: pytest.MonkeyPa
     def broken(_: object) -> None:
         raise OSError("no LLVM today")
 
-    monkeypatch.setattr(machine, "compiled", broken)
+    monkeypatch.setattr(compiler, "compiled", broken)
     check("a: f8[n]; b = add a 1.0; c = multiply b a; return c", x)
 
 

@@ -1,11 +1,12 @@
-"""Which operations run together: units of one kernel each, or of one call of NumPy's own."""
+"""Which operations run together: units of one kernel each, or of one call of the library's own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ufuse.backends.numpy.loops import Fold, Loop, fold_of, map_loop, sees_strides, why_not_operand
+from ufuse.backends.planning.loops import Fold, Loop
+from ufuse.backends.planning.rules import Rules
 from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Access, Memory, producer
 from ufuse.graph.memory.buffers import is_array
@@ -31,7 +32,8 @@ class Unit:
     rows: bool = False
     reads: list[Access] = field(default_factory=list)
     writes: list[Access] = field(default_factory=list)
-    before: set[Unit] = field(default_factory=set)
+    before: set[Unit] = field(default_factory=set)  # units that must run first
+    after: set[Unit] = field(default_factory=set)  # units of which this one is in `before`
     order: tuple[int, ...] | None = (
         None  # the only walk whose strides are eager's, where a member's bits depend on it
     )
@@ -61,9 +63,12 @@ class Grouping:
     Law: contracting every unit to one point leaves the graph of `waits` without a cycle.
     """
 
-    def __init__(self, graph: Graph, memory: Memory, alone: frozenset[Node] = frozenset()) -> None:
+    def __init__(
+        self, graph: Graph, memory: Memory, rules: Rules, alone: frozenset[Node] = frozenset()
+    ) -> None:
         self.graph = graph
         self.memory = memory
+        self.rules = rules
         self.loops: dict[Node, Loop | Fold] = {}
         self.of: dict[Node, Unit] = {}
         self._readers: dict[Node, list[Unit]] = {}
@@ -90,6 +95,8 @@ class Grouping:
             unit.before.update(
                 self._raising
             )  # what raises must do so before the user can see anything
+        for other in unit.before:
+            other.after.add(unit)
         if not alone:
             self._make_kernel(unit, node)
         if unit.space is None:
@@ -108,10 +115,10 @@ class Grouping:
     def _make_kernel(self, unit: Unit, node: Node) -> None:
         """Fill in the space where a kernel may do the node's work."""
         if node.op.kind is Kind.MAP:
-            loop: Loop | Fold | str = map_loop(node)
+            loop: Loop | Fold | str = self.rules.loop_of(node)
             type_ = node.type
         elif node.op.kind is Kind.REDUCE:
-            loop, type_ = fold_of(node), node.inputs[0].type
+            loop, type_ = self.rules.fold_of(node), node.inputs[0].type
             unit.rows = isinstance(loop, Fold) and loop.kind == "reduce"
         elif node.op.kind is Kind.STORE:
             shape = self._stored_shape(node)
@@ -128,7 +135,7 @@ class Grouping:
             unit.rows = False
             return
         assert isinstance(type_, ArrayType)
-        if isinstance(loop, Loop) and sees_strides(loop):
+        if isinstance(loop, Loop) and self.rules.sees_strides(loop):
             if not all(self._lies_as(source, node.type) for source in node.inputs):
                 return
             unit.order = node.type.order  # type: ignore[union-attr]
@@ -171,10 +178,10 @@ class Grouping:
         """The shape of what a store writes, where a kernel can write it."""
         region = self.memory.target(store).region
         value, buffer = store.inputs[1], store.type
-        if region.rest or why_not_operand(value) or not isinstance(buffer, ArrayType):
+        if region.rest or self.rules.why_not_operand(value) or not isinstance(buffer, ArrayType):
             return None
         lengths = [1 if axis is None else region.axes[axis].length for axis in region.view]  # type: ignore[union-attr]
-        if not lengths or why_not_operand(store) or buffer.dtype.kind == "O":
+        if not lengths or self.rules.why_not_operand(store) or buffer.dtype.kind == "O":
             return None
         if isinstance(value.type, NumberType):
             kinds = {"bool": "biufc", "int": "iufc", "float": "fc", "complex": "c"}[value.type.kind]
@@ -221,16 +228,20 @@ class Grouping:
         into.members += unit.members
         into.reads += unit.reads
         into.writes += unit.writes
-        into.before |= unit.before
         into.makers |= unit.makers
         into.order = into.order or unit.order
         for node in unit.members:
             self.of[node] = into
-        for other in {*self.of.values()}:
-            if unit in other.before:
-                other.before.discard(unit)
-                other.before.add(into)
-        into.before.discard(into)
+        for other in unit.before:
+            other.after.discard(unit)
+            other.after.add(into)
+        for other in unit.after:
+            other.before.discard(unit)
+            other.before.add(into)
+        into.before |= unit.before
+        into.after |= unit.after
+        for related in (into.before, into.after):
+            related -= {into, unit}
 
     def why_not_merged(self, one: Unit, other: Unit) -> str | None:
         """Why two units cannot be one kernel, or None."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ufuse.backends.numpy.kernels import KernelPlan, Segment
-from ufuse.backends.numpy.native import Native, Operation, why_not_native
+from ufuse.backends.numpy.llvm.functions import Native, Operation
+from ufuse.backends.numpy.llvm.instructions import why_not_native
+from ufuse.backends.planning.kernels import KernelPlan, Segment
 
 
 @dataclass(frozen=True, slots=True)

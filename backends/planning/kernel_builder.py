@@ -1,131 +1,26 @@
-"""A unit as a kernel: its operands, temporaries, segments and results, as plain data."""
+"""From a unit to the plan of its kernel."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from ufuse.backends.numpy.groups import Grouping, Unit, row_shapes
-from ufuse.backends.numpy.loops import Fold, Loop, cast_loop, copy_loop, sees_strides
+from ufuse.backends.planning.groups import Grouping, Unit, row_shapes
+from ufuse.backends.planning.kernels import (
+    KernelPlan,
+    Operand,
+    Origin,
+    Plain,
+    Result,
+    Segment,
+    Temporary,
+)
+from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.graph.memory.accesses import Access, producer
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.regions import whole
-from ufuse.graph.node import Location, Node
+from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
-
-How = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """An argument: where its value is, the dtype it has or is packed into, and whether it is one element for all."""
-
-    source: Node | Access
-    dtype: np.dtype
-    scalar: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Temporary:
-    """A value that a segment makes."""
-
-    dtype: np.dtype
-    is_row: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One operation; values are numbered, operands first. `node` is an index into the plan's `nodes`."""
-
-    loop: Loop
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    kind: str
-    node: int
-    initial: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A value that leaves the kernel. `node` is the graph's node whose value it is; a store's is its buffer."""
-
-    value: int
-    how: How
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What a warning of a segment tells: `name` of the operation, and where; `position` is that of the graph's node.
-
-    The operations of one `chain` warn as one.
-    """
-
-    name: str
-    location: Location | None
-    chain: int | None
-    position: int
-
-
-class Plain(NamedTuple):
-    """One of a kernel's operations for NumPy; inputs are numbered operands, or operations before it."""
-
-    node: Node
-    inputs: tuple[int | Node, ...]  # of a store: its target, and what is stored
-    position: int  # of the graph's node
-
-
-@dataclass(slots=True)
-class KernelPlan:
-    """Everything about a kernel but its code."""
-
-    operands: list[Operand] = field(default_factory=list)
-    temporaries: list[Temporary] = field(default_factory=list)
-    segments: list[Segment] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
-    nodes: list[Origin] = field(default_factory=list)
-    operations: list[Plain] = field(default_factory=list)
-    rows: bool = False
-
-    def dtype(self, value: int) -> np.dtype:
-        """The dtype of a numbered value."""
-        count = len(self.operands)
-        return (
-            self.operands[value].dtype if value < count else self.temporaries[value - count].dtype
-        )
-
-    def is_single(self, value: int, kind: str) -> bool:
-        """Whether a segment of this kind reads one element of the value for all, or steps through it."""
-        count = len(self.operands)
-        if value < count:
-            return self.operands[value].scalar
-        return self.temporaries[value - count].is_row and kind == "map"
-
-    @property
-    def cost(self) -> float:
-        """About how many nanoseconds one element takes."""
-        return sum(COSTS.get(segment.loop.name, 0.4) for segment in self.segments) or 0.4
-
-
-# fmt: off
-COSTS = {
-    "exp": 0.8, "log": 0.8, "tanh": 1.0, "power": 1.5, "sin": 8.0, "cos": 8.0, "hypot": 4.0,
-    "floor_divide": 6.0, "remainder": 6.0, "fmod": 6.0, "divide": 0.6, "sqrt": 0.6,
-    "arctan2": 8.0, "arcsin": 4.0, "arccos": 4.0, "arctan": 4.0, "sinh": 4.0, "cosh": 4.0, "tan": 4.0,
-    "exp2": 0.8, "expm1": 4.0, "log2": 0.8, "log10": 0.8, "log1p": 4.0, "cbrt": 4.0,
-}
-# fmt: on
-
-
-class Unpredicted(Exception):  # noqa: N818  a refusal
-    """A value must become an array whose memory order is not known."""
-
-    def __init__(self, node: Node) -> None:
-        super().__init__(node)
-        self.node = node
 
 
 def packed_dtype(source: Node, wanted: np.dtype) -> np.dtype:
@@ -297,12 +192,8 @@ class KernelBuilder:
             keepdims = node.type.shape == row_shapes(self.space)[1]
             self.plan.results.append(Result(self.values[node], ("rows", keepdims), node))
         else:
-            order = node.type.order
-            if order is None:
-                raise Unpredicted(node)
-            self.plan.results.append(
-                Result(self._own(self.values[node], node), ("new", order), node)
-            )
+            how = ("new", node.type.order)
+            self.plan.results.append(Result(self._own(self.values[node], node), how, node))
 
     def _own(self, value: int, node: Node) -> int:
         """The value as one that a segment made and nobody else receives: else a copy."""
@@ -318,7 +209,7 @@ class KernelBuilder:
         if type_.contiguous and target.region == whole(type_.shape):
             return False
         return any(
-            value in segment.outputs and sees_strides(segment.loop)
+            value in segment.outputs and self.grouping.rules.sees_strides(segment.loop)
             for segment in self.plan.segments
         )
 
@@ -354,12 +245,21 @@ def needed_outside(grouping: Grouping) -> set[Node]:
     return needed
 
 
+def unpredicted(grouping: Grouping, needed: set[Node]) -> set[Node]:
+    """The values that kernels would have to make as arrays, whose memory order is not known."""
+    return {
+        node
+        for node, unit in grouping.of.items()
+        if unit.space is not None
+        and node in needed
+        and node.op.kind is Kind.MAP
+        and isinstance(node.type, ArrayType)
+        and node.type.order is None
+        and grouping.is_full(node, unit.space)
+    }
+
+
 def kernel_plan(unit: Unit, grouping: Grouping, needed: set[Node]) -> KernelPlan:
-    """The plan of a unit that is a kernel.
-
-    Raises:
-        Unpredicted: a value that must become an array has no known memory order.
-
-    """
+    """The plan of a unit that is a kernel."""
     unit.members.sort(key=grouping.position.__getitem__)
     return KernelBuilder(unit, grouping, needed).build()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ufuse.backends.numpy.kernels import KernelPlan
+from ufuse.backends.planning.kernels import KernelPlan
 from ufuse.graph.node import Location
 
 
@@ -36,6 +36,12 @@ class Plan:
     constants: list[tuple[int, Any]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     outputs: tuple[int, ...] = ()
+
+    def mark_committed(self) -> None:
+        """Steps after the first visible write are committed, and so is that which makes it."""
+        committed = False
+        for step in self.steps:
+            committed = step.committed = committed or step.committed
 
     def set_clears(self) -> None:
         """Release every slot after the last step that reads it, or makes it in vain."""

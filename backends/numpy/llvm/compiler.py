@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
-from ufuse.backends.numpy.native import Native, function_text
+from ufuse.backends.numpy.llvm.functions import Native, function_text
 
 
 class Function:

@@ -1,0 +1,146 @@
+"""What no kernel does: NumPy's own functions and Python's operators, as steps of a plan."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from ufuse.backends.planning.draft import Draft, ViewCalls
+from ufuse.graph import ops
+from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.semantics import reference
+from ufuse.graph.size import symbol
+from ufuse.graph.types import ArrayType, c_order
+from ufuse.graph.typing.calls import function_named
+from ufuse.graph.typing.infer import scalar_function
+
+VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape)
+
+
+def _map(draft: Draft, node: Node) -> int:
+    slots = [draft.slot(source) for source in node.inputs]
+    if node.op is ops.CAST or node.op is ops.COPY:
+        source = node.inputs[0].type
+        owner = np.generic if isinstance(source, ArrayType) and source.scalar else np.ndarray
+        if node.op is ops.CAST:
+            assert isinstance(node.type, ArrayType)
+            dtype = draft.constant(node.type.dtype)
+            return draft.call(cast("Any", owner).astype, *slots, dtype, node=node)
+        if owner is np.generic:
+            return slots[0]
+        order = draft.constant(node.attributes.get("order", "K"))
+        return draft.call(np.ndarray.copy, *slots, order, node=node)
+    function: Any = np.where if node.op is ops.WHERE else node.op.ufunc
+    assert function is not None
+    return draft.call(function, *slots, node=node)
+
+
+def _reduce(draft: Draft, node: Node) -> int:
+    assert node.op.ufunc is not None
+    dtype, keepdims = node.attributes.get("dtype"), bool(node.attributes.get("keepdims", False))
+    given = [node.attributes.get("axis"), dtype, None, keepdims]  # axis, dtype, out, keepdims
+    while given[1:] and (given[-1] is None or given[-1] is False):  # float64 == None
+        given.pop()  # positional arguments, and few of them: NumPy reads those fastest
+    constants = [draft.constant(value) for value in given]
+    return draft.call(node.op.ufunc.reduce, draft.slot(node.inputs[0]), *constants, node=node)
+
+
+def _create(draft: Draft, node: Node) -> int:
+    type_ = node.type
+    assert isinstance(type_, ArrayType)
+    order = type_.order if type_.order is not None else c_order(type_.ndim)
+    slots = [draft.slot(source) for source in node.inputs]
+    function, like = CREATORS[node.op.name]
+    shape, dtype = draft.size(type_.shape), draft.constant(type_.dtype)
+    for letter, plain in (("C", c_order(type_.ndim)), ("F", c_order(type_.ndim)[::-1])):
+        if order == plain:
+            letters = draft.constant(letter)
+            return draft.call(function, shape, *slots, node=node, dtype=dtype, order=letters)
+    pattern = draft.call(_permuted, shape, draft.constant(order), dtype)
+    return draft.call(like, pattern, *slots, node=node)
+
+
+def _permuted(shape: tuple[int, ...], order: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array whose axes lie in memory in `order`, slowest first."""
+    return np.empty([shape[axis] for axis in order], dtype).transpose(np.argsort(order))
+
+
+def _store(draft: Draft, node: Node) -> None:
+    """A store that no kernel does: Python's own assignment to an item."""
+    *steps, last = node.attributes.get("path", ()) or [("whole", {})]
+    slot, type_ = draft.see_path(node.inputs[0], steps)
+    name, attributes = last
+    if name == "index":
+        key = draft.view_key(attributes["index"], type_.shape)
+    else:
+        slot = slot if name == "whole" else draft.see(slot, type_, name, attributes)
+        key = draft.constant(Ellipsis)
+    draft.call(operator.setitem, slot, key, draft.slot(node.inputs[1]), node=node)
+
+
+def _scalar(draft: Draft, node: Node) -> int:
+    function = scalar_function(node.attributes["operator"])
+    return draft.call(function, *map(draft.slot, node.inputs), node=node)
+
+
+def _whole(draft: Draft, node: Node) -> int:
+    """A function that the graph calls whole, or the read of one element."""
+    if node.op is ops.ELEMENT:
+        source = node.inputs[0]
+        key = draft.key(tuple(node.attributes["index"]), source.type.shape)  # type: ignore[union-attr]
+        return draft.step("getitem", (draft.slot(source), key), location=node.location)[0]
+    function = function_named(node.attributes["function"])
+    slots = [_argument(draft, spec, node) for spec in node.attributes.get("arguments", ())]
+    keywords = {
+        name: _argument(draft, spec, node) for name, spec in node.attributes.get("keywords", ())
+    }
+    return draft.call(function, *slots, node=node, **keywords)
+
+
+def _argument(draft: Draft, spec: Any, node: Node) -> int:
+    match spec:
+        case int():
+            return draft.slot(node.inputs[spec])
+        case ("const", value):
+            return draft.constant(value)
+        case (kind, items):
+            slots = tuple(_argument(draft, item, node) for item in items)
+            made = draft.step("tuple", slots)[0]
+            return made if kind == "tuple" else draft.call(list, made)
+    raise AssertionError(f"not an argument: {spec!r}")
+
+
+def _structured(draft: Draft, node: Node) -> int:
+    """A loop or a branch: by its definition, until loops are compiled whole."""
+    names = sorted(draft.sizes.sources)
+    rule = reference.BY_KIND[node.op.kind]
+
+    def run(sizes: tuple[int, ...], *values: object) -> object:
+        return rule(node, list(values), dict(zip(names, sizes, strict=True)))
+
+    sizes = draft.size(tuple(map(symbol, names)))
+    return draft.call(run, sizes, *map(draft.slot, node.inputs), node=node)
+
+
+# fmt: off
+CREATORS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "empty": (np.empty, np.empty_like),
+    "zeros": (np.zeros, np.zeros_like),
+    "ones":  (np.ones,  np.ones_like),
+    "full":  (np.full,  np.full_like),
+}
+CALLS: dict[Kind, Callable[[Draft, Node], int | None]] = {
+    Kind.MAP:    _map,
+    Kind.REDUCE: _reduce,
+    Kind.CREATE: _create,
+    Kind.STORE:  _store,
+    Kind.SCALAR: _scalar,
+    Kind.CALL:   _whole,
+    Kind.LOOP:   _structured,
+    Kind.BRANCH: _structured,
+}
+# fmt: on

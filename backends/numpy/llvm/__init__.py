@@ -1,0 +1,1 @@
+"""Runs of exact operations as machine code, through LLVM."""

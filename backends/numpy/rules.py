@@ -1,0 +1,25 @@
+"""The CPU backend's own rules, and its plans."""
+
+from __future__ import annotations
+
+from ufuse.backends.numpy.calls import CALLS, VIEW_CALLS
+from ufuse.backends.numpy.loops import fold_of, loop_of, sees_strides, why_not_operand
+from ufuse.backends.planning import planner
+from ufuse.backends.planning.rules import Rules
+from ufuse.backends.planning.steps import Plan
+from ufuse.graph.node import Graph
+
+RULES = Rules(
+    loop_of=loop_of,
+    fold_of=fold_of,
+    why_not_operand=why_not_operand,
+    sees_strides=sees_strides,
+    calls=CALLS,
+    view_calls=VIEW_CALLS,
+    unroll=True,
+)
+
+
+def plan_of(graph: Graph) -> Plan:
+    """The plan of a graph for the CPU."""
+    return planner.plan_of(graph, RULES)

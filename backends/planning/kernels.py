@@ -1,0 +1,100 @@
+"""A kernel as plain data: operands, temporaries, segments and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ufuse.backends.planning.loops import Loop
+from ufuse.graph.memory.accesses import Access
+from ufuse.graph.node import Location, Node
+
+How = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An argument: where its value is, the dtype it has or is packed into, and whether it is one element for all."""
+
+    source: Node | Access
+    dtype: np.dtype
+    scalar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """A value that a segment makes."""
+
+    dtype: np.dtype
+    is_row: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One operation; values are numbered, operands first. `node` is an index into the plan's `nodes`."""
+
+    loop: Loop
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    kind: str
+    node: int
+    initial: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A value that leaves the kernel. `node` is the graph's node whose value it is; a store's is its buffer."""
+
+    value: int
+    how: How
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a warning of a segment tells: `name` of the operation, and where; `position` is that of the graph's node.
+
+    The operations of one `chain` warn as one.
+    """
+
+    name: str
+    location: Location | None
+    chain: int | None
+    position: int
+
+
+class Plain(NamedTuple):
+    """One of a kernel's operations for NumPy; inputs are numbered operands, or operations before it."""
+
+    node: Node
+    inputs: tuple[int | Node, ...]  # of a store: its target, and what is stored
+    position: int  # of the graph's node
+
+
+@dataclass(slots=True)
+class KernelPlan:
+    """Everything about a kernel but its code."""
+
+    operands: list[Operand] = field(default_factory=list)
+    temporaries: list[Temporary] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    nodes: list[Origin] = field(default_factory=list)
+    operations: list[Plain] = field(default_factory=list)
+    rows: bool = False
+
+    def dtype(self, value: int) -> np.dtype:
+        """The dtype of a numbered value."""
+        count = len(self.operands)
+        return (
+            self.operands[value].dtype if value < count else self.temporaries[value - count].dtype
+        )
+
+    def is_single(self, value: int, kind: str) -> bool:
+        """Whether a segment of this kind reads one element of the value for all, or steps through it."""
+        count = len(self.operands)
+        if value < count:
+            return self.operands[value].scalar
+        return self.temporaries[value - count].is_row and kind == "map"

@@ -1,0 +1,39 @@
+"""What a kernel runs for one operation: an inner loop over elements, or a fold of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """An inner loop: the library's own for a ufunc, or a copy, cast or choice. `dtypes` end with the output's."""
+
+    kind: str  # "ufunc", "cast", "copy" or "where"
+    name: str
+    dtypes: tuple[np.dtype, ...]
+    ufunc: np.ufunc | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}[{''.join(dtype.char for dtype in self.dtypes[:-1])}->{self.dtypes[-1].char}]"
+
+
+def cast_loop(source: np.dtype, result: np.dtype) -> Loop:
+    """The conversion that `astype` does."""
+    return Loop("cast", "cast", (source, result))
+
+
+def copy_loop(dtype: np.dtype) -> Loop:
+    """The identity."""
+    return Loop("copy", "copy", (dtype, dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How a kernel folds: over every element ("total") or along the last axis ("reduce")."""
+
+    kind: str
+    loop: Loop
+    initial: bytes | None

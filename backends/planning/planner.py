@@ -1,0 +1,122 @@
+"""A graph as a plan: kernels and calls of the library, in an order that keeps effects."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+from ufuse.backends.planning.draft import Draft
+from ufuse.backends.planning.groups import Grouping, Unit
+from ufuse.backends.planning.kernel_builder import kernel_plan, needed_outside, unpredicted
+from ufuse.backends.planning.kernels import KernelPlan
+from ufuse.backends.planning.rules import Rules
+from ufuse.backends.planning.steps import Plan
+from ufuse.graph import ops, passes
+from ufuse.graph.memory.accesses import Access, Memory
+from ufuse.graph.memory.buffers import Buffers
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.passes.forward import forwarded
+
+
+def plan_of(graph: Graph, rules: Rules) -> Plan:
+    """The plan of a graph."""
+    shows = Buffers().writes_given(graph)
+    memory = Memory()
+    graph = forwarded(passes.run(graph, replayed=not shows, unroll=rules.unroll), memory)
+    alone: frozenset[Node] = frozenset()
+    while True:
+        grouping = Grouping(graph, memory, rules, alone)
+        needed = needed_outside(grouping)
+        unknown = unpredicted(grouping, needed)
+        if not unknown:
+            return Planner(grouping, needed, rules).plan()
+        alone |= unknown
+
+
+class Planner:
+    """Turns units into steps."""
+
+    def __init__(self, grouping: Grouping, needed: set[Node], rules: Rules) -> None:
+        self.grouping = grouping
+        self.memory = grouping.memory
+        self.rules = rules
+        self.kernels = {
+            unit: kernel_plan(unit, grouping, needed)
+            for unit in grouping.units
+            if unit.space is not None
+        }
+        self.draft = Draft(grouping.graph, self.memory, rules.view_calls)
+        self.items: dict[Node, list[Node]] = {}
+        for node in grouping.graph:
+            if node.op is ops.ITEM:
+                self.items.setdefault(node.inputs[0], []).append(node)
+
+    def plan(self) -> Plan:
+        """The finished plan."""
+        for unit in self._ordered():
+            if unit in self.kernels:
+                self._add_kernel(unit, self.kernels[unit])
+            else:
+                self._add_call(unit.members[0])
+        return self.draft.finished(self.grouping.graph.outputs)
+
+    def _ordered(self) -> list[Unit]:
+        """Units in an order that respects what waits for what; what the user can see is written late."""
+        units = self.grouping.units
+        position = self.grouping.position
+        missing = {unit: len(unit.before) for unit in units}
+        rank = {
+            unit: (self._is_visible(unit), max(position[node] for node in unit.members), place)
+            for place, unit in enumerate(units)
+        }
+        ready = [(rank[unit], unit) for unit in units if not missing[unit]]
+        heapify(ready)
+        ordered = []
+        while ready:
+            _, unit = heappop(ready)
+            ordered.append(unit)
+            for other in unit.after:
+                missing[other] -= 1
+                if not missing[other]:
+                    heappush(ready, (rank[other], other))
+        assert len(ordered) == len(units), "the units wait for one another in a circle"
+        return ordered
+
+    def _is_visible(self, unit: Unit) -> bool:
+        """Whether the unit writes memory that existed before the call."""
+        return any(
+            self.memory.is_visible(access)
+            for node in unit.members
+            for access in self.memory.writes(node)
+        )
+
+    def _add_kernel(self, unit: Unit, kernel: KernelPlan) -> None:
+        reads = tuple(self._operand(operand.source) for operand in kernel.operands)
+        outs = self.draft.step(
+            "kernel", reads, sum(result.how[0] != "into" for result in kernel.results), kernel=kernel,
+            committed=self._is_visible(unit),
+        )  # fmt: skip
+        free = iter(outs)
+        for result in kernel.results:
+            if result.how[0] != "into":
+                self.draft.slots.setdefault(result.node, next(free))
+
+    def _operand(self, source: Node | Access) -> int:
+        return self.draft.slot(source) if isinstance(source, Node) else self.draft.target(source)
+
+    def _add_call(self, node: Node) -> None:
+        draft = self.draft
+        made = self.rules.calls[node.op.kind](draft, node)
+        if made is not None:
+            draft.slots[node] = made
+        items = self.items.get(node)
+        if items is None:
+            return
+        if node.attributes.get("writes"):
+            for item in items:
+                if item.attributes["index"] == 0:
+                    draft.slots[item] = draft.slots[node]
+            return
+        count = len(node.type.items)  # type: ignore[union-attr]
+        outs = draft.step("unpack", (draft.slots[node],), count)
+        for item in items:
+            draft.slots[item] = outs[item.attributes["index"]]
