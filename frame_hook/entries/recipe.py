@@ -381,8 +381,6 @@ class Recipe:
         kind, content = instance.kind, instance.content
         if issubclass(kind, BaseException):
             items = content.items if isinstance(content, Tuple) else ()
-            if kind is ExceptionGroup:
-                return self._group(instance, items)
             return self._exception(kind, self.registers(items))
         match content:
             case None if issubclass(kind, types.SimpleNamespace):
@@ -431,8 +429,6 @@ class Recipe:
                         self._set_attribute(symbol, made, name, self.register(given))
 
     def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
-        if instance.kind is ExceptionGroup and name in ("message", "exceptions"):
-            return  # it was made of these
         if name == "default_factory" and issubclass(instance.kind, defaultdict):
             self.call(defaultdict.__init__, made, value)
             return
@@ -444,18 +440,6 @@ class Recipe:
         if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
             raise NotRebuilt(0, f"a {kind.__name__}")
         return self.call(BaseException.__new__, self.constant(kind), *arguments)
-
-    def _group(self, group: Instance, arguments: tuple[Symbol, ...]) -> Any:
-        """An exception group, whose parts are a tuple that it makes where it is not given one."""
-        given, held = arguments[1], group.attributes["exceptions"]
-        made = self.call(ExceptionGroup, *self.registers(arguments))
-        if held is not None and held is not given:
-            changed = getattr(given, "items", None) != list(getattr(held, "items", ()))
-            if changed or self.has(held):
-                raise NotRebuilt(0, "an exception group whose parts are held elsewhere")
-            self._made[id(held)] = self.call(getattr, made, self.constant("exceptions"))
-            self._kept.append(held)
-        return made
 
     def _cell(self, cell: Cell) -> Any:
         """The cell first and its content later, because a function in it may close over it."""

@@ -39,8 +39,6 @@ def _text_of_exception(interpreter: Interpreter, symbol: Instance, found: Any) -
     """What BaseException's and KeyError's own methods say of the arguments."""
     if not isinstance(symbol.content, Tuple) or symbol.source is not None:
         raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
-    if found is BaseExceptionGroup.__str__:
-        return _text_of_group(interpreter, symbol)
     given = text_value(interpreter, symbol.content)
     if found is BaseException.__repr__:
         return Constant(f"{symbol.kind.__name__}({', '.join(map(repr, given))})")
@@ -49,16 +47,7 @@ def _text_of_exception(interpreter: Interpreter, symbol: Instance, found: Any) -
     return pure(str, given[0] if len(given) == 1 else given or "")
 
 
-def _text_of_group(interpreter: Interpreter, symbol: Instance) -> Symbol:
-    message, held = (symbol.attributes.get(name) for name in ("message", "exceptions"))
-    if message is None or not isinstance(held, Tuple):
-        raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
-    count, ending = len(held.items), "s" if len(held.items) > 1 else ""
-    return Constant(f"{text_value(interpreter, message)} ({count} sub-exception{ending})")
-
-
 EXCEPTION_TEXTS = (
-    BaseExceptionGroup.__str__,
     BaseException.__str__, BaseException.__repr__, KeyError.__str__, AttributeError.__str__, NameError.__str__,
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from tests.support.registering import Programs
 PROGRAMS = Programs()
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def raised_and_caught(x):
     try:
         raise ExceptionGroup("several", [ValueError(1), TypeError(2)])
@@ -17,7 +17,7 @@ def raised_and_caught(x):
         return error.message, kinds, error.args[0], str(error), x + 1
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def each_handled(x):
     said = []
     try:
@@ -34,7 +34,7 @@ def each_handled(x):
     return x, said
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def naked(x):
     said = []
     try:
@@ -46,7 +46,7 @@ def naked(x):
     return x * 2, said
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def what_is_left_goes_on(x):
     try:
         try:
@@ -61,7 +61,7 @@ def what_is_left_goes_on(x):
     return None
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def naked_and_not_handled(x):
     try:
         try:
@@ -85,7 +85,7 @@ def nothing_raised(x):
     return x, y
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def taken_apart(x):
     group = ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", [KeyError(2), TypeError(3)])])
     found, rest = group.split(KeyError)
@@ -93,14 +93,14 @@ def taken_apart(x):
     return x + 1, rest.exceptions[1].exceptions[0].args, none, group.split(Exception)[0] is group
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def returned(x):
     errors = (ValueError(1), KeyError("k"))
     group = ExceptionGroup("g", errors)
     return group.message, group.exceptions is errors, str(group), x + 1
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def in_a_call(x):
     def several(count):
         errors = [ValueError(n) for n in range(count)]

@@ -1,4 +1,4 @@
-"""Exception groups in a trace: made, raised, taken apart and handled by `except*`, the same as in plain Python."""
+"""Exception groups are left to plain Python: made, raised, taken apart, handled by `except*`, in whatever pieces."""
 
 from __future__ import annotations
 
