@@ -58,7 +58,16 @@ from ufuse.frame_hook.library import (
     text,
     unseen,
 )
-from ufuse.frame_hook.opcodes import calls, control, functions, names, values
+from ufuse.frame_hook.opcodes import (
+    calls,
+    control,
+    displays,
+    exceptions,
+    functions,
+    operators,
+    patterns,
+    variables,
+)
 from ufuse.frame_hook.operations import attributes
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.trace.symbols import NULL, Symbol, Unbound
@@ -87,7 +96,7 @@ LOG_ERRORS = logging.getLogger("ufuse")
 
 # Importing these fills the tables of handlers and rules.
 TABLES_ARE_FILLED_BY = (
-    exception_methods, making, reductions, names, functions, control, values,
+    exception_methods, making, reductions, variables, operators, displays, patterns, control, exceptions, functions,
     bisection, introspection, container_methods, deque_methods, function_tools, heaps, lazy_tools,
     mapping_methods, numeric, text, unseen,
 )  # fmt: skip

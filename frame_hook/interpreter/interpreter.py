@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, MappingProxyType
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.interpreter.outcomes import (
-    Jump,
-    LoopTooLong,
-    Outcome,
-    Raised,
-    Returned,
-    Yielded,
-)
-from ufuse.frame_hook.interpreter.tables import Table
+from ufuse.frame_hook.interpreter.handlers import HANDLERS
+from ufuse.frame_hook.interpreter.outcomes import Jump, LoopTooLong, Raised, Returned, Yielded
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
     Generator,
     Instance,
+    Iterator,
     List,
     Method,
     Source,
     Symbol,
     Tuple,
 )
-from ufuse.frame_hook.trace.symbols import Iterator as IteratorSymbol
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.node import Location
 
@@ -42,7 +35,7 @@ SAMPLED_TURNS = 3  # of a loop, from which the work of all its turns is foreseen
 def _turns_left(frame: Frame) -> int:
     """How often the innermost loop will still turn, as far as its iterator tells."""
     iterator = frame.stack[-1] if frame.stack else None
-    if not isinstance(iterator, IteratorSymbol):
+    if not isinstance(iterator, Iterator):
         return 0
     match iterator.kind, iterator.parts:
         case "sequence", [List(items=items) | Tuple(items=items)]:
@@ -52,19 +45,6 @@ def _turns_left(frame: Frame) -> int:
 
 CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
 AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
-Handler = Callable[["Interpreter", Frame, Instruction], Outcome]
-HANDLERS: Table[str, Handler] = Table()
-
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register the handler of one or more opcodes."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            HANDLERS[name] = handler
-        return handler
-
-    return register
 
 
 class Interpreter:
@@ -101,6 +81,11 @@ class Interpreter:
         self.total = 0
         self.call_stack: list[Frame] = []
         self.positions: list[int] = []  # of the root instructions begun
+
+    @property
+    def frame(self) -> Frame:
+        """The frame whose instruction is being run."""
+        return self.call_stack[-1]
 
     def call(
         self,
@@ -212,21 +197,39 @@ class Interpreter:
         frame.position = entry.target
         return True
 
-    def step(self, frame: Frame, instruction: Instruction) -> Outcome:
-        """Run one instruction and move the frame behind it."""
+    def step(self, frame: Frame, instruction: Instruction) -> Returned | Yielded | None:
+        """Run one instruction and move the frame behind it, or to where it jumps."""
         self._locate(frame, instruction)
         handler = HANDLERS.get(instruction.opname)
         if handler is None:
             raise GraphBreak("opcode", instruction.opname)
         self.total += 1
-        outcome = handler(self, frame, instruction)
-        if isinstance(outcome, Jump):
-            if outcome.position <= instruction.position:
+        if instruction.position in self.kept_loops:
+            self._refuse_kept_loop(frame)
+        argument = instruction.arg or 0
+        count = handler.fixed if handler.varying is None else handler.varying(argument)
+        if count:
+            taken = frame.stack[-count:]
+            del frame.stack[-count:]
+            result = handler.run(self, argument, *taken)
+        else:
+            result = handler.run(self, argument)
+        if type(result) is Jump:
+            position = instructions.successors(instruction)[-1]
+            if position <= instruction.position:
                 self._note_loop(frame, instruction)
-            frame.position = outcome.position
-        elif not isinstance(outcome, Returned):  # behind a return there may be nothing
-            frame.position = instruction.position + instruction.size
-        return outcome
+            frame.position = position
+            return None
+        if type(result) is Returned:  # behind a return there may be nothing
+            return result
+        frame.position = instruction.position + instruction.size
+        if type(result) is Yielded:
+            return result
+        if isinstance(result, tuple):
+            frame.stack += result
+        elif result is not None:
+            frame.stack.append(result)
+        return None
 
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
         turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
@@ -249,13 +252,9 @@ class Interpreter:
             ):
                 raise LoopTooLong(instruction.position)
 
-    def refuse_kept_loop(self, frame: Frame, instruction: Instruction) -> None:
+    def _refuse_kept_loop(self, frame: Frame) -> None:
         """End the graph at a backward jump that is not unrolled, but let a trace begin there."""
-        if (
-            frame is self.call_stack[0]
-            and instruction.position in self.kept_loops
-            and self.root_count
-        ):
+        if frame is self.call_stack[0] and self.root_count:
             raise GraphBreak("loop")
 
     def _locate(self, frame: Frame, instruction: Instruction) -> None:
@@ -267,10 +266,6 @@ class Interpreter:
         if place is None:
             place = frame.places[instruction.position] = _location(frame, instruction)
         self.trace.graph.location = place
-
-    def frames(self) -> Iterator[Frame]:
-        """The frames being traced, the root first."""
-        return iter(self.call_stack)
 
 
 def held_registers(frame: Frame, *others: Symbol) -> set[int]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import final
 
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Returned:
     """A frame came to its end with this value."""
@@ -14,6 +16,7 @@ class Returned:
     value: Symbol
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Yielded:
     """A generator's frame gave this value, and waits."""
@@ -21,14 +24,12 @@ class Yielded:
     value: Symbol
 
 
-@dataclass(frozen=True, slots=True)
+@final
 class Jump:
-    """Go on at another position."""
-
-    position: int
+    """The instruction's jump is taken: see `instructions.successors`."""
 
 
-Outcome = Returned | Yielded | Jump | None
+JUMP = Jump()
 
 
 class Raised(Exception):  # noqa: N818  it carries the user's exception, which is no error of the tracer

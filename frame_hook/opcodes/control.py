@@ -1,242 +1,114 @@
-"""Handlers of jumps, loops, exceptions, `with` blocks and generators."""
+"""Handlers of jumps, loops, returns and generators."""
 
 from __future__ import annotations
 
-import opcode
-
-from ufuse.frame_hook.code.instructions import EXHAUSTED_SKIPS, VERSION, Instruction
+from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.interpreter import generators
-from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.interpreter.interpreter import Interpreter, handles
-from ufuse.frame_hook.interpreter.outcomes import Jump, Outcome, Raised, Returned, Yielded
-from ufuse.frame_hook.objects import classes
-from ufuse.frame_hook.opcodes.names import argument
+from ufuse.frame_hook.interpreter.handlers import handles
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import JUMP, Jump, Raised, Returned, Yielded
 from ufuse.frame_hook.operations import arithmetic, comparisons, iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import (
-    NULL,
-    Constant,
-    Generator,
-    Handled,
-    Instance,
-    Symbol,
-    Tuple,
-    class_of,
+from ufuse.frame_hook.trace.symbols import Constant, Generator, Instance, Symbol, Tuple
+
+NONE = Constant(None)
+
+
+@handles("JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT", "--")
+def jump(_: Interpreter, __: int) -> Jump:
+    return JUMP
+
+
+@handles("POP_JUMP_IF_TRUE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_BACKWARD_IF_TRUE", "condition --")
+def pop_jump_if_true(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
+    return JUMP if arithmetic.truth(interpreter, condition) else None
+
+
+@handles("POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_BACKWARD_IF_FALSE", "condition --")
+def pop_jump_if_false(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
+    return None if arithmetic.truth(interpreter, condition) else JUMP
+
+
+@handles("POP_JUMP_IF_NONE POP_JUMP_FORWARD_IF_NONE POP_JUMP_BACKWARD_IF_NONE", "value --")
+def pop_jump_if_none(interpreter: Interpreter, _: int, value: Symbol) -> Jump | None:
+    return JUMP if comparisons.identical(interpreter, value, NONE) else None
+
+
+@handles(
+    "POP_JUMP_IF_NOT_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_NOT_NONE", "value --"
 )
+def pop_jump_if_not_none(interpreter: Interpreter, _: int, value: Symbol) -> Jump | None:
+    return None if comparisons.identical(interpreter, value, NONE) else JUMP
 
 
-def _jump(instruction: Instruction) -> Jump:
-    assert instruction.target is not None
-    return Jump(instruction.target)
-
-
-@handles("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
-def jump(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if "BACKWARD" in instruction.opname:
-        interpreter.refuse_kept_loop(frame, instruction)
-    return _jump(instruction)
-
-
-@handles(
-    "POP_JUMP_IF_TRUE", "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_TRUE",
-    "POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_FALSE",
-)  # fmt: skip
-def pop_jump_if(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if "BACKWARD" in instruction.opname:
-        interpreter.refuse_kept_loop(frame, instruction)
-    taken = arithmetic.truth(interpreter, frame.pop()) == instruction.opname.endswith("TRUE")
-    return _jump(instruction) if taken else None
-
-
-@handles(
-    "POP_JUMP_IF_NONE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NONE",
-    "POP_JUMP_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE",
-)  # fmt: skip
-def pop_jump_if_none(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    if "BACKWARD" in instruction.opname:
-        interpreter.refuse_kept_loop(frame, instruction)
-    is_none = comparisons.identical(interpreter, frame.pop(), Constant(None))
-    return _jump(instruction) if is_none != ("NOT_NONE" in instruction.opname) else None
-
-
-@handles("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP")
-def jump_if_or_pop(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    taken = arithmetic.truth(interpreter, frame.stack[-1]) == ("TRUE" in instruction.opname)
-    if taken:
-        return _jump(instruction)
-    frame.pop()
-    return None
-
-
-@handles("GET_ITER")
-def get_iter(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    frame.stack[-1] = iterate.iterator_over(interpreter, frame.stack[-1])
-    return None
-
-
-@handles("FOR_ITER")
-def for_iter(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    item = iterate.next_item(interpreter, interpreter.trace.look(frame.stack[-1]))
-    if item is not None:
-        frame.push(item)
+@handles("JUMP_IF_TRUE_OR_POP", "condition --")
+def jump_if_true_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
+    if not arithmetic.truth(interpreter, condition):
         return None
-    assert instruction.target is not None
+    interpreter.frame.push(condition)
+    return JUMP
+
+
+@handles("JUMP_IF_FALSE_OR_POP", "condition --")
+def jump_if_false_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
+    if arithmetic.truth(interpreter, condition):
+        return None
+    interpreter.frame.push(condition)
+    return JUMP
+
+
+@handles("GET_ITER", "iterable -- iterator")
+def get_iter(interpreter: Interpreter, _: int, iterable: Symbol) -> Symbol:
+    return iterate.iterator_over(interpreter, iterable)
+
+
+@handles("FOR_ITER", "-- item")
+def for_iter(interpreter: Interpreter, _: int) -> Symbol | Jump:
+    """The next item; behind the last the iterator goes, which from 3.14 on is left to POP_ITER."""
+    stack = interpreter.frame.stack
+    item = iterate.next_item(interpreter, interpreter.trace.look(stack[-1]))
+    if item is not None:
+        return item
     if VERSION < (3, 14):
-        frame.pop()
-    return Jump(instruction.target + EXHAUSTED_SKIPS)  # 3.14: POP_ITER pops the iterator
+        stack.pop()
+    return JUMP
 
 
-@handles("RETURN_VALUE")
-def return_value(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    return Returned(frame.pop())
+@handles("RETURN_VALUE", "value --")
+def return_value(_: Interpreter, __: int, value: Symbol) -> Returned:
+    return Returned(value)
 
 
-@handles("RETURN_CONST")
-def return_const(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    return Returned(interpreter.trace.of_code(frame.code.co_consts[argument(instruction)]))
-
-
-# Exceptions ------------------------------------------------------------------------------------------------------
-
-
-@handles("RAISE_VARARGS")
-def raise_varargs(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    given = frame.pop_many(argument(instruction))
-    if not given:
-        if not interpreter.handled:
-            raise GraphBreak("eager-raises", "the exception being handled is raised again")
-        raise Raised(interpreter.handled[-1])
-    error = _exception(interpreter, given[0])
-    if len(given) > 1:
-        cause = interpreter.trace.look(given[1])
-        if not isinstance(cause, Constant) or cause.value is not None:
-            error.attributes["__cause__"] = _exception(interpreter, cause)
-    raise Raised(error)
-
-
-def _exception(interpreter: Interpreter, symbol: Symbol) -> Instance:
-    """What is raised: an exception, or one made of a class."""
-    symbol = interpreter.trace.look(symbol)
-    if isinstance(symbol, Constant) and isinstance(symbol.value, type):
-        symbol = interpreter.call(symbol)
-    if not isinstance(symbol, Instance) or not issubclass(symbol.kind, BaseException):
-        raise GraphBreak("eager-raises", "an exception is raised here")
-    if symbol.source is not None:
-        raise GraphBreak("eager-raises", "an exception that exists already is raised here")
-    return symbol
-
-
-@handles("PUSH_EXC_INFO")
-def push_exc_info(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    error = frame.pop()
-    frame.push(Handled(interpreter.root_count))
-    frame.push(error)
-    interpreter.handled.append(error)
-    return None
-
-
-@handles("POP_EXCEPT")
-def pop_except(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    if not isinstance(frame.pop(), Handled):
-        raise GraphBreak("opcode", "POP_EXCEPT")
-    interpreter.handled.pop()
-    return None
-
-
-@handles("CHECK_EXC_MATCH")
-def check_exc_match(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    wanted = exception_classes(interpreter, frame.pop())
-    error = interpreter.trace.look(frame.stack[-1])
-    if not isinstance(error, Instance):
-        raise GraphBreak("opcode", "CHECK_EXC_MATCH")
-    classes.guard_bases(interpreter.trace, error.kind)
-    frame.push(Constant(any(one in classes.mro(error.kind) for one in wanted)))
-    return None
-
-
-def exception_classes(interpreter: Interpreter, symbol: Symbol) -> list[type]:
-    """The exception classes that `except` names: one, or a tuple of such."""
-    symbol = interpreter.trace.look(symbol)
-    named = symbol.items if isinstance(symbol, Tuple) else (symbol,)
-    kinds = [class_of(interpreter.trace.look(one)) for one in named]
-    found = [kind for kind in kinds if kind is not None and issubclass(kind, BaseException)]
-    if len(found) != len(kinds):
-        raise GraphBreak("eager-raises", "TypeError: what `except` names is no exception class")
-    return found
-
-
-@handles("RERAISE")
-def reraise(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    error = frame.pop()
-    if not isinstance(error, Instance) or error.raised is None:
-        raise GraphBreak("opcode", "RERAISE")
-    raise Raised(error)
-
-
-# `with` ----------------------------------------------------------------------------------------------------------
-
-
-@handles("BEFORE_WITH")
-def before_with(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    manager = interpreter.trace.look(frame.pop())
-    enter = _special(interpreter, manager, "__enter__")
-    frame.push(_special(interpreter, manager, "__exit__"))
-    frame.push(interpreter.call(enter))
-    return None
-
-
-def _special(interpreter: Interpreter, manager: Symbol, name: str) -> Symbol:
-    method = classes.special_method(interpreter, manager, name)
-    if method is None:
-        raise GraphBreak("opcode", "BEFORE_WITH")
-    return method
-
-
-@handles("LOAD_SPECIAL")
-def load_special(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    manager = interpreter.trace.look(frame.pop())
-    name = opcode._special_method_names[argument(instruction)]  # type: ignore[attr-defined]
-    frame.push(_special(interpreter, manager, name))
-    frame.push(NULL)
-    return None
-
-
-@handles("WITH_EXCEPT_START")
-def with_except_start(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    error = frame.stack[-1]
-    leave = frame.stack[-4] if VERSION < (3, 14) else frame.stack[-5]
-    if not isinstance(error, Instance):
-        raise GraphBreak("opcode", "WITH_EXCEPT_START")
-    trace_back = Handled(interpreter.root_count)
-    frame.push(interpreter.call(leave, (Constant(error.kind), error, trace_back)))
-    return None
+@handles("RETURN_CONST", "--")
+def return_const(interpreter: Interpreter, arg: int) -> Returned:
+    return Returned(interpreter.trace.of_code(interpreter.frame.code.co_consts[arg]))
 
 
 # Generators ------------------------------------------------------------------------------------------------------
 
 
-@handles("RETURN_GENERATOR")
-def return_generator(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
+@handles("RETURN_GENERATOR", "-- sent")
+def return_generator(_: Interpreter, __: int) -> Symbol:
     """The frame is the generator's already: what comes next is its body."""
-    frame.push(Constant(None))
-    return None
+    return NONE
 
 
-@handles("YIELD_VALUE")
-def yield_value(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    return Yielded(frame.pop())
+@handles("YIELD_VALUE", "value -- sent")
+def yield_value(_: Interpreter, __: int, value: Symbol) -> Yielded:
+    """What is sent to the generator is pushed when it goes on."""
+    return Yielded(value)
 
 
-@handles("GET_YIELD_FROM_ITER")
-def get_yield_from_iter(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
-    frame.stack[-1] = iterate.iterator_over(interpreter, frame.stack[-1])
-    return None
+@handles("GET_YIELD_FROM_ITER", "iterable -- iterator")
+def get_yield_from_iter(interpreter: Interpreter, _: int, iterable: Symbol) -> Symbol:
+    return iterate.iterator_over(interpreter, iterable)
 
 
-@handles("SEND")
-def send(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    value, receiver = frame.pop(), frame.stack[-1]
-    assert instruction.target is not None
+@handles("SEND", "value -- item")
+def send(interpreter: Interpreter, _: int, value: Symbol) -> Symbol | Jump:
+    """The next item of the receiver below; at its end what it returned, which up to 3.11 takes the receiver's place."""
+    stack = interpreter.frame.stack
+    receiver = stack[-1]
     if isinstance(receiver, Generator):
         item = generators.send(interpreter, receiver, value)
     elif isinstance(value, Constant) and value.value is None:
@@ -244,33 +116,25 @@ def send(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Ou
     else:
         raise GraphBreak("opcode", "SEND")
     if item is not None:
-        frame.push(item)
-        return None
-    result = generators.returned_value(receiver)
+        return item
     if VERSION < (3, 12):
-        frame.pop()
-    frame.push(result)
-    return Jump(instruction.target)
+        stack.pop()
+    stack.append(generators.returned_value(receiver))
+    return JUMP
 
 
-@handles("END_SEND")
-def end_send(_: Interpreter, frame: Frame, __: Instruction) -> Outcome:
-    result = frame.pop()
-    frame.pop()
-    frame.push(result)
-    return None
+@handles("END_SEND", "receiver result -- result")
+def end_send(_: Interpreter, __: int, ___: Symbol, result: Symbol) -> Symbol:
+    return result
 
 
-@handles("CLEANUP_THROW")
-def cleanup_throw(interpreter: Interpreter, frame: Frame, _: Instruction) -> Outcome:
+@handles("CLEANUP_THROW", "receiver sent error -- none result")
+def cleanup_throw(_: Interpreter, __: int, *taken: Symbol) -> tuple[Symbol, Symbol]:
     """What was thrown into `yield from`: a StopIteration ends that, anything else goes on."""
-    error = frame.pop()
-    frame.pop_many(2)
+    error = taken[-1]
     if not isinstance(error, Instance):
         raise GraphBreak("opcode", "CLEANUP_THROW")
     if not issubclass(error.kind, StopIteration):
         raise Raised(error)
     given = error.content.items if isinstance(error.content, Tuple) else ()
-    frame.push(Constant(None))
-    frame.push(given[0] if given else Constant(None))
-    return None
+    return NONE, given[0] if given else NONE

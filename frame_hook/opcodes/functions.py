@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 
-from ufuse.frame_hook.code.instructions import VERSION, Instruction
-from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.interpreter.interpreter import Interpreter, handles
-from ufuse.frame_hook.interpreter.outcomes import Outcome
-from ufuse.frame_hook.opcodes.names import argument
+from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.interpreter.handlers import handles
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
@@ -23,110 +22,93 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
 )
 
-
-@handles("KW_NAMES")
-def kw_names(_: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    frame.keyword_names = frame.code.co_consts[argument(instruction)]
-    return None
-
-
-def _called(frame: Frame) -> Symbol:
-    """Pop the callable and the self or NULL beside it."""
-    second, first = frame.pop(), frame.pop()
-    if VERSION < (3, 13):  # NULL, callable   or   method, self
-        if not isinstance(first, Null):
-            raise GraphBreak("opcode", "an unusual call sequence")
-        return second
-    if not isinstance(second, Null):  # callable, NULL   or   method, self
-        raise GraphBreak("opcode", "an unusual call sequence")
-    return first
+CALLABLE_FIRST = VERSION >= (3, 13)
+# Of a method CPython pushes the function and `self`, of another callable a NULL and the callable: up to 3.12 in this
+# order, from 3.13 on with the NULL where `self` would be.
+NULL_AND_CALLABLE = "callable null" if CALLABLE_FIRST else "null callable"
+KEYWORDS = "keywords" if VERSION >= (3, 14) else "keywords?1"
+MADE_FROM = (
+    "code" if CALLABLE_FIRST else "defaults?1 keyword_defaults?2 annotations?4 closure?8 code"
+)
 
 
-@handles("CALL")
-def call(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    arguments = frame.pop_many(argument(instruction))
+@handles("KW_NAMES", "--")
+def kw_names(interpreter: Interpreter, arg: int) -> None:
+    frame = interpreter.frame
+    frame.keyword_names = frame.code.co_consts[arg]
+
+
+@handles("CALL", f"{NULL_AND_CALLABLE} arguments* -- result")
+def call(
+    interpreter: Interpreter, _: int, lower: Symbol, upper: Symbol, *arguments: Symbol
+) -> Symbol:
+    frame = interpreter.frame
     names, frame.keyword_names = frame.keyword_names, ()
-    return _call(interpreter, frame, arguments, names)
+    return _call(interpreter, lower, upper, arguments, names)
 
 
-@handles("CALL_KW")
-def call_kw(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
+@handles("CALL_KW", f"{NULL_AND_CALLABLE} arguments* names -- result")
+def call_kw(
+    interpreter: Interpreter, _: int, lower: Symbol, upper: Symbol, *arguments_and_names: Symbol
+) -> Symbol:
     look = interpreter.trace.look
-    names = look(frame.pop())
+    *arguments, last = arguments_and_names
+    names = look(last)
     assert isinstance(names, Tuple)
     items = [look(name) for name in names.items]  # read, where a break lies between them and this
-    arguments = frame.pop_many(argument(instruction))
-    return _call(
-        interpreter,
-        frame,
-        arguments,
-        tuple(n.value for n in items if isinstance(n, Constant)),
-    )
+    texts = tuple(n.value for n in items if isinstance(n, Constant))
+    return _call(interpreter, lower, upper, arguments, texts)
 
 
 def _call(
-    interpreter: Interpreter, frame: Frame, given: list[Symbol], names: tuple[str, ...]
-) -> Outcome:
-    # A method call is laid out as (method, self) where a plain one is (callable, NULL): self is then one more argument.
-    lower, upper = frame.stack[-2], frame.stack[-1]
-    if VERSION < (3, 13) and not isinstance(lower, Null):
-        frame.stack[-2:] = [NULL, lower]
-        given = [upper, *given]
-    elif VERSION >= (3, 13) and not isinstance(upper, Null):
-        frame.stack[-1] = NULL
-        given = [upper, *given]
-    function = _called(frame)
+    interpreter: Interpreter,
+    lower: Symbol,
+    upper: Symbol,
+    arguments: Sequence[Symbol],
+    names: tuple[str, ...],
+) -> Symbol:
+    function, receiver = (upper, lower) if isinstance(lower, Null) else (lower, upper)
+    given = arguments if isinstance(receiver, Null) else (receiver, *arguments)
     count = len(given) - len(names)
     keywords = dict(zip(names, given[count:], strict=True))
-    frame.push(interpreter.call(function, given[:count], keywords))
-    return None
+    return interpreter.call(function, given[:count], keywords)
 
 
-@handles("CALL_FUNCTION_EX")
-def call_function_ex(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    keywords: Symbol = Dict({})
-    if VERSION >= (3, 14):
-        last = frame.pop()
-        keywords = keywords if isinstance(last, Null) else last
-    elif argument(instruction) & 1:
-        keywords = frame.pop()
-    keywords = interpreter.trace.look(keywords)
-    arguments = iterate.items_of(interpreter, frame.pop())
-    if VERSION >= (3, 13):
-        frame.pop()
-        function = frame.pop()
-    else:
-        function = frame.pop()
-        frame.pop()
-    if not isinstance(keywords, Dict) or not all(type(k) is str for k in keywords.items):
+@handles("CALL_FUNCTION_EX", f"{NULL_AND_CALLABLE} arguments {KEYWORDS} -- result")
+def call_function_ex(
+    interpreter: Interpreter,
+    _: int,
+    lower: Symbol,
+    upper: Symbol,
+    arguments: Symbol,
+    keywords: Symbol = NULL,
+) -> Symbol:
+    named = Dict({}) if isinstance(keywords, Null) else interpreter.trace.look(keywords)
+    given = iterate.items_of(interpreter, arguments)
+    if not isinstance(named, Dict) or not all(type(k) is str for k in named.items):
         raise GraphBreak("call", "something with unusual keyword arguments")
-    frame.push(interpreter.call(function, arguments, dict(keywords.items)))
-    return None
+    return interpreter.call(lower if CALLABLE_FIRST else upper, given, dict(named.items))
 
 
-@handles("MAKE_FUNCTION")
-def make_function(interpreter: Interpreter, frame: Frame, instruction: Instruction) -> Outcome:
-    code = interpreter.trace.look(frame.pop())  # read, where a break lies between it and this
+@handles("MAKE_FUNCTION", f"{MADE_FROM} -- function")
+def make_function(interpreter: Interpreter, bits: int, *taken: Symbol) -> Symbol:
+    *values, last = taken
+    code = interpreter.trace.look(last)  # read, where a break lies between it and this
     assert isinstance(code, Constant)
-    function = Function(code.value, frame.globals)
-    flags = instruction.arg or 0
-    if VERSION < (3, 13):
-        for bit in (8, 4, 2, 1):
-            if flags & bit:
-                function = _with_attribute(interpreter, function, bit, frame.pop())
-    frame.push(function)
-    return None
+    function = Function(code.value, interpreter.frame.globals)
+    for bit in (8, 4, 2, 1):
+        if bits & bit:
+            function = _with_attribute(interpreter, function, bit, values.pop())
+    return function
 
 
-@handles("SET_FUNCTION_ATTRIBUTE")
+@handles("SET_FUNCTION_ATTRIBUTE", "value function -- function")
 def set_function_attribute(
-    interpreter: Interpreter, frame: Frame, instruction: Instruction
-) -> Outcome:
-    function, value = frame.pop(), frame.pop()
+    interpreter: Interpreter, bit: int, value: Symbol, function: Symbol
+) -> Symbol:
     if not isinstance(function, Function):
         raise GraphBreak("opcode", "a function that was begun before")
-    frame.push(_with_attribute(interpreter, function, argument(instruction), value))
-    return None
+    return _with_attribute(interpreter, function, bit, value)
 
 
 def _with_attribute(

@@ -21,7 +21,7 @@ from tests.support.sources import ROOT, texts
 from ufuse import log, settings
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
-from ufuse.frame_hook.interpreter.interpreter import HANDLERS
+from ufuse.frame_hook.interpreter.handlers import HANDLERS
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS, REASONS, Break, GraphBreak
 from ufuse.graph import node, ops, text, types
 from ufuse.graph.ops import Kind
