@@ -79,7 +79,7 @@ def plain(trace: Trace, symbol: Symbol) -> Any:
             return value
         case Tuple(items=items):
             return tuple(plain(trace, item) for item in items)
-        case List(items=items) | Deque(items=items):  # to NumPy every sequence is as a list
+        case List(items=items) | Deque(items=items):  # to NumPy every sequence is a list
             return [plain(trace, item) for item in items]
         case Slice():
             return slice(
@@ -104,7 +104,7 @@ def integer(trace: Trace, value: Size) -> Symbol:
 
 
 def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Symbol:
-    """The fresh result of a ufunc."""
+    """The result of a ufunc, a new array."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     return trace.graph.fresh(_ufunc_node(trace, ufunc, nodes))
 
@@ -134,7 +134,7 @@ def _may_raise(ufunc: np.ufunc, nodes: tuple[Node, ...]) -> bool:
 def store_result(
     trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol], target: Array
 ) -> Symbol:
-    """A ufunc whose result is written into `target`, as in-place operators and `out=` do."""
+    """A ufunc with `out=target`, as in-place operators call it."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     if target.buffer.visible:
         trace.check_writable(target.buffer)
@@ -142,7 +142,7 @@ def store_result(
         isinstance(one, Array) and one.buffer is target.buffer for one in map(trace.look, operands)
     )
     if target.type.dtype.kind == "c" and over_itself:
-        # NumPy's loops take other instructions where one element is written over a factor.
+        # NumPy's inner loop rounds otherwise where a single element is written over its own operand.
         if trace.sizes.decide("eq", total(target.type.shape), 1):
             raise GraphBreak("numpy-call", f"{ufunc.__name__} of one complex number in place")
     value = _ufunc_node(trace, ufunc, nodes)
@@ -153,7 +153,7 @@ def store_result(
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
     if target.type.dtype.kind in "fc" and not np.can_cast(kind.dtype, target.type.dtype, "safe"):
-        # The cast may overflow, and NumPy's warning names the ufunc then.
+        # The cast may overflow, and NumPy's warning then names the ufunc.
         raise GraphBreak("numpy-call", f"{ufunc.__name__} with a result narrower than its loop")
     trace.store(target, value, "same_kind")
     return target
@@ -174,7 +174,7 @@ def call_whole(
     *,
     may_raise: bool = False,
 ) -> Symbol:
-    """A call of NumPy's own function as one node, with a fresh result."""
+    """A call of a NumPy function as one node, with a new array as its result."""
     if "out" in (keywords or {}):
         raise GraphBreak("numpy-call", f"{function} with out=")
     if function.rpartition(".")[2] in WARN_OF_NOTHING:
@@ -190,7 +190,7 @@ def call_whole(
 
 
 def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
-    """NumPy's Python code warns of empty arrays; a graph that is given up afterwards would warn twice."""
+    """NumPy's Python code warns of empty arrays; a graph abandoned afterwards would have warned already."""
     for symbol in map(trace.look, arguments):
         if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
@@ -318,7 +318,7 @@ def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:
 
 
 def is_bool(symbol: Symbol) -> bool:
-    """Whether it is True or False, which NumPy takes for no size and no axis."""
+    """Whether it is True or False, which NumPy accepts neither as a size nor as an axis."""
     return isinstance(symbol, Constant) and type(symbol.value) is bool
 
 
@@ -353,7 +353,7 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
         raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
     final = tuple(dimension for dimension in wanted if dimension is not None)
     if open_axis is not None and final == array.type.shape and {0, 1} & set(final):
-        # With its shape spelt out NumPy keeps all strides; with -1 it may choose others.
+        # For the same shape without -1 NumPy keeps the strides of axes of length 0 and 1; with -1 it may choose others.
         raise GraphBreak("layout", "reshape with -1 to the same shape")
     try:
         infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace.sizes)
@@ -377,7 +377,7 @@ def ravel(trace: Trace, array: Array) -> Symbol:
 
 
 def _quotient(trace: Trace, shape: Sequence[Size], count: Size, known: Size) -> Size:
-    """`count // known`, by leaving out dimensions where that shows the result without a division."""
+    """`count // known`, simplified where `known` is one of the dimensions."""
     rest = list(shape)
     if isinstance(known, int) and known == 1:
         return count

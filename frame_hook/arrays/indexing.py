@@ -134,10 +134,8 @@ def _span(trace: Trace, part: Slice, length: Size) -> Span:
         return Span(0 if trace.sizes.decide("eq", length, 0) or step < 0 else start, 0, step)
     stride = abs(step)
     count = size.divide("//", size.add(distance, stride - 1), stride)
-    if trace.sizes.decide(
-        "eq", count, 1
-    ):  # an axis of length 1 broadcasts, and has no say in the order
-        count = 1
+    if trace.sizes.decide("eq", count, 1):
+        count = 1  # as a constant: such an axis broadcasts, and its stride does not matter
     return Span(start, count, step)
 
 
@@ -177,14 +175,14 @@ def store_into(trace: Trace, target: Array, value: Symbol) -> None:
     if isinstance(value, Array) and value.buffer is target.buffer and value.path == target.path:
         if target.buffer.visible:
             trace.check_writable(target.buffer)
-        return  # the end of `a[i] += x`: the view is written back onto itself
+        return  # the store at the end of `a[i] += x`
     node = node_of(trace, value)
     _refuse_failing_cast(trace, value, node, target)
     trace.store(target, node, "unsafe")
 
 
 def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array) -> None:
-    """A Python number known only at run time may not fit into whole numbers: then storing it raises."""
+    """Break where storing a number known only at run time may raise, with earlier writes done already."""
     kind, dtype = node.type, target.type.dtype
     if isinstance(kind, ArrayType) and kind.scalar and dtype.kind in "iu":
         if not np.can_cast(kind.dtype, dtype, "safe"):
@@ -202,14 +200,14 @@ def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array)
 
 
 def _fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
-    """Whether a whole number is one of the dtype's, guarded where it is."""
+    """Whether a whole number fits a dtype; guarded."""
     limits = np.iinfo(dtype)
     least, most = max(limits.min, -LARGEST_INT), min(limits.max, LARGEST_INT)
     return trace.sizes.decide("ge", value, least) and trace.sizes.decide("le", value, most)
 
 
 def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) -> None:
-    """`array.flat[key] = value` of a contiguous array: a store through the array seen in one dimension."""
+    """`array.flat[key] = value` of a contiguous array: a store through its flat view."""
     array = method.self
     assert isinstance(array, Array)
     if array.type.order != c_order(array.type.ndim) or not array.type.contiguous:

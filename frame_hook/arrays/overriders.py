@@ -1,4 +1,4 @@
-"""Arguments that take NumPy's functions over: `__array_function__` is asked for before an implementation runs."""
+"""Arguments with an `__array_function__` of their own, which NumPy calls in place of its function."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ NDARRAYS_OWN = vars(np.ndarray)[PROTOCOL]
 
 
 def refuse_overriders(trace: Trace, name: str, arguments: Iterable[Symbol]) -> None:
-    """Break where an argument, or what a container among them holds, may have an `__array_function__` of its own.
+    """Break where an argument, or an item of one, may have an `__array_function__` of its own.
 
-    Which arguments a function asks is not told: all are looked at, and their classes are guarded.
+    NumPy does not say which of its arguments a function dispatches on: all are read, and their classes guarded.
     """
     _refuse(trace, name, arguments, set())
 
@@ -51,14 +51,14 @@ def _refuse(trace: Trace, name: str, symbols: Iterable[Symbol], above: set[int])
 
 
 def _class_to_ask(symbol: Symbol) -> type | None:
-    """The class of a value that may be of the user's making; None for those that symbols of their own stand for."""
+    """The class of a value that may be a class of the user's; None of those that have symbols of their own."""
     if isinstance(symbol, Instance):
         return symbol.kind
     return type(symbol.value) if isinstance(symbol, Opaque | Constant) else None
 
 
 def _overrides(trace: Trace, kind: type) -> bool:
-    """Whether NumPy finds a function on a class, or on its metaclass, that is not ndarray's; guarded."""
+    """Whether a class or its metaclass has an `__array_function__` other than ndarray's; guarded."""
     for one in (kind,) if type(kind) is type else (kind, type(kind)):
         found, member = classes.class_member(trace, one, PROTOCOL)
         if found is not classes.ABSENT:
@@ -68,7 +68,7 @@ def _overrides(trace: Trace, kind: type) -> bool:
 
 
 def _items(symbol: Symbol) -> Iterable[Symbol] | None:
-    """What a container holds; None where that is not known, or going through it would change something."""
+    """The items of a container; None where they are not known, or iterating over them would have effects."""
     match symbol:
         case Instance(content=content):
             return () if content is None else (content,)

@@ -19,7 +19,7 @@ NUMBER_TYPES: dict[str, Callable[..., Any]] = {"float": float, "int": int, "bool
 
 
 def operator_function(name: str, *, in_place: bool) -> Callable[..., Any] | None:
-    """The function of an operator: in place its errors say `+=`, and what cannot be changed is made anew."""
+    """The function of `operator` for an operator; that of the in-place one says `+=` in its errors."""
     found: Callable[..., Any] | None = getattr(
         operator, f"i{name.strip('_')}" if in_place else name, None
     )
@@ -47,7 +47,7 @@ def scalar(trace: Trace, name: str, *operands: Symbol, in_place: bool = False) -
 
 
 def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
-    """Guard that numbers stay what they are: it is these that raise, others may not."""
+    """Guard the operands to stay what they are: it is these values that raise."""
     for symbol in operands:
         if isinstance(symbol, Number):
             trace.specialised(symbol)
@@ -56,7 +56,7 @@ def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
 
 
 def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
-    """Python's own numbers raise where NumPy's scalars warn."""
+    """Whether running it could raise: Python numbers do where NumPy scalars warn."""
     if name == "int":
         return True
     return not any(isinstance(n.type, ArrayType) for n in nodes)

@@ -1,4 +1,4 @@
-"""Python's arithmetic on symbols and what containers make of its signs; truth and length."""
+"""Python's unary and binary operators on symbols: numbers, arrays, instances, containers; truth and length."""
 
 from __future__ import annotations
 
@@ -72,8 +72,9 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
-HEAVIEST = 2500  # the product of two sizes' weights: past it they are fixed, or expressions would grow without end
-ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int that CPython keeps in several parts
+# Product of the weights of two size expressions; past it both are guarded to be constant, or loops would grow them.
+HEAVIEST = 2500
+ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int of two digits inside CPython
 SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
 # fmt: on
@@ -103,14 +104,14 @@ def binary(
 
 
 def kind_of(symbol: Symbol) -> type | None:
-    """The class of an instance, None of what has rules of its own."""
+    """The class of an instance; None of any other symbol."""
     return symbol.kind if isinstance(symbol, Instance) else None
 
 
 def _on_contents(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
-    """An operator of instances of subclasses of built-in types that leave it to these."""
+    """An operator with an instance of a subclass of a built-in type that inherits the operator."""
     name = BINARY[sign][0].strip("_")
     methods = [f"__{name}__", f"__r{name}__", f"__i{name}__"]
     a, b = (unwrapped(interpreter.trace, symbol, *methods) for symbol in (left, right))
@@ -127,8 +128,8 @@ def _on_contents(
     return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
 
 
-def _is_known_to(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> bool:
-    """Whether a value of a built-in type may do with an instance what its own type says."""
+def _built_in_answers(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> bool:
+    """Whether the operator of a built-in type, on the left, may give a result for an instance."""
     if in_place and isinstance(left, Dict | Set):
         return True
     if not isinstance(right, Instance) or not issubclass(right.kind, SUBCLASSED):
@@ -143,7 +144,7 @@ def _is_known_to(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> b
 
 
 def is_of_numpy(symbol: Symbol) -> bool:
-    """Whether it is an array or a NumPy scalar, which has a way of its own with other classes."""
+    """Whether it is an array or a NumPy scalar: their operators answer for other classes too."""
     return (
         isinstance(symbol, Array)
         or (isinstance(symbol, Number) and isinstance(symbol.node.type, ArrayType))
@@ -152,7 +153,7 @@ def is_of_numpy(symbol: Symbol) -> bool:
 
 
 def defers(trace: Trace, other: Instance) -> bool:
-    """Whether arrays and NumPy scalars leave an operator to the other operand: its `__array_ufunc__` is None."""
+    """Whether arrays and NumPy scalars return NotImplemented for this operand: its `__array_ufunc__` is None."""
     return static_lookup(other.kind, "__array_ufunc__") is None and uses_plain(
         trace, other.kind, "__array_ufunc__", None
     )
@@ -161,9 +162,9 @@ def defers(trace: Trace, other: Instance) -> bool:
 def _on_instances(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol:
-    """A binary operator by Python's rules: in place, then left, then reflected; a subclass on the right goes first."""
+    """A binary operator in CPython's order: in place, left, reflected; a subclass on the right goes before the left."""
     name = BINARY[sign][0].strip("_")
-    if not isinstance(left, Instance) and _is_known_to(left, right, name, in_place=in_place):
+    if not isinstance(left, Instance) and _built_in_answers(left, right, name, in_place=in_place):
         raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     tries = [(left, f"__{name}__", right)]
     if kind_of(left) is not kind_of(right):
@@ -176,7 +177,7 @@ def _on_instances(
             if is_of_numpy(receiver) and isinstance(other, Instance):
                 if in_place or not defers(interpreter.trace, other):
                     raise GraphBreak("operator", f"{sign} of an array and a {other.kind.__name__}")
-            continue  # a built-in type does not know the user's class
+            continue  # the built-in type returns NotImplemented
         if has_content(receiver) and is_built_in(receiver.kind, method_name):
             overrides = not all(
                 is_built_in(receiver.kind, n) for n in (f"__{name}__", f"__r{name}__")
@@ -217,15 +218,15 @@ def _on_arrays(
     return arrays.elementwise(trace, ufunc, (left, right))
 
 
-# NumPy up to 2.2 looked at the value of every scalar exponent, 2.0 and np.float64(2) and 0 and 1 too.
+# NumPy up to 2.2 has fast paths for more exponents, by value: 2.0, np.float64(2), 0 and 1 too.
 POWERS_BY_VALUE = (np.ones(1, np.bool_) ** 2.0).dtype == np.int8
 FAST_EXPONENTS = (0, 1, 2, -1, 0.5)
 NUMBERS = (int, float, complex, np.generic)
-OWN_FAST_POWERS = frozenset("fd")  # dtypes whose loop of `power` gives these bits by itself
+OWN_FAST_POWERS = frozenset("fd")  # dtypes whose loop of `power` gives the bits of the fast path
 
 
 def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
-    """The ufunc that ndarray's `**` takes in place of power for some Python exponents; warnings name it too."""
+    """The ufunc that `ndarray.__pow__` calls in place of power for some Python exponents; warnings name that one."""
     dtype = left.type.dtype
     inexact = dtype.kind in "fc"
     if POWERS_BY_VALUE and _is_fast_by_value(trace, right):
@@ -247,7 +248,7 @@ def _fast_power(trace: Trace, left: Array, right: Symbol) -> np.ufunc | None:
 
 
 def _is_fast_by_value(trace: Trace, exponent: Symbol) -> bool:
-    """Whether an older NumPy may take another way for this scalar than for one of another value or type."""
+    """Whether an older NumPy may have a fast path for this exponent that it has not for others."""
     if isinstance(exponent, Integer):
         return any(trace.sizes.decide("eq", exponent.size, value) for value in (0, 1))
     if isinstance(exponent, Constant):
@@ -258,7 +259,7 @@ def _is_fast_by_value(trace: Trace, exponent: Symbol) -> bool:
 
 
 def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
-    """Whether a float of the frame is 0.5, guarded to go on being so or not."""
+    """Whether a float of the frame is 0.5; the answer is guarded."""
     source = number.source
     if source is not None and number.node in trace.number_examples:
         holds: bool = trace.number_examples[number.node] == 0.5
@@ -270,7 +271,7 @@ def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
 
 
 def _is_in_union(value: Any) -> bool:
-    """Whether `|` makes a union of it, and runs none of the user's code."""
+    """Whether `|` makes a `types.UnionType` of it, and runs none of the user's code."""
     return (
         value is None
         or isinstance(value, types.UnionType)
@@ -334,7 +335,7 @@ def _on_numbers(
 
 
 def _is_remainder_of_itself(trace: Trace, value: size.Size, divisor: size.Size) -> bool:
-    """Whether `%` gives the very object on its left: CPython does where only the divisor has several digits."""
+    """Whether `%` returns the object on its left itself: so CPython does where only the divisor has several digits."""
     decide = trace.sizes.decide
     if decide("lt", divisor, ONE_DIGIT) and decide("gt", divisor, -ONE_DIGIT):
         return False
@@ -344,7 +345,7 @@ def _is_remainder_of_itself(trace: Trace, value: size.Size, divisor: size.Size) 
 
 
 def _small_enough(trace: Trace, value: size.Size) -> Symbol:
-    """The symbol of a whole number that C computes in 64 bits, which is guarded to be enough."""
+    """The symbol of a whole number, guarded to fit the 64 bits in which guards compute it."""
     if isinstance(value, int):
         return Constant(value)
     factors = [factor for _, factor in value.terms]
@@ -510,7 +511,7 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
 
 
 def _checked_length(interpreter: Interpreter, answer: Symbol) -> Symbol:
-    """What a `__len__` of the user's gave, if it is a length."""
+    """What a `__len__` written in Python returned, checked as `len` does."""
     answer = interpreter.trace.look(answer)
     expression = as_size(answer)
     if expression is None or (isinstance(answer, Constant) and type(answer.value) is not int):

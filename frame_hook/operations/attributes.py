@@ -1,4 +1,4 @@
-"""Attributes of symbols."""
+"""Reading attributes of symbols; those of instances and classes: `objects/classes.py`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _constant_attribute(
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
-        found = getattr(value, name, symbol)  # itself: there is none, and plain Python says so
+        found = getattr(value, name, symbol)  # the symbol: there is none
         if isinstance(found, (*PURE, type, np.dtype, tuple)):
             return Constant(found)
         if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):

@@ -72,12 +72,12 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     if isinstance(left, Instance) or isinstance(right, Instance):
         if not has_content(left) and not has_content(right):
             return _compare_instances(interpreter, name, left, right)
-        if _compare_themselves(interpreter, name, left, right):
+        if _both_override(interpreter, name, left, right):
             return _compare_instances(interpreter, name, left, right)
-        left, right = _compared_contents(interpreter, name, left, right)
+        left, right = _contents(interpreter, name, left, right)
     if isinstance(left, Array) or isinstance(right, Array):
         if not is_of_numpy(left):
-            name, left, right = REFLECTED[name], right, left  # it leaves the answer to the array
+            name, left, right = REFLECTED[name], right, left  # the left one returns NotImplemented
         return arrays.elementwise(trace, COMPARE[name], (left, right))
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _compare_constants(name, left.value, right.value)
@@ -89,8 +89,8 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     return _compare_others(interpreter, name, left, right)
 
 
-def _compare_themselves(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> bool:
-    """Whether two instances of subclasses of built-in types have comparisons written in Python."""
+def _both_override(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> bool:
+    """Whether both are instances whose classes override this comparison in Python."""
     methods = [f"__{one}__" for one in (name, REFLECTED[name])]
     return all(
         isinstance(one, Instance)
@@ -102,10 +102,10 @@ def _compare_themselves(interpreter: Interpreter, name: str, left: Symbol, right
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-def _compared_contents(
+def _contents(
     interpreter: Interpreter, name: str, left: Symbol, right: Symbol
 ) -> tuple[Symbol, Symbol]:
-    """What is compared where instances of subclasses of built-in types leave it to these."""
+    """The operands, those that inherit the comparison from a built-in type as their content."""
     methods = [f"__{name}__", f"__{REFLECTED[name]}__"]
     a, b = (unwrapped(interpreter.trace, symbol, *methods) for symbol in (left, right))
     if isinstance(a, Instance) or isinstance(b, Instance) or is_of_numpy(a) or is_of_numpy(b):
@@ -165,7 +165,7 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
     ):
         return pure(getattr(operator, name), left, right)
     if name in ("eq", "ne") and all(type(v) is BuiltinFunctionType for v in (left, right)):
-        return Constant((left == right) == (name == "eq"))  # of the same object, and the same in C
+        return Constant((left == right) == (name == "eq"))  # compares `__self__` and the C function
     by_identity = all(
         _is_compared_by_identity(value) or isinstance(value, PURE) for value in (left, right)
     )
@@ -175,7 +175,7 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
 
 
 def _is_compared_by_identity(value: Any) -> bool:
-    """Whether `==` of a value is `is`: of plain classes, functions and modules."""
+    """Whether `==` of a value is `is`: of functions, modules, and classes whose metaclass does not override it."""
     if isinstance(value, type):
         return type(value).__eq__ is type.__eq__
     return isinstance(value, FunctionType | BuiltinFunctionType | ModuleType)
@@ -205,7 +205,7 @@ def _compare_others(interpreter: Interpreter, name: str, left: Symbol, right: Sy
     if containers.is_set(left) and containers.is_set(right):
         values = [_set_value(interpreter, side) for side in (left, right)]
         return pure(getattr(operator, name), *values)
-    if is_equality and _never_equal(left, right):
+    if is_equality and _unrelated(left, right):
         return Constant(name == "ne")
     raise GraphBreak("operator", f"comparing {described(left)} and {described(right)}")
 
@@ -216,14 +216,14 @@ def _set_value(interpreter: Interpreter, symbol: Symbol) -> Any:
     return set(containers.operand(interpreter, symbol)[0])
 
 
-def _never_equal(left: Symbol, right: Symbol) -> bool:
-    """Whether both are of built-in types of which none equals the other."""
+def _unrelated(left: Symbol, right: Symbol) -> bool:
+    """Whether both are of built-in types whose values never compare equal."""
     kinds = _built_in_kind(left), _built_in_kind(right)
     return "" not in kinds and kinds[0] != kinds[1]
 
 
 def _built_in_kind(symbol: Symbol) -> str:
-    """A name that is the same for all built-in values that may be equal; "" for what is none of them."""
+    """A name that built-in types share whose values may compare equal; "" for all else."""
     if isinstance(symbol, Constant | Number | Integer):
         kind = number_type(symbol)
         return "number" if kind in ("int", "float", "complex", "bool") else COMPARED.get(kind, "")
@@ -258,7 +258,7 @@ def _compare_sequences(
 
 
 def _refuse_objects(interpreter: Interpreter, values: Iterable[Symbol]) -> None:
-    """Break for values that compare themselves: CPython goes by the order of the dict inside, which may be another."""
+    """Break for values with an `__eq__` in Python: CPython calls it in the order of the inner dict, unknown here."""
     looked = map(interpreter.trace.look, values)
     if any(not isinstance(value, Constant | Integer | Number) for value in looked):
         raise GraphBreak("operator", "comparing ordered dicts that hold objects")
@@ -336,7 +336,7 @@ def identical(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
 
 
 def _same_values(trace: Trace, left: Unread, right: Unread) -> bool:
-    """Whether two values of the frame are one object; guarded to go on so."""
+    """Whether two values of the frame are one object; the answer is guarded."""
     same = left.value is right.value
     if left.source.register != right.source.register:
         trace.guards.check("SAME" if same else "DIFFERENT", left.source, right.source)
@@ -351,9 +351,9 @@ def _same_inputs(trace: Trace, left: Array, right: Array) -> bool:
 
 
 def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> bool:
-    """Whether a container finds `member` in `item`: the same object, or an equal one."""
+    """Whether a container that holds `item` finds `member` there: it is the same object, or equal."""
     if _are_floats(item, member) and identical(interpreter, item, member):
-        return True  # a NaN, too
+        return True
     item, member = interpreter.trace.look(item), interpreter.trace.look(member)
     if item is member:
         return True
@@ -367,7 +367,7 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
 
 
 def _are_floats(left: Symbol, right: Symbol) -> bool:
-    """Whether these are floats of the frame, which may be NaN and then equal nothing but be the same."""
+    """Whether both are floats of the frame: a NaN equals nothing, and is found if it is the same object."""
     both = (left, right)
     return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 

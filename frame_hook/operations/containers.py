@@ -1,7 +1,7 @@
-"""Changes of lists, dicts and sets: on the symbol now, and recorded for what the frame brought.
+"""Changes of lists, dicts and sets: made on the symbol at once, and for an object of the frame recorded as an effect.
 
-What is recorded holds snapshots: a list given to `extend` may change later, and the change is done when the graph has
-run.
+Effects are carried out after the graph has run, so their operands are snapshots: a list given to `extend` may change
+before that.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ufuse.graph.size import Size
 
 
 def extend(interpreter: Interpreter, target: List, more: Symbol) -> None:
-    """`target.extend(more)`: what was taken before an error stays, as in CPython, where that can be seen."""
+    """`target.extend(more)`: item by item where taking the next may raise, so that those before it are in the list."""
     more = interpreter.trace.look(more)
     items = list(target.items) if more is target else None
     if items is None and isinstance(more, List | Tuple):
@@ -67,7 +67,7 @@ def _extend_by(trace: Trace, target: List, items: list[Symbol]) -> None:
 
 
 def replace_items(trace: Trace, target: List, items: list[Symbol]) -> None:
-    """`target[:] = items`, of the same items in another order."""
+    """`target[:] = items`, where `items` are its own in another order."""
     target.items[:] = items
     everything = Constant(slice(None))
     trace.changes.call(list.__setitem__, target, everything, Tuple(tuple(items)))
@@ -82,7 +82,7 @@ def place_of(trace: Trace, items: Sized, index: Size, what: str) -> int:
 
 
 def known_slice(interpreter: Interpreter, key: Slice) -> slice:
-    """A slice of a list or tuple, all of which is known; the error that Python raises where it is none."""
+    """The Python slice of a symbol; the error that Python raises where a bound is no index."""
     where: slice = known_value(interpreter, key)
     try:
         where.indices(0)
@@ -92,7 +92,7 @@ def known_slice(interpreter: Interpreter, key: Slice) -> slice:
 
 
 def _indices_first() -> bool:
-    """Whether `a[i:j] = iterable` counts the list before it takes the items: so it was up to some 3.12."""
+    """Whether `a[i:j] = iterable` computes i and j before it iterates: so CPython did up to some 3.12."""
     tried = [0]
 
     def growing() -> Iterable[int]:
@@ -124,10 +124,10 @@ def store_slice(interpreter: Interpreter, target: List, key: Slice, value: Symbo
 
 
 def _clipped(where: slice, length: int, now: int) -> slice:
-    """The places that a slice had in a list before that got another length.
+    """A slice computed for a list of one length, for the list as it is now.
 
     Raises:
-        GraphBreak: it has lost some of them, and CPython writes there nevertheless.
+        GraphBreak: the list has become shorter, and CPython writes behind its end.
 
     """
     start, stop, step = where.indices(length)
@@ -165,7 +165,7 @@ def store_entry(interpreter: Interpreter, target: Dict, key: Symbol, value: Symb
 
 
 def delete_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
-    """Take an entry out that is there."""
+    """`del target[key]` for a key that is there; gives the value."""
     value = _without_entry(trace, target, key)
     if target.source is not None:
         trace.changes.effect("dict_set", target, Constant(key), None)
@@ -173,7 +173,7 @@ def delete_entry(trace: Trace, target: Dict, key: Any) -> Symbol:
 
 
 def take_last_entry(trace: Trace, target: Dict) -> Symbol:
-    """`target.popitem()`; in the effects it is that call, for it may give the dict another layout."""
+    """`target.popitem()`; the effect is that call, not a deletion, which leaves the dict with another layout."""
     key = next(reversed(target.items))
     value = _without_entry(trace, target, key)
     if target.source is not None:
@@ -231,7 +231,7 @@ def add(interpreter: Interpreter, target: Set, member: Symbol) -> None:
 
 
 def change_set(interpreter: Interpreter, target: Set, name: str, *values: Any) -> Any:
-    """Call a method that changes a set with plain values: on the real one, in its steps, in the effects."""
+    """Call a method of a set with known values: on the symbol's real set, recorded in `made` and as an effect."""
     method: Callable[..., Any] = getattr(set, name)
     result = method(target.items, *values)
     if target.made is not None:
@@ -241,7 +241,7 @@ def change_set(interpreter: Interpreter, target: Set, name: str, *values: Any) -
     return result
 
 
-# What these do with every item, as it comes; the others change a set at their end.
+# What these do with each item as it comes; the other methods change the set when all items were taken.
 ITEM_BY_ITEM = {"update": "add", "difference_update": "discard"}
 
 
@@ -258,7 +258,7 @@ def update_set(interpreter: Interpreter, target: Set, name: str, *others: Symbol
 
 
 def _update_by(interpreter: Interpreter, target: Set, name: str, *others: Symbol) -> None:
-    """Change a set by others, all of which are taken first."""
+    """Change a set by operands that are all taken first."""
     method: Callable[..., Any] = getattr(set, name)
     arguments = operands(interpreter, name, others, target.items)
     method(target.items, *(real for real, _, _ in arguments))
@@ -271,31 +271,31 @@ def _update_by(interpreter: Interpreter, target: Set, name: str, *others: Symbol
 
 
 def _change_by_each(interpreter: Interpreter, target: Set, name: str, more: Symbol) -> None:
-    """Change a set by what may look at it meanwhile, or raise: what was done before stays."""
+    """Change a set item by item, by an iterable that may read the set meanwhile, or raise."""
     for item in iterate.each_item(interpreter, more):
         change_set(interpreter, target, name, key_of(interpreter, item))
 
 
 def may_run_code(interpreter: Interpreter, symbol: Symbol) -> bool:
-    """Whether a set that goes through something may run code of the user, or meet an error."""
+    """Whether iterating over a set's operand may run code of the user's, or raise."""
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Instance):
-        return not issubclass(symbol.kind, set | frozenset)  # of which no set asks the methods
+        return not issubclass(symbol.kind, set | frozenset)  # set methods read these in C
     is_class = isinstance(symbol, Constant) and isinstance(symbol.value, type)
     return is_class or isinstance(symbol, Iterator | Generator)
 
 
-# What goes through an iterable until every member of the set was there.
+# Methods that stop iterating when every member of the set was met.
 MEETING = {"intersection", "intersection_update"} | ({"issubset"} if VERSION >= (3, 12) else set())
 
 
 def operands(
     interpreter: Interpreter, name: str, symbols: Sequence[Symbol], target: set[Any] | None = None
 ) -> list[tuple[Any, Any, Symbol]]:
-    """Every `operand` of a method; `target` is the set that it changes.
+    """`operand` of each argument of a method; `target` is the set that it changes.
 
     Raises:
-        GraphBreak: going through one of them changes a set that was taken before.
+        GraphBreak: iterating over one of them changes a set that was taken before.
 
     """
     found: list[tuple[Any, Any, Symbol]] = []
@@ -315,9 +315,9 @@ def operands(
 def operand(
     interpreter: Interpreter, symbol: Symbol, met: set[Any] | None = None
 ) -> tuple[Any, Any, Symbol]:
-    """A set's operand: the real value, what stands for it in steps (None: its order is not known), its snapshot.
+    """A set's operand: the real value; the same for a `Step` (None: its order is not known); a snapshot for effects.
 
-    `met`: of an iterator, no more is taken when it has given all of these.
+    `met`: an iterator is asked no further when it has given all of these.
     """
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Instance) and issubclass(symbol.kind, set):
@@ -346,7 +346,7 @@ def operand(
 
 
 def _keys_until(interpreter: Interpreter, symbol: Symbol, met: set[Any] | None) -> Iterable[Any]:
-    """What an iterable gives, until all the members of a set were there."""
+    """The keys that an iterable gives, until all members of a set were met."""
     left = set() if met is None else set(met)
     for item in iterate.each_item(interpreter, symbol):
         key = key_of(interpreter, item)
@@ -386,7 +386,7 @@ def set_of(interpreter: Interpreter, more: Symbol | None) -> Set:
 
 
 def is_set(symbol: Symbol) -> bool:
-    """Whether the set operators know it."""
+    """Whether it is an operand of the set operators."""
     return (
         isinstance(symbol, Set)
         or (isinstance(symbol, View) and symbol.kind in ("keys", "items"))
@@ -405,7 +405,7 @@ SET_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 def combine_sets(
     interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
 ) -> Symbol | None:
-    """A set operator; None where it is none of theirs."""
+    """The result of a set operator; None where the operands are no sets."""
     if sign not in SET_OPERATORS or not (is_set(left) or is_set(right)):
         return None
     function, method = SET_OPERATORS[sign]
@@ -422,7 +422,7 @@ def combine_sets(
 def on_views(
     function: Callable[[Any, Any], Any], left_kind: str, left: Any, right_kind: str, right: Any
 ) -> Any:
-    """An operator of which one operand is a view: dicts are given, and which of their views is meant."""
+    """A set operator with a view; for a view its dict is given, and `keys` or `items`."""
     sides = [
         one.keys() if kind == "keys" else one.items() if kind == "items" else one
         for kind, one in ((left_kind, left), (right_kind, right))

@@ -1,6 +1,6 @@
-"""Deques on symbols: what changes one, recorded for those that the frame brought, and operators.
+"""Changes of deques: made on the symbol at once, and for a deque of the frame recorded as an effect.
 
-A deque of the trace holds a real one, so `maxlen` and what mutation does to iterators are CPython's own.
+The symbol holds a real deque of symbols, so `maxlen`, and errors of iterators over what has changed, are CPython's own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def record(
     *arguments: Symbol,
     gone: Sequence[Symbol] = (),
 ) -> None:
-    """Record a change that was made on the symbol; `gone` is what the deque no longer holds."""
+    """Record a change that was made on the symbol; `gone` are the items that it dropped."""
     changes = interpreter.trace.changes
     for dropped in gone:
         refuse_finalizer(dropped)
@@ -36,7 +36,7 @@ def record(
 
 
 def add(interpreter: Interpreter, target: Deque, item: Symbol, *, left: bool) -> None:
-    """`target.append(item)` or `target.appendleft(item)`; a full deque lets go of an item at the other end."""
+    """`target.append(item)` or `target.appendleft(item)`; a full deque drops an item at the other end."""
     members = target.items
     gone = [item] if members.maxlen == 0 else []
     if members and len(members) == members.maxlen:
@@ -49,7 +49,7 @@ def add(interpreter: Interpreter, target: Deque, item: Symbol, *, left: bool) ->
 
 
 def extend(interpreter: Interpreter, target: Deque, more: Symbol, *, left: bool = False) -> None:
-    """`target.extend(more)` or `target.extendleft(more)`: item by item, so that what is taken before an error stays."""
+    """`target.extend(more)` or `target.extendleft(more)`: item by item where taking the next may raise."""
     more = interpreter.trace.look(more)
     if more is target or isinstance(more, List | Tuple):
         assert isinstance(more, List | Tuple | Deque)
@@ -60,7 +60,7 @@ def extend(interpreter: Interpreter, target: Deque, more: Symbol, *, left: bool 
 
 
 def _extend_by(interpreter: Interpreter, target: Deque, items: list[Symbol], *, left: bool) -> None:
-    """Add items that are known, in one go; those that do not fit push others out."""
+    """Add items in one call; past `maxlen` they push others out."""
     if not items:
         return
     members = target.items
@@ -75,7 +75,7 @@ def _extend_by(interpreter: Interpreter, target: Deque, items: list[Symbol], *, 
 
 
 def place(interpreter: Interpreter, target: Deque, key: Symbol) -> int:
-    """Where an index points to, or the error that it is out of range."""
+    """The position that an index stands for."""
     expression = as_size(interpreter.trace.look(key))
     if expression is None:
         raise GraphBreak("eager-raises", f"TypeError: the index of a deque is {described(key)}")
@@ -91,7 +91,7 @@ def store(interpreter: Interpreter, target: Deque, key: Symbol, value: Symbol) -
 
 
 def delete(interpreter: Interpreter, target: Deque, number: int) -> None:
-    """`del target[number]`, which is there."""
+    """`del target[number]`, a valid index."""
     gone = [target.items[number]]
     del target.items[number]
     record(interpreter, target, deque.__delitem__, Constant(number), gone=gone)
@@ -99,7 +99,7 @@ def delete(interpreter: Interpreter, target: Deque, number: int) -> None:
 
 @contextmanager
 def unchanged(*targets: Symbol) -> Iterator[None]:
-    """Break where a deque is changed by what compares its items: plain Python goes through it, and raises."""
+    """Break where comparing the items of a deque changes it: plain Python iterates over it, and raises."""
     walks = [iter(one.items) for one in targets if isinstance(one, Deque)]
     yield
     try:

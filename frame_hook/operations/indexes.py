@@ -1,4 +1,4 @@
-"""Objects that stand for whole numbers as indexes: their `__index__` is asked, as by CPython and NumPy."""
+"""Objects with an `__index__` as keys of sequences and arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 
-# What makes an object something else than a number to NumPy.
+# An object with one of these is converted to an array by NumPy, not used as a number.
 NO_NUMBER = (
     "__array__", "__array_interface__", "__array_struct__", "__array_priority__", "__buffer__", "__len__",
     "__getitem__",
@@ -26,7 +26,7 @@ NO_NUMBER = (
 
 
 def plain_key(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
-    """A key of a sequence or an array, whole numbers in place of what has an `__index__`."""
+    """A key of a sequence or an array, what `__index__` returns in place of objects that have it."""
     is_sequence = isinstance(container, Array | List | Tuple | Deque | Range) or (
         isinstance(container, Constant) and isinstance(container.value, str | bytes | range | tuple)
     )
@@ -45,7 +45,7 @@ def plain_key(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbo
 
 
 def _number(interpreter: Interpreter, key: Symbol) -> Symbol:
-    """What an object's `__index__` gives; the object itself where it has none, or is more than a number."""
+    """What an object's `__index__` returns; the object itself where it has none, or NumPy reads it otherwise."""
     if not isinstance(key, Instance):
         return key
     trace = interpreter.trace

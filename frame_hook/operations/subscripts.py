@@ -44,13 +44,13 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 
-MISSING: Symbol = Constant(object())  # what a dict has under a key that it lacks
+MISSING: Symbol = Constant(object())  # in place of an entry: the dict lacks the key
 
 
 def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol | None:
-    """What a dict of the frame, at which nothing else has looked, has under a key: guarded for that key alone.
+    """The entry of an unread dict of the frame, guarded for that key alone; MISSING where the dict lacks it.
 
-    MISSING where it has nothing; None where all of it has to be looked at.
+    None: it is no such dict, or has to be read as a whole.
     """
     trace = interpreter.trace
     if not isinstance(container, Unread) or type(container.value) is not dict:
@@ -72,8 +72,8 @@ def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol
     return MISSING
 
 
-def _store_unseen(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> bool:
-    """Carry out `container[key] = value` for a dict of the frame at which nothing has looked, if it is one."""
+def _store_unread(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> bool:
+    """Record `container[key] = value` for an unread dict of the frame; False where it is no such dict."""
     trace = interpreter.trace
     if not isinstance(container, Unread) or type(container.value) is not dict:
         return False
@@ -147,7 +147,7 @@ def _sequence_item(interpreter: Interpreter, container: Symbol, items: Any, key:
 
 def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: Symbol) -> None:
     """Carry out `container[key] = value`."""
-    if _store_unseen(interpreter, container, key, value):
+    if _store_unread(interpreter, container, key, value):
         return
     trace = interpreter.trace
     container, key = unwrapped(trace, trace.look(container), "__setitem__"), trace.look(key)
@@ -260,7 +260,7 @@ def contains(interpreter: Interpreter, container: Symbol, member: Symbol) -> boo
 
 
 def _contains_pair(interpreter: Interpreter, entries: dict[Any, Symbol], member: Symbol) -> bool:
-    """Whether a pair is among the items of a dict: its first part is looked up, its second compared."""
+    """`pair in entries.items()`: the first part is looked up, the second compared."""
     match member:
         case Tuple(items=[key, value]):
             pass
