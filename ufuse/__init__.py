@@ -15,13 +15,13 @@ Example:
 from ufuse import decorator as _decorator
 from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compile, eager, set_eager
+from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
 from ufuse.errors import BackendUnavailable, GraphBreakError, UfuseError
 from ufuse.explain import explain
 from ufuse.frame_hook.code.markers import disable, graph_break, is_tracing
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.trace.reasons import Break
-from ufuse.graphs import Graph
 from ufuse.log import set_log
 from ufuse.settings import from_environment as _from_environment
 from ufuse.spec import Spec

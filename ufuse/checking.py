@@ -23,7 +23,7 @@ class CheckFailed(UfuseError):  # noqa: N818  what happened, not an error of the
 
 
 def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
-    """`artefact`, its results and what it wrote compared on every call.
+    """What a backend made of a graph, its results and its writes compared on every call.
 
     Raises:
         CheckFailed: (when called) something differs.
@@ -42,13 +42,13 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
         pairs = [
             (f"result {i}", a, b)
             for i, (a, b) in enumerate(zip(results, expected, strict=True))
-            if graph.outputs[i].op is not ops.EMPTY  # whatever was in memory
+            if graph.outputs[i].op is not ops.EMPTY  # whose contents are arbitrary
         ]
         pairs += [
             (f"argument {i}", a, b) for i, (a, b) in enumerate(zip(inputs, copies, strict=True))
         ]
         for name, found, wanted in pairs:
-            why = _difference(found, wanted)
+            why = why_different(found, wanted)
             if why is not None:
                 raise CheckFailed(
                     f"{name} of this graph differs from the reference executor: {why}\n{to_text(graph)}"
@@ -58,9 +58,14 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
     return compared
 
 
-def _difference(found: Any, wanted: Any) -> str | None:
+def why_different(found: Any, wanted: Any) -> str | None:
+    """Why two results are not the same to the bit, or None."""
     if type(found) is not type(wanted):
         return f"{type(found).__name__} instead of {type(wanted).__name__}"
+    if isinstance(wanted, tuple):
+        if len(found) != len(wanted):
+            return f"{len(found)} results instead of {len(wanted)}"
+        return next((why for why in map(why_different, found, wanted) if why is not None), None)
     if not isinstance(found, (np.ndarray, np.generic)):
         return None if repr(found) == repr(wanted) else f"{found!r} instead of {wanted!r}"
     kinds = [(one.dtype, one.dtype.char, one.dtype.metadata) for one in (found, wanted)]

@@ -11,17 +11,17 @@ from types import FunctionType
 from typing import Any, cast
 
 from ufuse.diagnostics import wording
+from ufuse.diagnostics.graphs import Graph
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
 from ufuse.frame_hook.session import Session, Stats
 from ufuse.frame_hook.trace.reasons import Break
-from ufuse.graphs import Graph
 from ufuse.spec import Spec
 
 
 class _Annotations:
-    """The function's annotations, evaluated when they are asked for, unless the compiled function was given others."""
+    """The annotations of the function, evaluated when they are read; a compiled function may be given others."""
 
     def __get__(self, compiled: CompiledFunction | None, _: type) -> dict[str, Any]:
         return {} if compiled is None else compiled.function.__annotations__
@@ -58,7 +58,7 @@ class CompiledFunction(_hook.Dispatcher):
         self.__defaults__ = function.__defaults__
         self.__kwdefaults__ = function.__kwdefaults__
         self.__code__ = function.__code__
-        self._before_reset = (0, 0)  # the counters of C only grow
+        self._before_reset = (0, 0)  # calls and hits: the counters in C only grow
 
     @property
     def __globals__(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class CompiledFunction(_hook.Dispatcher):
         """Counters since the last `reset`, as they are now; times are in seconds."""
         calls, hits = self._before_reset
         stats: Stats = self.session.stats
-        # A call that is traced finds its entry, too; it is no hit to the user.
+        # C counts the run of a new entry as a hit; to the user it is the call that was traced.
         fresh = self.session.record(self.__code__).starts
         return replace(stats, calls=self.calls - calls, hits=max(0, self.hits - hits - fresh))
 

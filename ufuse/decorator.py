@@ -72,9 +72,7 @@ def compile(
         "signature": signature,
     }
     if fn is None:
-        _session(
-            **options
-        )  # what is wrong with the options is said here, not at the first function
+        _session(**options)  # an error in the options is raised here, not at the first function
         return lambda function: _compiled(function, options)
     return _compiled(fn, options)
 
@@ -86,7 +84,7 @@ def _compiled(fn: Any, options: dict[str, Any]) -> Any:
         compiled = CompiledFunction(fn, _session(**options, function=fn))
         compiled.enabled = options["backend"] != "eager"
         code = fn.__code__
-        if compiled.enabled and code.co_flags & GENERATORS:  # their calls ask no session
+        if compiled.enabled and code.co_flags & GENERATORS:  # C does not ask the session for these
             compiled.session.refuse(code, str(why_not_code(code)))
         return compiled
     if isinstance(fn, functools.partial):
@@ -139,9 +137,7 @@ def _session(
 def _backend(backend: str | Backend) -> Backend:
     if isinstance(backend, str):
         if backend == "eager":
-            return protocol.backend_named(
-                "reference"
-            )  # never asked: the function is called as it is
+            return protocol.backend_named("reference")  # never used: the function runs as it is
         try:
             return protocol.backend_named(backend)
         except protocol.UnknownBackend:
@@ -181,7 +177,7 @@ def _specs(signature: Sequence[Spec]) -> tuple[Spec, ...]:
     return tuple(signature)
 
 
-Specified = tuple[int, str, Spec]  # the place of an argument, its name, what it must be
+Specified = tuple[int, str, Spec]  # an argument: its position, its name, what it must be
 
 
 def _specified(function: FunctionType, specs: tuple[Spec, ...]) -> tuple[Specified, ...]:
@@ -197,7 +193,7 @@ def _specified(function: FunctionType, specs: tuple[Spec, ...]) -> tuple[Specifi
 
 
 def _fixed_sizes(arguments: tuple[Specified, ...]) -> frozenset[str]:
-    """The lengths that a signature fixes, as the trace names them."""
+    """The lengths of axes that a signature fixes, under the names that a trace gives them."""
     return frozenset(
         f"{name}.shape[{axis}]"
         for _, name, spec in arguments
@@ -210,7 +206,7 @@ def _argument_check(
     function: FunctionType, arguments: tuple[Specified, ...]
 ) -> Callable[[FunctionType, tuple[Any, ...]], None]:
     def check(called: FunctionType, state: tuple[Any, ...]) -> None:
-        if called.__code__ is not function.__code__:  # a function that plain Python calls for it
+        if called.__code__ is not function.__code__:  # a function that plain Python calls meanwhile
             return
         for place, name, spec in arguments:
             why = spec.why_not(state[place])

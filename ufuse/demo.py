@@ -16,6 +16,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from ufuse import programs
+from ufuse.checking import why_different
 from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compile as compile_function
 from ufuse.errors import UfuseError
@@ -101,7 +102,7 @@ def _measured(program: Program, advance: Callable[[], None]) -> tuple[Row, Any]:
     started = time.perf_counter()
     result = compiled(*program.arguments)
     first = time.perf_counter() - started
-    difference = why_not_identical(program.function(*program.arguments), result)
+    difference = why_different(result, program.function(*program.arguments))
     compiled(*program.arguments)
     plain_times: list[float] = []
     compiled_times: list[float] = []
@@ -112,33 +113,14 @@ def _measured(program: Program, advance: Callable[[], None]) -> tuple[Row, Any]:
         plain_times.append(_seconds(program.function, program))
         compiled_times.append(_seconds(compiled, program))
         advance()
-    difference = difference or why_not_identical(
-        program.function(*program.arguments), compiled(*program.arguments)
+    difference = difference or why_different(
+        compiled(*program.arguments), program.function(*program.arguments)
     )
     row = Row(
         program.name, 1e3 * median(plain_times), 1e3 * median(compiled_times), 1e3 * first,
         len(compiled.graphs), len(compiled.breaks), difference,
     )  # fmt: skip
     return row, result
-
-
-def why_not_identical(expected: Any, found: Any) -> str | None:
-    """Why two results are not the same to the bit, or None."""
-    if type(expected) is not type(found):
-        return f"{type(found).__name__} instead of {type(expected).__name__}"
-    if isinstance(expected, tuple):
-        if len(expected) != len(found):
-            return f"{len(found)} results instead of {len(expected)}"
-        return next((w for w in map(why_not_identical, expected, found) if w is not None), None)
-    if (expected.dtype, expected.shape, expected.strides) != (
-        found.dtype,
-        found.shape,
-        found.strides,
-    ):
-        return f"{found.dtype}{found.shape} instead of {expected.dtype}{expected.shape}"
-    if np.asarray(expected).tobytes() != np.asarray(found).tobytes():
-        return "other bits"
-    return None
 
 
 def _table(rows: list[Row]) -> Table:

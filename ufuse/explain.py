@@ -8,12 +8,12 @@ from typing import Any
 
 from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compile as compile_function
+from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.resume import GENERATORS, why_not_code
 from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
-from ufuse.graphs import Graph
 
 
 def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
@@ -38,7 +38,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         <Report on <lambda>: 1 graph, 0 breaks>
 
     """
-    compiled = compile_function()(fn)  # which takes no None
+    compiled = compile_function()(fn)  # not compile_function(fn), which takes None for no function
     inner: CompiledFunction = _function_inside(compiled)
     seconds = []
     result = None
@@ -80,7 +80,7 @@ def _function_inside(compiled: Any) -> Any:
 
 
 def _runs(inner: CompiledFunction, specialisations: tuple[Specialisation, ...]) -> tuple[int, ...]:
-    """How often each specialisation ran: found again, and once when it was made."""
+    """How often each specialisation ran, its first run included."""
     caches = (inner.cache, *inner.session.caches)
     counts = []
     for kept in specialisations:
@@ -91,7 +91,7 @@ def _runs(inner: CompiledFunction, specialisations: tuple[Specialisation, ...]) 
             for e in c.entries(kept.position)
             if e.data is kept
         ]
-        counts.append(max(1, sum(found)))  # an entry that made way for another ran too
+        counts.append(max(1, sum(found)))  # an entry that was evicted has run too
     return tuple(counts)
 
 

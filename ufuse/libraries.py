@@ -1,4 +1,4 @@
-"""Which code is the user's: the rest is called as it is."""
+"""Which functions are traced when plain Python calls them: the user's, not those of libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sysconfig
 from pathlib import Path
 from types import CodeType
 
-# Folders as they are imported, and as they lie behind symbolic links: code objects may name either.
+# Folders as they are imported, and with symbolic links resolved: code objects may name either.
 LIBRARIES = (
     sysconfig.get_path("stdlib"),
     *(

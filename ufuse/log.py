@@ -1,4 +1,4 @@
-"""What ufuse tells while it works: standard `logging` loggers, switched on by name."""
+"""Logging: standard `logging` loggers, switched on by name."""
 
 from __future__ import annotations
 

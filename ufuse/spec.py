@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-# Stand for open dimensions, by axis from the last: all different, none of them usual.
+# The lengths of open dimensions in examples, by axis from the last: all different, and unlikely in programs.
 FREE_SIZES = (
     5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113,
     127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211, 223, 227, 229, 233, 239, 241,

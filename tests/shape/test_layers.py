@@ -24,7 +24,7 @@ ROOMS = {
     "frame_hook": (
         "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "",
     ),
-    "ufuse": ("errors", "graphs", "diagnostics", ""),
+    "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
 # The folders of each C extension, in the same way.
 C_ROOMS: dict[str, tuple[str, ...]] = {

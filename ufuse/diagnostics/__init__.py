@@ -1,1 +1,1 @@
-"""What was captured, in words: for `ufuse.explain`, `signatures()` and notebooks."""
+"""What was captured, as users see it: graphs as text and pictures, a few words, reports."""

@@ -1,4 +1,4 @@
-"""How a captured graph is described in a line or two: its lines, what it takes, what it checks, what it gives."""
+"""A captured graph in a line or two: its lines, its inputs, operations and outputs, its guards."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
 
-MOST_NAMES = 8  # kinds of operations, or facts, that are named before "and more"
+MOST_NAMES = 8  # operations, or guards, that are named; the others are counted
 NOT_WORK = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM)
 
-# What an operation is called, where its name in the graph is not what people write.
+# Operations that people call otherwise than the graph does.
 # fmt: off
 WORDS = {
     "cast":            "astype",
@@ -107,7 +107,7 @@ def _word(node: Node) -> str:
 
 
 def values(kept: Specialisation) -> list[str]:
-    """The values that the graph is right for, and no others: `n == 5`, `axis is None`."""
+    """The values to which the graph is specialised: `n == 5`, `axis is None`."""
     found = filter(None, map(_value, kept.guards))
     return [in_words(fact, kept.code, kept.position) for fact in dict.fromkeys(found)]
 
