@@ -69,6 +69,7 @@ from ufuse.frame_hook.opcodes import (
     variables,
 )
 from ufuse.frame_hook.operations import attributes
+from ufuse.frame_hook.trace.reading import Varying
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.trace.symbols import NULL, Symbol, Unbound
 from ufuse.frame_hook.trace.trace import Trace
@@ -372,8 +373,8 @@ class Session:
         depth = len(state) - len(names)
         all_names = names + tuple(ON_STACK.format(i) for i in range(depth))
         trace = Trace(
-            state, all_names, _hook.NULL, frozenset(record.dynamic), frozenset(record.varying),
-            all_dynamic=position != 0, static_sizes=self.static_sizes,
+            state, all_names, _hook.NULL,
+            Varying(frozenset(record.dynamic), position != 0, frozenset(record.varying), self.static_sizes),
         )  # fmt: skip
         interpreter = Interpreter(
             trace,
@@ -409,7 +410,7 @@ class Session:
         started: float,
         record: CodeRecord,
     ) -> Any:
-        trace.arrays_disjoint()
+        trace.arrays.guard_disjoint()
         trace.changes.guard_different()
         for symbol in dropped(trace, frame, returned):
             trace.changes.replaced(symbol)

@@ -137,7 +137,7 @@ def store_result(
     """A ufunc with `out=target`, as in-place operators call it."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     if target.buffer.visible:
-        trace.check_writable(target.buffer)
+        trace.arrays.check_writable(target.buffer)
     over_itself = any(
         isinstance(one, Array) and one.buffer is target.buffer for one in map(trace.look, operands)
     )

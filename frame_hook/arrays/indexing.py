@@ -174,7 +174,7 @@ def store_into(trace: Trace, target: Array, value: Symbol) -> None:
     value = trace.look(value)
     if isinstance(value, Array) and value.buffer is target.buffer and value.path == target.path:
         if target.buffer.visible:
-            trace.check_writable(target.buffer)
+            trace.arrays.check_writable(target.buffer)
         return  # the store at the end of `a[i] += x`
     node = node_of(trace, value)
     _refuse_failing_cast(trace, value, node, target)

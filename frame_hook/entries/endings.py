@@ -122,7 +122,7 @@ def dropped(trace: Trace, frame: Frame, returned: Returned | None) -> Iterator[S
     kept = held_registers(frame, *([returned.value] if returned else []))
     for symbol in trace.state:
         if isinstance(symbol, Unread) and symbol.source.register not in kept:
-            if not isinstance(trace.looked_at(symbol), Constant | Integer | Number):
+            if not isinstance(trace.reader.looked_at(symbol), Constant | Integer | Number):
                 yield symbol
 
 

@@ -203,7 +203,7 @@ def _guard_what_dies(interpreter: Interpreter, target: Unread, *, clears: bool) 
     trace, source, value = interpreter.trace, target.source, target.value
     trace.guards.check("TYPE", source, deque)
     if value.maxlen is None and not clears:
-        trace.check_maxlen(source, value)
+        trace.reader.check_maxlen(source, value)
     else:
         trace.changes.replaced(target)
 

@@ -177,7 +177,7 @@ def _implicit_super(interpreter: Interpreter) -> tuple[Symbol, Symbol]:
         first = first.content
     cell = frame.locals[names.index("__class__")] if "__class__" in names else None
     if isinstance(cell, Unread) and isinstance(cell.value, types.CellType):
-        cell = interpreter.trace.cell(cell.source, cell.value)
+        cell = interpreter.trace.reader.cell(cell.source, cell.value)
     if first is None or not isinstance(cell, Cell) or cell.content is None:
         raise GraphBreak("call", "super() outside a method")
     return cell.content, first

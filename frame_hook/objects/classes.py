@@ -261,7 +261,7 @@ def _built_in_property(interpreter: Interpreter, symbol: Instance, found: Any, n
     if symbol.source is not None and type(owner) is type and name != "__dict__":
         if issubclass(symbol.kind, BaseException) and name != "args":
             raise GraphBreak("attribute", f"{name} of an exception")
-        return interpreter.trace.attribute(symbol.source, symbol.value, name)
+        return interpreter.trace.reader.attribute(symbol.source, symbol.value, name)
     raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
 
 
@@ -457,7 +457,7 @@ def _class_property(trace: Trace, kind: type, above: Any, name: str) -> Symbol:
             if static_lookup(type(kind), "__getattr__") is not ABSENT:
                 raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
             source = trace.guards.load("LOAD_CONST", kind, text=kind.__name__)
-            return trace.attribute(source, kind, name)
+            return trace.reader.attribute(source, kind, name)
     if name in ("__mro__", "__base__"):
         guard_bases(trace, kind)
         value = type.__dict__[name].__get__(kind)

@@ -348,7 +348,7 @@ def _inline(
     cells = []
     for i, cell in enumerate(function.__closure__ or ()):
         loaded = trace.guards.load("LOAD_CLOSURE", source, i, text=code.co_freevars[i])
-        cells.append(trace.cell(loaded, cell))
+        cells.append(trace.reader.cell(loaded, cell))
     made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
     return _inline_made(interpreter, made, arguments, keywords, symbol)
 

@@ -136,5 +136,5 @@ def _with_attribute(
 
 def _cell(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     if isinstance(symbol, Unread) and isinstance(symbol.value, types.CellType):
-        return interpreter.trace.cell(symbol.source, symbol.value)
+        return interpreter.trace.reader.cell(symbol.source, symbol.value)
     return symbol

@@ -168,7 +168,7 @@ def _cell_of(interpreter: Interpreter, slot: int) -> Cell:
     slots = interpreter.frame.locals
     symbol = slots[slot]
     if isinstance(symbol, Unread):
-        symbol = slots[slot] = interpreter.trace.cell(symbol.source, symbol.value)
+        symbol = slots[slot] = interpreter.trace.reader.cell(symbol.source, symbol.value)
     if not isinstance(symbol, Cell):
         raise GraphBreak("opcode", "a closure variable that has no cell yet")
     return symbol

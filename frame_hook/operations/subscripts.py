@@ -67,7 +67,7 @@ def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol
     if name in written:
         return written[name]
     if name in value:
-        return trace.entry(source, name, value[name])
+        return trace.reader.entry(source, name, value[name])
     trace.guards.check("DICT_LACKS", source, name)
     return MISSING
 

@@ -72,7 +72,7 @@ def _name_of(operand: Any) -> str:
 class Changes:
     """The effects of a trace, and which object of the frame is which symbol."""
 
-    def __init__(self, guards: GuardProgram) -> None:
+    def __init__(self, guards: GuardProgram, varying: frozenset[str]) -> None:
         self.effects: list[Effect] = []
         self._guards = guards
         self._symbols: dict[int, Symbol] = {}
@@ -81,8 +81,7 @@ class Changes:
         # What was changed without being looked at: the entries written into a dict, None where these are not followed.
         self._unseen: dict[int, dict[Any, Symbol] | None] = {}
         self._blind: dict[int, list[tuple[Any, ...]]] = {}  # those changes, as rows
-        # Containers whose length has changed from call to call.
-        self.varying: frozenset[str] = frozenset()
+        self._varying = varying  # containers whose length has changed from call to call
         self.replay: Callable[..., None] | None = None  # does such a change on a symbol
         self._namespaces: dict[int, dict[str, Any]] = {}  # modules of which a name was looked up
         self._kept: list[Any] = []  # the examples whose id is a key
@@ -95,7 +94,7 @@ class Changes:
         """The symbol that this object of the frame already has, guarded to be the same object."""
         if any(where == id(value) for where, _ in self._globals):
             raise GraphBreak("effect", f"reading {source.text}, which holds globals that changed,")
-        if id(value) in self._unseen and source.text in self.varying:
+        if id(value) in self._unseen and source.text in self._varying:
             raise GraphBreak("effect", f"a change of {source.text}, which is read afterwards,")
         symbol = self._symbols.get(id(value))
         if symbol is not None:

@@ -1,0 +1,127 @@
+"""Arrays of the frame: what a graph input has been guarded to be, and that what is written shares no memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ufuse.frame_hook.trace.draft import Draft
+from ufuse.frame_hook.trace.followed import is_followed
+from ufuse.frame_hook.trace.guards import GuardProgram
+from ufuse.frame_hook.trace.layouts import MOST_BYTES, elements_apart, fills_memory, memory_order
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.sizes import Sizes
+from ufuse.frame_hook.trace.symbols import Array, Buffer, Source
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.sample import dtype_words
+
+WRITEABLE = 0x400  # of `flags.num`: asking for `flags.writeable` may warn
+WRITE_FLAGS = WRITEABLE | 1 << 31  # and NumPy's own, that writing is to be warned of
+FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
+
+
+class ArrayInputs:
+    """The arrays that a trace has read from the frame, each of which is one symbol, and which of them it writes."""
+
+    def __init__(
+        self,
+        guards: GuardProgram,
+        sizes: Sizes,
+        graph: Draft,
+        static_sizes: bool | frozenset[str],
+    ) -> None:
+        self._guards = guards
+        self._sizes = sizes
+        self._graph = graph
+        self._static_sizes = static_sizes if isinstance(static_sizes, frozenset) else frozenset()
+        self._all_static = static_sizes is True
+        self._arrays: dict[int, Array] = {}  # by id of the example, which the buffer keeps alive
+        self._written: list[Buffer] = []
+
+    def read(self, source: Source, value: np.ndarray) -> Array:
+        """The symbol of an array of the frame: a graph input, or the one that this array has already."""
+        known = self._arrays.get(id(value))
+        if known is not None and known.buffer.source is not None:
+            self._guards.check("SAME", known.buffer.source, source)
+            return known
+        if not is_followed(value.dtype):
+            raise GraphBreak("dtype", f"an array of dtype {dtype_words(value.dtype)}")
+        if not value.flags.aligned:
+            raise GraphBreak("layout", f"{source.text} is not aligned in memory")
+        if value.nbytes > MOST_BYTES:
+            raise GraphBreak("layout", f"{source.text}, of which no copy could be made,")
+        self._guards.check("ARRAY", source, value.dtype, value.ndim)
+        kind = ArrayType(
+            value.dtype, self._shape(source, value), *self._layout(source, value), scalar=False
+        )
+        for written in self._written:
+            self._refuse_overlap(written, source, value)
+        node = self._graph.input(kind, source)
+        array = Array(Buffer(node, node, visible=True, source=source, value=value), (), kind)
+        self._arrays[id(value)] = array
+        return array
+
+    def _shape(self, source: Source, value: np.ndarray) -> tuple[Size, ...]:
+        shape: list[Size] = []
+        for axis, length in enumerate(value.shape):
+            text = f"{source.text}.shape[{axis}]"
+            few = length <= FEW and axis < value.ndim - 1 and value.ndim > 2
+            if length <= 1 or few or self._all_static or text in self._static_sizes:
+                self._guards.check("SIZE", source, axis, length, source=text)
+                shape.append(length)
+                continue
+            shape.append(self._sizes.dimension(text, length, ("size", source.register, axis)))
+        return tuple(shape)
+
+    def _layout(self, source: Source, value: np.ndarray) -> tuple[tuple[int, ...] | None, bool]:
+        order = memory_order(value)
+        if order is None:
+            return None, False
+        self._guards.check("ORDER", source, order)
+        contiguous = fills_memory(value, order)
+        says = "CONTIGUOUS" if contiguous else "CONTIGUOUS not"
+        self._guards.check("CONTIGUOUS", source, order, contiguous, says=says)
+        return order, contiguous
+
+    def check_writable(self, buffer: Buffer) -> None:
+        """Guard that the buffer may be written, and that no other argument shares its memory."""
+        source, value = buffer.source, buffer.value
+        if source is None or value is None:
+            raise GraphBreak("effect", "assigning to an array that the trace cannot find again")
+        if value.flags.num & WRITE_FLAGS != WRITEABLE:
+            raise GraphBreak("eager-raises", f"writing to {source.text} raises or warns")
+        if isinstance(value.base, np.memmap) or type(value) is not np.ndarray:
+            raise GraphBreak("effect", f"assigning to elements of {source.text}")
+        self._guards.check("WRITEABLE", source, True)
+        if buffer not in self._written:
+            self._refuse_overlap_with_itself(buffer, source, value)
+            for other in self._arrays.values():
+                if other.buffer is not buffer:
+                    self._refuse_overlap(buffer, other.buffer.source, other.buffer.value)
+            self._written.append(buffer)
+
+    def _refuse_overlap_with_itself(
+        self, buffer: Buffer, source: Source, value: np.ndarray
+    ) -> None:
+        """Where one write is seen in several elements, the result depends on the order of NumPy's loop."""
+        if not elements_apart(value):
+            raise GraphBreak("layout", f"writing to {source.text}, whose elements share memory,")
+        kind = buffer.root.type
+        if not (isinstance(kind, ArrayType) and kind.contiguous):
+            self._guards.check("APART", source)
+
+    @staticmethod
+    def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:
+        assert written.source is not None
+        if source is not None and np.may_share_memory(written.value, value):
+            raise GraphBreak("overlap", written.source.text)
+
+    def guard_disjoint(self) -> None:
+        """Guard that no written input shares memory with another input."""
+        inputs = [array.buffer.source for array in self._arrays.values()]
+        for written in self._written:
+            assert written.source is not None
+            for other in inputs:
+                if other is None or other is written.source:
+                    continue
+                self._guards.check("DISJOINT", written.source, other)
