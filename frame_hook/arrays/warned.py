@@ -1,4 +1,4 @@
-"""Where NumPy's own Python code warns of what a method computes: found by making it warn once."""
+"""The lines of NumPy's own Python code at which reductions and statistics warn: found by making each warn once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ufuse.graph.node import Location
 from ufuse.graph.strict import context_with
 
 # fmt: off
-# What is warned of, and numbers for which only that is.
+# Steps of these functions, and numbers for which only that step warns.
 SAMPLES: dict[str, tuple[float, ...]] = {
     "reduce":   (np.inf, -np.inf),
     "product":  (1e300, 1e300),
@@ -48,7 +48,7 @@ for _name, _steps in {
     "mean": "reduce",
     "var": "reduce subtract multiply total",
     "std": "reduce subtract multiply total",
-}.items():  # now: in the middle of a program, Python would forget which warnings it has shown
+}.items():  # at import: in the middle of a program `catch_warnings` would have warnings shown a second time
     for _step in _steps.split():
         place_of(_name, _step, method=True)
         place_of(_name, _step, method=False)

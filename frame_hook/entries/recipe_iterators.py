@@ -1,4 +1,4 @@
-"""From iterators and sets of the trace to real ones in the same state."""
+"""Recipes of iterators and sets: how real ones are made that are in the state of the trace's."""
 
 from __future__ import annotations
 
@@ -65,22 +65,22 @@ def _given(step: Step) -> list[Any]:
 
 
 def resumed(iterator: Any, position: int) -> Any:
-    """An iterator over a sequence that has given so many items."""
+    """An iterator over a sequence, put at a position."""
     iterator.__setstate__(position)
     return iterator
 
 
 def advanced(iterator: Any, count: int) -> Any:
-    """An iterator that has given so many items."""
+    """An iterator after it has given so many items."""
     for _ in range(count):
         next(iterator)
     return iterator
 
 
-def finished(iterator: Any) -> Any:
-    """An iterator that has nothing left."""
-    for _ in iterator:
-        pass
+def exhausted(kind: type) -> Any:
+    """An iterator at its end, of the type that iterating over a `kind` gives."""
+    iterator = iter(range(0) if kind is range else kind())
+    next(iterator, None)
     return iterator
 
 
@@ -101,67 +101,65 @@ def iterator_row(recipe: Builder, iterator: Iterator) -> Any:
         NotRebuilt: no such iterator can be made from outside.
 
     """
-    rule = ROWS.get(iterator.kind)
+    rule = _exhausted if iterator.is_exhausted else ROWS.get(iterator.kind)
     made = rule(recipe, iterator) if rule is not None else None
     if made is None:
         raise NotRebuilt(iterator.born, f"an iterator ({iterator.kind}) that has begun")
     return made
 
 
-def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
+def _exhausted(recipe: Builder, iterator: Iterator) -> Any:
     over = iterator.parts[0]
-    if iterator.is_exhausted:
-        empty: Any = {List: [], Tuple: (), Dict: {}, Set: set()}.get(type(over))
-        if isinstance(over, Constant):
-            empty = type(over.value)(0) if isinstance(over.value, range) else type(over.value)()
-        if empty is None or (isinstance(over, Constant) and type(over.value) is str):
-            return None
-        return recipe.call(_ended, recipe.constant(type(empty)))
-    place = iterator.position
+    kind: Any = {List: list, Tuple: tuple}.get(type(over))
+    if isinstance(over, Constant) and type(over.value) is not str:  # str has two types of iterators
+        kind = type(over.value)
+    if iterator.kind not in ("sequence", "constant") or kind is None:
+        return None
+    return recipe.call(exhausted, recipe.constant(kind))
+
+
+def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
+    over, place = iterator.parts[0], iterator.position
     if _is_behind(over, place):
         return None
     recipe.fill_first(over)
     made = recipe.call(WHOLE.get(type(over), iter), recipe.register(over))
-    if not place:
-        return made
-    can_resume = isinstance(over, List | Tuple | Array) or iterator.state is None
-    return recipe.call(resumed if can_resume else advanced, made, recipe.constant(place))
+    if isinstance(over, List | Tuple | Array) or iterator.state is None:
+        return recipe.call(resumed, made, recipe.constant(place)) if place else made
+    return _advanced(recipe, made, place)
+
+
+def _advanced(recipe: Builder, made: Any, count: int) -> Any:
+    return recipe.call(advanced, made, recipe.constant(count)) if count else made
 
 
 def _is_behind(over: Symbol, place: int) -> bool:
-    """Whether a list has become so short that no iterator over it can be put at a place."""
+    """Whether a list has become shorter than an iterator's position: `__setstate__` would clip that."""
     return isinstance(over, List) and place > len(over.items)
-
-
-def _ended(kind: type) -> Any:
-    """An iterator over nothing, of the kind that a built-in type makes."""
-    return finished(iter(range(0) if kind is range else kind()))
 
 
 def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
-    if iterator.is_exhausted or tuple(mapping.items) != iterator.state:
-        return None
-    if keys_left(iterator) != iterator.state[iterator.position :]:
+    left = iterator.state[iterator.position :]
+    if tuple(mapping.items) != iterator.state or keys_left(iterator) != left:
         return None
     recipe.fill_first(mapping)
     made = recipe.call(iter, recipe.call(getattr(dict, iterator.kind), recipe.register(mapping)))
-    place = iterator.position
-    return recipe.call(advanced, made, recipe.constant(place)) if place else made
+    return _advanced(recipe, made, iterator.position)
 
 
 def _over_members(recipe: Builder, iterator: Iterator) -> Any:
     members = iterator.parts[0]
     assert isinstance(members, Set)
-    if iterator.is_exhausted or iterator.position or members.items != set(iterator.state):
+    if iterator.position or members.items != set(iterator.state):
         return None
     recipe.fill_first(members)
     return recipe.call(WHOLE[Set], recipe.register(members))
 
 
 def _backwards(recipe: Builder, iterator: Iterator) -> Any:
-    if iterator.is_exhausted or _is_behind(iterator.parts[0], iterator.length):
+    if _is_behind(iterator.parts[0], iterator.length):
         return None
     recipe.fill_first(iterator.parts[0])
     made = recipe.call(reversed, recipe.register(iterator.parts[0]))
@@ -169,25 +167,24 @@ def _backwards(recipe: Builder, iterator: Iterator) -> Any:
 
 
 def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
-    """Of an OrderedDict that is as it was when the iterator was made, unless that has come to its end."""
+    """Only before its end, and while the OrderedDict is as it was when the iterator was made."""
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
     try:
-        is_over = next(iterator.walk, None) is None
+        is_last = next(iterator.walk, None) is None
     except RuntimeError:
         return None
-    if is_over:
+    if is_last:
         return None
     recipe.fill_first(mapping)
     method = getattr(OrderedDict, iterator.kind.split()[1])
     view = recipe.call(method, recipe.register(mapping))
     made = recipe.call(reversed if iterator.state else iter, view)
-    place = iterator.position
-    return recipe.call(advanced, made, recipe.constant(place)) if place else made
+    return _advanced(recipe, made, iterator.position)
 
 
 def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
-    """Of deques that are as they were when the iterator was made: only then does a new one go on."""
+    """Only while the deque is as it was when the iterator was made: a new one would not fail as that does."""
 
     def row(recipe: Builder, iterator: Iterator) -> Any:
         over = iterator.parts[0]
@@ -203,25 +200,18 @@ def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], A
 
 
 def _simply(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
-    """Of kinds that remember nothing but what they go over."""
+    """For kinds without a state of their own: made anew from what they were made of, as that now is."""
 
     def row(recipe: Builder, iterator: Iterator) -> Any:
-        if iterator.is_exhausted:
-            return None
         return recipe.call(function, *[recipe.register(part) for part in iterator.parts])
 
     return row
 
 
 def _not_begun(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
-    """Of kinds that can be made anew only before their first item; `position` counts what they were asked for."""
-
-    def row(recipe: Builder, iterator: Iterator) -> Any:
-        if iterator.position or iterator.is_exhausted:
-            return None
-        return recipe.call(function, *[recipe.register(part) for part in iterator.parts])
-
-    return row
+    """For kinds whose state cannot be set: only before they were asked for an item, which `position` counts."""
+    row = _simply(function)
+    return lambda recipe, iterator: None if iterator.position else row(recipe, iterator)
 
 
 def _numbered(recipe: Builder, iterator: Iterator) -> Any:
@@ -241,8 +231,6 @@ def _repeated(recipe: Builder, iterator: Iterator) -> Any:
 
 
 def _sliced(recipe: Builder, iterator: Iterator) -> Any:
-    if iterator.is_exhausted:
-        return None
     start, stop, step = iterator.state
     taken = start + (iterator.position - 1) * step + 1 if iterator.position else 0
     following = start + iterator.position * step

@@ -11,9 +11,8 @@ from ufuse.frame_hook.interpreter.outcomes import NotRebuilt, Raised, Returned, 
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Generator, Instance, Symbol, Tuple
 
-STOP_ITERATION_ERROR = (
-    3  # CALL_INTRINSIC_1: what Python puts around the body of every generator since 3.12
-)
+# INTRINSIC_STOPITERATION_ERROR, called by the handler that is around the body of every generator since 3.12.
+STOP_ITERATION_ERROR = 3
 
 
 def send(interpreter: Interpreter, generator: Generator, value: Symbol) -> Symbol | None:
@@ -30,7 +29,7 @@ def send(interpreter: Interpreter, generator: Generator, value: Symbol) -> Symbo
 
 
 def returned_value(generator: Symbol) -> Symbol:
-    """What a generator that has just come to its end has returned."""
+    """What a generator that has just ended has returned."""
     if isinstance(generator, Generator) and generator.frame.stack:
         result: Symbol = generator.frame.stack[0]
         return result
@@ -167,7 +166,7 @@ def _waits_at(generator: Generator) -> Instruction:
 
 
 def _delegate(generator: Generator) -> Symbol | None:
-    """What a generator that waits in `yield from` goes through."""
+    """The iterator to which a generator that waits in `yield from` delegates; None: it waits in a plain `yield`."""
     frame = generator.frame
     resumes = instructions.by_position(frame.code)[frame.position]
     if resumes.opname != "RESUME" or (resumes.arg or 0) & 3 != 2:

@@ -1,4 +1,4 @@
-"""Python's own iterator tools: iter, next, enumerate, zip, map, filter; methods of generators. All are lazy."""
+"""Rules of Python's built-in iterators (iter, next, enumerate, zip, map, filter) and of generators' methods."""
 
 from __future__ import annotations
 
@@ -140,12 +140,12 @@ def _close(interpreter: Interpreter, generator: Generator, /) -> Symbol:
 
 # The built-in tools ----------------------------------------------------------------------------------------------
 #
-# A tool of the trace is stepped by a real one of the same type, which goes over symbols: what it asks in which order,
-# when it ends and what it does after an error are CPython's own.
+# Behind each zip, map, itertools.chain… of the trace is a real object of that type, `walk`, that iterates over symbols:
+# the order in which it asks for items, its end, and its state after an error are CPython's own.
 
 
 class Walk:
-    """A real iterator over the symbols of one of the trace."""
+    """A real iterator over the symbols that an iterator of the trace gives."""
 
     def __init__(self, interpreter: Interpreter, iterator: Symbol) -> None:
         self._interpreter = interpreter
@@ -166,25 +166,25 @@ class Walk:
 
 
 def unowned(interpreter: Interpreter) -> Interpreter:
-    """The interpreter without a reference to it: a tool that it holds would keep it, and the user's objects, alive."""
+    """The interpreter, weakly referenced: its frames hold the `walk`; a cycle would keep the user's objects alive."""
     reference: Any = weakref.proxy(interpreter)
     return cast("Interpreter", reference)
 
 
 def walks(interpreter: Interpreter, *iterables: Symbol) -> tuple[list[Symbol], list[Walk]]:
-    """What `iter` gives for each, and real iterators over these."""
+    """`iter` of each, and a `Walk` over each of these."""
     parts = [iterator_over(interpreter, one) for one in iterables]
     return parts, [Walk(unowned(interpreter), part) for part in parts]
 
 
 def calling(interpreter: Interpreter, function: Symbol) -> Callable[..., Symbol]:
-    """A real function that calls one of the trace."""
+    """A Python function on symbols that calls a function of the trace."""
     asked = unowned(interpreter)
     return lambda *arguments: asked.call(function, arguments)
 
 
 def asking(interpreter: Interpreter, predicate: Symbol | None) -> Callable[[Symbol], bool]:
-    """A real function that tells whether a predicate of the trace holds; None: whether the item itself is true."""
+    """A Python function: whether a predicate of the trace holds for a symbol; None: whether the symbol is true."""
     asked = unowned(interpreter)
     if predicate is None:
         return lambda item: arithmetic.truth(asked, item)
@@ -193,7 +193,7 @@ def asking(interpreter: Interpreter, predicate: Symbol | None) -> Callable[[Symb
 
 @next_of("zip", "zip strictly", "map", "filter", asks_again=True)
 def next_of_tool(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    """The next item of a tool that gives what it is given, or tuples of it. `position` is how often it was asked."""
+    """The next item of what gives its own items, or tuples of these; `position` counts the calls of `__next__`."""
     iterator.position += 1
     found = step(iterator)
     if found is ABSENT:
@@ -242,7 +242,7 @@ def _map(
     return new_iterator(interpreter, "map", [function, *parts], walk=walk)
 
 
-FILTERS = (filter, itertools.filterfalse)  # these call no predicate that is None or bool
+FILTERS = (filter, itertools.filterfalse)  # they do not call a predicate that is None or bool
 
 
 def _is_truth(predicate: Symbol) -> bool:
@@ -250,7 +250,7 @@ def _is_truth(predicate: Symbol) -> bool:
 
 
 def choosing(tool: Callable[[Callable[[Symbol], bool], Walk], Any]) -> None:
-    """Register the rule of a tool that takes a predicate and an iterable."""
+    """Register the rule of an iterator type that is made of a predicate and an iterable."""
 
     @rule_for(tool)
     def make(interpreter: Interpreter, predicate: Symbol, iterable: Symbol, /) -> Symbol:

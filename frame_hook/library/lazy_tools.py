@@ -1,4 +1,4 @@
-"""The rules for the module itertools. All of its tools are lazy."""
+"""Rules of the module itertools. Most of its iterators have a real one behind them: see `lazy`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _takewhile(interpreter: Interpreter, predicate: Symbol, iterable: Symbol, /)
 
 @next_of("takewhile", asks_again=True)
 def _next_while(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    """Only the predicate ends it for good."""
+    """The predicate ends it for good, the end of the iterable does not."""
     predicate, part = iterator.parts
     item = next_item(interpreter, part)
     if item is None:
@@ -64,7 +64,7 @@ def _next_while(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     return None
 
 
-# Endless ones, and slices ----------------------------------------------------------------------------------------
+# Infinite ones, and slices ----------------------------------------------------------------------------------------
 
 
 @rule_for(itertools.count)
@@ -256,7 +256,7 @@ def _chosen(
 
 
 class Key:
-    """What `groupby` compares: a symbol that is equal to another where the program would find it so."""
+    """A key that a real `groupby` can compare: `==` is that of the program."""
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -38,12 +38,12 @@ from ufuse.frame_hook.trace.symbols import (
 
 Next = Callable[[Interpreter, Iterator], Symbol | None]
 NEXT: Table[str, Next] = Table()
-ASKED_AGAIN: set[str] = set()  # kinds that go on asking what they go over after they have ended
+ASKED_AGAIN: set[str] = set()  # kinds that may give more items after StopIteration, as `zip` may
 LONGEST_SEQUENCE = 10_000
 
 
 def next_of(*kinds: str, asks_again: bool = False) -> Callable[[Next], Next]:
-    """Register what one or more kinds of iterators do."""
+    """Register the rule of `__next__` for one or more kinds of iterators."""
 
     def register(rule: Next) -> Next:
         for kind in kinds:
@@ -125,7 +125,7 @@ def length_of(value: Any) -> int:
 def over_mapping(
     interpreter: Interpreter, mapping: Dict, kind: str, *, backwards: bool = False
 ) -> Iterator:
-    """An iterator over a dict's keys, values or items; a real one is stepped along, and tells of changes."""
+    """An iterator over a dict's keys, values or items; a real one goes along, and notices changes."""
     over: Any = mapping.items
     length = len(over)
     state: Any = backwards
@@ -139,7 +139,7 @@ def over_mapping(
 
 
 def over_deque(interpreter: Interpreter, symbol: Deque, *, backwards: bool = False) -> Iterator:
-    """An iterator over what a deque holds; a real one tells how it goes on."""
+    """An iterator over a deque; a real one behind it notices changes."""
     kind = "deque backwards" if backwards else "deque"
     walk = reversed(symbol.items) if backwards else iter(symbol.items)
     return new_iterator(interpreter, kind, [symbol], length=len(symbol.items), walk=walk)
@@ -174,7 +174,7 @@ def fixed_range(interpreter: Interpreter, symbol: Range) -> range:
 
 
 def type_of(iterator: Iterator) -> type | None:
-    """The class of the real iterator; None where that is not told."""
+    """The type that the iterator has in the program; None where it is not known here."""
     over = iterator.parts[0] if iterator.parts else None
     empty: Any = {List: [], Tuple: (), Set: set()}.get(type(over))
     kind, *backwards = iterator.kind.split()
@@ -219,7 +219,7 @@ def step(iterator: Iterator) -> Any:
         return next(iterator.walk, ABSENT)
     except (ValueError, RuntimeError) as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-            raise  # from below, not the iterator's own
+            raise  # by Python code that it has called
         raise raise_error(type(error), *error.args) from None
 
 
@@ -305,7 +305,7 @@ def _next_in_ordered(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 @next_of("deque", "deque backwards", asks_again=True)
 def _next_in_deque(_: Interpreter, iterator: Iterator) -> Symbol | None:
-    """When the deque was changed meanwhile it fails even behind its end."""
+    """It notices a changed deque even after its end."""
     found: Symbol = step(iterator)
     if found is ABSENT:
         return None
@@ -348,7 +348,7 @@ def _next_in_dict(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 
 def _walks_on(iterator: Iterator, key: Any) -> bool:
-    """Whether a real iterator comes to this key too: one that was taken out and put in again is elsewhere."""
+    """Whether the real iterator comes to this key too: a key removed and inserted again has another place."""
     try:
         return next(iterator.walk, ABSENT) is key
     except RuntimeError:
@@ -356,7 +356,7 @@ def _walks_on(iterator: Iterator, key: Any) -> bool:
 
 
 def keys_left(iterator: Iterator) -> tuple[Any, ...] | None:
-    """What a dict's iterator still gives; None where the dict has changed so that Python's would raise."""
+    """The keys that a dict's iterator still gives; None where it would raise, as the dict has changed."""
     try:
         left: list[Any] = iterator.walk.__reduce__()[1][0]
     except RuntimeError:
