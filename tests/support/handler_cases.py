@@ -17,6 +17,8 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from tests.support.recording import position_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -38,7 +40,7 @@ def places(error):
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename == __file__:
-            position = list(code.co_positions())[trace.tb_lasti // 2]
+            position = position_of(trace)
             found.append((code.co_name, trace.tb_lineno, position))
         trace = trace.tb_next
     return found

@@ -8,6 +8,7 @@ import ctypes
 import functools
 import inspect
 import io
+import itertools
 import platform
 import random
 import re
@@ -98,6 +99,7 @@ def recorded(
     outcome = Outcome(call)
     options = np.get_printoptions()
     numpy_random, python_random = np.random.get_state(), random.getstate()
+    drawn = described_state(numpy_random)
     try:
         contextvars.copy_context().run(run, function, outcome, mode)
         if outcome.error is not None:
@@ -106,7 +108,8 @@ def recorded(
             outcome.state = state()
     finally:
         np.set_printoptions(**options)
-        np.random.set_state(numpy_random)
+        if outcome.context.get("numpy.random's state") != drawn:  # putting it back takes long
+            np.random.set_state(numpy_random)
         random.setstate(python_random)
     return outcome
 
@@ -144,13 +147,12 @@ def run(function: Callable[..., Any], outcome: Outcome, mode: Mode) -> None:
 def surroundings(own_handler: object) -> dict[str, Any]:
     """Settings of the process that a call could have left changed."""
     handler = np.geterrcall()
-    kind, key, *position = np.random.get_state()
     return {
         "numpy.geterr()": np.geterr(),
         "numpy.geterrcall()": "as it was" if handler is own_handler else stable(handler),
         "numpy.getbufsize()": np.getbufsize(),
         "numpy.get_printoptions()": {k: stable(v) for k, v in np.get_printoptions().items()},
-        "numpy.random's state": (kind, position, np.asarray(key).tobytes()),
+        "numpy.random's state": described_state(np.random.get_state()),
         "random's state": random.getstate(),
         "subnormal numbers": SMALLEST * len("x") > 0,  # false where a kernel left them flushed
         "warnings.filters": [stable(row) for row in warnings.filters],
@@ -160,6 +162,18 @@ def surroundings(own_handler: object) -> dict[str, Any]:
             if not variable.name.startswith(("numpy", "format_options"))  # asked for above
         },
     }
+
+
+def described_state(state: Any) -> tuple[Any, ...]:
+    """A state of NumPy's random numbers that can be compared."""
+    kind, key, *position = state
+    return kind, position, np.asarray(key).tobytes()
+
+
+def position_of(entry: types.TracebackType) -> Any:
+    """The lines and columns of the instruction at which an entry of a traceback stands."""
+    code = entry.tb_frame.f_code
+    return next(itertools.islice(code.co_positions(), entry.tb_lasti // 2, None))
 
 
 def stable(value: object) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 import ufuse
 from tests.support.pieces import LENGTHS, in_pieces
+from tests.support.recording import position_of
 from tests.whole.corpus.case import Case
 from tests.whole.corpus.check import Tally, broken_everywhere
 from tests.whole.corpus.everything import CASES
@@ -319,6 +320,6 @@ def told(call: Any, function: Any, i: int) -> Any:
         while trace is not None:
             code = trace.tb_frame.f_code
             if code.co_name == function.__name__:
-                places.append((trace.tb_lineno, list(code.co_positions())[trace.tb_lasti // 2]))
+                places.append((trace.tb_lineno, position_of(trace)))
             trace = trace.tb_next
         return places, log

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.frame_cases import CASES, long_function
+from tests.support.recording import position_of
 from tests.support.suspending import Pieces, Stops, everywhere, in_pieces, stoppable
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import (
@@ -105,7 +106,7 @@ def outcome(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, A
         while trace is not None:
             code = trace.tb_frame.f_code
             if code.co_name == name:
-                places.append(list(code.co_positions())[trace.tb_lasti // 2])
+                places.append(position_of(trace))
             trace = trace.tb_next
         texts = [ADDRESS.sub("", repr(e)) for e in (error, error.__cause__, error.__context__)]
         return "error", texts, places

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.recording import position_of
 
 
 def positions(error: BaseException) -> list[tuple[str, Any]]:
@@ -19,7 +20,7 @@ def positions(error: BaseException) -> list[tuple[str, Any]]:
     while place is not None:
         code = place.tb_frame.f_code
         if code.co_filename == __file__ and code.co_name != "raised_by":
-            found.append((code.co_name, list(code.co_positions())[place.tb_lasti // 2]))
+            found.append((code.co_name, position_of(place)))
         place = place.tb_next
     return found
 
