@@ -8,7 +8,7 @@
 
 /* ---- loading ---- */
 
-/* A dict's value as a new reference, or NULL where it has none, or none that C can find. */
+/* A dict's value, a new reference, or NULL where it has none or `find_in_dict` cannot tell. */
 static PyObject *
 dict_value(PyObject *dict, PyObject *key)
 {
@@ -26,7 +26,7 @@ named_value(Guard *guard)
     return Py_XNewRef(value);
 }
 
-/* An attribute that an object has itself, in its dict or slot, borrowed; NULL where it has none. */
+/* An attribute of the object itself, in its dict or slot, borrowed, or NULL. */
 static PyObject *
 own_value(PyObject *object, PyObject *name)
 {
@@ -40,7 +40,7 @@ static PyObject *
 load_value(const Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
-    PyObject *first = held_object(&guard->object[0]);
+    PyObject *first = referent(&guard->object[0]);
     if (guard->kind == GUARD_LOAD_CONST) {
         return Py_XNewRef(first);
     }
@@ -89,9 +89,7 @@ dict_lacks(PyObject *dict, PyObject *key)
     return find_in_dict(dict, key, &value) == FIND_ABSENT;
 }
 
-/*
- * Whether an object certainly has no such attribute of its own; one whose slot is empty has none.
- */
+/* Whether the object itself certainly has no such attribute, or only an empty slot for it. */
 static bool
 instance_lacks(PyObject *object, PyObject *name)
 {
@@ -99,11 +97,11 @@ instance_lacks(PyObject *object, PyObject *name)
     return find_own(object, name, &value) == FIND_ABSENT;
 }
 
-/* Whether a type's method resolution order has that length, and at that place that type. */
+/* Whether a class's MRO has the length and, at the place, the class that a BASE row says. */
 static bool
 base_is(PyTypeObject *type, const Guard *guard)
 {
-    PyObject *base = held_object(&guard->object[1]);
+    PyObject *base = referent(&guard->object[1]);
     PyObject *order = type->tp_mro;
     return base != NULL && order != NULL && PyTuple_GET_SIZE(order) == guard->number[1] &&
            guard->number[0] >= 0 && guard->number[0] < guard->number[1] &&
@@ -118,7 +116,7 @@ float_is(PyObject *object, int64_t bits)
            memcmp(&((PyFloatObject *)object)->ob_fval, &bits, sizeof(bits)) == 0;
 }
 
-/* Whether a row that asks an array about its layout holds for `source`. */
+/* Whether a row about an array's layout holds for `source`. */
 static bool
 layout_holds(const Guard *guard, PyObject *source)
 {
@@ -146,7 +144,7 @@ static bool
 guard_holds(const Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
-    PyObject *expected = held_object(&guard->object[0]); /* NULL: it is dead, or there is none */
+    PyObject *expected = referent(&guard->object[0]); /* NULL: it is dead, or there is none */
     int64_t value;
     switch (guard->kind) {
     case GUARD_ABSENT:
@@ -162,7 +160,7 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     case GUARD_NOTHING_HANDLED:
         return nothing_is_handled();
     case GUARD_RELATION:
-        return run_program(guard->relation, registers, &value) && value;
+        return run_integer(guard->relation, registers, &value) && value;
     case GUARD_UNBOUND:
         return source == NULL;
     case GUARD_NO_FINALIZER:
@@ -190,7 +188,7 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     case GUARD_BIG_INT:
     case GUARD_STR:
     case GUARD_EQUAL:
-        return same_value(source, expected);
+        return same_literal(source, expected);
     case GUARD_LENGTH:
         return container_length(source) == guard->number[0];
     case GUARD_DICT_KEYS:
@@ -221,10 +219,7 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     }
 }
 
-/*
- * Whether the commonest row holds: an array of the dtype, in nearly all cases the same dtype
- * object.
- */
+/* Whether ARRAY, the commonest kind, holds. Runs no Python code, sets no exception. */
 static inline bool
 array_guard_holds(const Guard *guard, PyObject *const *registers)
 {
@@ -234,8 +229,8 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
 }
 
 /*
- * Whether a row holds for these registers. A row that loads then has put what it loads, owned by
- * the caller, into `*loaded`. Runs no Python code, sets no exception.
+ * Whether a row holds for these registers. A row that loads puts what it loads, owned by the
+ * caller, into `*loaded`. Runs no Python code, sets no exception.
  */
 static inline bool
 guard_row_holds(Guard *guard, PyObject **registers, PyObject **loaded)
@@ -272,19 +267,19 @@ first_failing_guard(GuardProgram *guards, PyObject **registers, Py_ssize_t n_sta
 }
 
 /*
- * Whether the rows that are awake hold. As `first_failing_guard`, but registers that only sleeping
- * rows read stay empty.
+ * Whether the rows that are not skipped hold. As `first_failing_guard`, but registers that only
+ * skipped rows read stay empty.
  */
 static bool
-awake_guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
+remaining_guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
 {
     PyObject **appended = registers + n_state;
     for (Py_ssize_t i = 0; i < guards->loads; i++) {
         appended[i] = NULL;
     }
-    for (Py_ssize_t i = 0; i < guards->n_awake; i++) {
-        const AwakeGuard *awake = &guards->awake[i];
-        if (!guard_row_holds(awake->guard, registers, &appended[awake->appended])) {
+    for (Py_ssize_t i = 0; i < guards->n_remaining; i++) {
+        const RemainingGuard *row = &guards->remaining[i];
+        if (!guard_row_holds(row->guard, registers, &appended[row->appended])) {
             for (Py_ssize_t k = 0; k < guards->loads; k++) {
                 Py_CLEAR(appended[k]);
             }
@@ -295,22 +290,22 @@ awake_guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state
 }
 
 /*
- * Whether every row holds. As `first_failing_guard`, but for registers that nobody reads, and
- * without a check of what cannot have changed.
+ * Whether every row holds. As `first_failing_guard`, but rows that cannot have changed are skipped,
+ * and registers that nobody reads may stay empty.
  */
 bool
 guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
 {
-    if (guards->passes < 0) {
+    if (guards->n_checks < 0) {
         return first_failing_guard(guards, registers, n_state) < 0;
     }
-    if (guards->quiet_at == names_epoch && guards->n_state == n_state) {
-        return awake_guards_hold(guards, registers, n_state);
+    if (guards->held_at_epoch == watch_epoch && guards->n_state == n_state) {
+        return remaining_guards_hold(guards, registers, n_state);
     }
-    uint64_t epoch = names_epoch;
-    bool hold = first_failing_guard(guards, registers, n_state) < 0;
-    if (hold) {
+    uint64_t epoch = watch_epoch;
+    bool refer_to = first_failing_guard(guards, registers, n_state) < 0;
+    if (refer_to) {
         note_guards_held(guards, n_state, epoch);
     }
-    return hold;
+    return refer_to;
 }

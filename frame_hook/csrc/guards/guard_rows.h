@@ -1,4 +1,4 @@
-/* Guards as they are compiled; for the files that compile, check and skip them. */
+/* Compiled guards, for the files that compile, check and skip them. */
 #ifndef UFUSE_GUARD_ROWS_H
 #define UFUSE_GUARD_ROWS_H
 
@@ -17,29 +17,33 @@ typedef struct {
     uint8_t n_sources;
     int32_t source[2];
     int64_t number[2]; /* n, b, and the bits of an f */
-    Py_ssize_t place;  /* where LOAD_KEY last found its name */
-    Held object[3];
+    Py_ssize_t place;  /* the index of the dict entry where LOAD_KEY last found its name */
+    Reference object[3];
     FunctionParts *parts; /* owned; the objects of FUNCTION */
     int32_t *axes;        /* owned; the permutation */
     Py_ssize_t n_axes;
-    Program *relation; /* owned */
+    IntegerProgram *relation; /* owned */
 } Guard;
 
-/* A row that is checked even while the names that others are about are as they were. */
+/* A row that is checked even while the watched names are unchanged. */
 typedef struct {
     Guard *guard;
-    Py_ssize_t appended; /* which of the appended registers it loads; else 0 */
-} AwakeGuard;
+    Py_ssize_t appended; /* the number of the register it appends; else 0 */
+} RemainingGuard;
 
+/*
+ * Once an entry has been found often, the dict entries that its rows LOAD_KEY and ABSENT are about
+ * are watched, and while none changes, rows that depend on nothing else are skipped.
+ */
 struct GuardProgram {
     Py_ssize_t count;
-    Py_ssize_t loads;   /* registers all rows together append */
-    RegisterUse use;    /* what the entry reads, but for what rows with one register do */
-    uint64_t quiet_at;  /* `names_epoch` when every row held; 0: there is more to check */
-    Py_ssize_t n_state; /* slots of the states for which the rest is right */
-    int passes;         /* until watching begins; -1: it never does */
-    Py_ssize_t n_awake;
-    AwakeGuard *awake; /* owned; NULL until watching has begun */
+    Py_ssize_t loads;       /* registers all rows together append */
+    RegisterUse use;        /* what the entry reads, without what its guards do */
+    int n_checks;           /* successful checks until watching began; -1: it never does */
+    uint64_t held_at_epoch; /* `watch_epoch` when all rows last held; 0: check all */
+    Py_ssize_t n_state;     /* the number of state slots for which `remaining` was made */
+    Py_ssize_t n_remaining;
+    RemainingGuard *remaining; /* owned; NULL until watching has begun */
     Py_ssize_t n_watches;
     Watch **watches; /* owned array of references */
     Guard rows[1];

@@ -16,7 +16,7 @@ static const GuardFacts guard_facts[] = {GUARD_KINDS(X)};
 
 /* ---- compiling ---- */
 
-/* Whether `object` may stand for the operand letter; the letters of objects only. */
+/* Whether `object` may be an operand of this letter, one of those of objects. */
 static bool
 fits_operand(char letter, PyObject *object)
 {
@@ -29,7 +29,7 @@ fits_operand(char letter, PyObject *object)
     case 'I':
         return PyLong_CheckExact(object);
     case 'v':
-        return is_plain_value(object);
+        return is_literal(object);
     case 'T':
         return PyType_Check(object);
     case 'd':
@@ -39,7 +39,7 @@ fits_operand(char letter, PyObject *object)
     case 'C':
         return PyCode_Check(object);
     case 'F':
-        return is_plain_set(object);
+        return is_literal_set(object);
     default:
         return letter == 'o' || letter == 'k';
     }
@@ -90,27 +90,24 @@ compile_number(char letter, PyObject *operand, int64_t *number)
 }
 
 /*
- * Hold an operand that is an object; a constant that nobody else may own is held strongly. Returns
- * 0, or -1 with an exception set.
+ * Refer to an operand that is an object: weakly if it is compared by identity, or a class or
+ * function; strongly otherwise, as nobody else may own it. Returns 0, or -1 with an exception set.
  */
 static int
-compile_object(char letter, PyObject *operand, const Guard *guard, Held *held)
+compile_object(char letter, PyObject *operand, const Guard *guard, Reference *reference)
 {
     if (letter == 'F') {
-        held->object = members_by_value(operand);
-        return held->object == NULL ? -1 : 0;
+        reference->object = members_by_value(operand);
+        return reference->object == NULL ? -1 : 0;
     }
-    if (guard->kind == GUARD_IDENTITY || is_mortal(operand)) {
-        return hold(operand, held);
+    if (guard->kind == GUARD_IDENTITY || is_definition(operand)) {
+        return refer_to(operand, reference);
     }
-    held->object = Py_NewRef(operand);
+    reference->object = Py_NewRef(operand);
     return 0;
 }
 
-/*
- * Turn the three objects of FUNCTION, which are held as they are, into its parts. Returns 0, or -1
- * with an exception set.
- */
+/* Turn the three object operands of FUNCTION into its parts. Returns 0, or -1 with an exception. */
 static int
 compile_parts(Guard *guard)
 {
@@ -150,7 +147,7 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
                      (Py_ssize_t)strlen(letters), row);
         return -1;
     }
-    RegisterUse own = *use; /* which rows read what is told by the rows */
+    RegisterUse own = *use; /* what guards read is not what the entry reads: `note_reads` */
     int n_numbers = 0, n_objects = 0;
     for (Py_ssize_t i = 0; letters[i] != '\0'; i++) {
         PyObject *operand = PyTuple_GET_ITEM(row, i + 1);
@@ -168,7 +165,7 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
             status = compile_axes(operand, guard);
             break;
         case 'R':
-            status = (guard->relation = compile_program(operand, use, true)) == NULL ? -1 : 0;
+            status = (guard->relation = compile_integer(operand, use, true)) == NULL ? -1 : 0;
             break;
         default:
             if (!fits_operand(letters[i], operand)) {
@@ -256,24 +253,24 @@ traverse_guards(GuardProgram *guards, visitproc visit, void *arg)
 }
 
 /*
- * Whether some row holds an object weakly and, where all rows hold, a register keeps it alive: what
- * the entry does then needs no reference of its own.
+ * Whether `object` is alive wherever the guards hold, as a register has it: then the entry need not
+ * own it.
  */
 bool
-guards_find_alive(const GuardProgram *guards, PyObject *object)
+guards_ensure_alive(const GuardProgram *guards, PyObject *object)
 {
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         const Guard *guard = &guards->rows[i];
         bool in_register = guard->kind == GUARD_IDENTITY || guard->kind == GUARD_TYPE ||
                            guard->kind == GUARD_LOAD_CONST;
-        if (in_register && guard->object[0].weak && held_object(&guard->object[0]) == object) {
+        if (in_register && guard->object[0].weak && referent(&guard->object[0]) == object) {
             return true;
         }
     }
     return false;
 }
 
-/* Whether some row can never hold again, because an object it compares with is dead. */
+/* Whether some row can never hold again, as an object it compares with is dead. */
 bool
 guards_are_dead(const GuardProgram *guards)
 {
@@ -283,7 +280,7 @@ guards_are_dead(const GuardProgram *guards)
             return true;
         }
         for (int k = 0; k < 3; k++) {
-            if (guard->object[k].weak && held_object(&guard->object[k]) == NULL) {
+            if (guard->object[k].weak && referent(&guard->object[k]) == NULL) {
                 return true;
             }
         }
@@ -291,7 +288,7 @@ guards_are_dead(const GuardProgram *guards)
     return false;
 }
 
-/* Note what the whole entry reads; before it is first checked. */
+/* Note what the rest of the entry reads. Call it before the guards are first checked. */
 void
 note_reads(GuardProgram *guards, const RegisterUse *use)
 {

@@ -1,4 +1,4 @@
-/* Guards: one flat program over registers. The list below is the one place that names the kinds. */
+/* Guards: one flat program over registers. This list is the one place that names the kinds. */
 #ifndef UFUSE_GUARDS_H
 #define UFUSE_GUARDS_H
 
@@ -75,7 +75,7 @@ typedef struct GuardProgram GuardProgram;
 GuardProgram *compile_guards(PyObject *rows, RegisterUse *use);
 void free_guards(GuardProgram *guards);
 int traverse_guards(GuardProgram *guards, visitproc visit, void *arg);
-bool guards_find_alive(const GuardProgram *guards, PyObject *object);
+bool guards_ensure_alive(const GuardProgram *guards, PyObject *object);
 bool guards_are_dead(const GuardProgram *guards);
 void note_reads(GuardProgram *guards, const RegisterUse *use);
 Py_ssize_t guards_loads(const GuardProgram *guards);

@@ -44,7 +44,7 @@ typedef struct {
     int64_t number; /* the axis, or the constant */
 } Step;
 
-struct Program {
+struct IntegerProgram {
     Py_ssize_t count;
     Step steps[1];
 };
@@ -157,15 +157,15 @@ compile_step(PyObject *row, RegisterUse *use, Step *step)
  * must have none. `rows` is borrowed. Returns a new program (`PyMem_Free` it), or NULL with an
  * exception set.
  */
-Program *
-compile_program(PyObject *rows, RegisterUse *use, bool is_relation)
+IntegerProgram *
+compile_integer(PyObject *rows, RegisterUse *use, bool is_relation)
 {
     PyObject *sequence = PySequence_Fast(rows, "an integer program is a sequence of tuples");
     if (sequence == NULL) {
         return NULL;
     }
     Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
-    Program *program = PyMem_Malloc(sizeof(Program) + (size_t)count * sizeof(Step));
+    IntegerProgram *program = PyMem_Malloc(sizeof(IntegerProgram) + (size_t)count * sizeof(Step));
     if (program == NULL) {
         PyErr_NoMemory();
         goto failed;
@@ -212,10 +212,7 @@ exact_int64(PyObject *object, int64_t *value)
     return overflow == 0;
 }
 
-/*
- * Push what a step without operands on the stack stands for. False when its register holds
- * something else.
- */
+/* The value of a step without stack operands. False when its register has something else. */
 static bool
 load(const Step *step, PyObject *const *registers, int64_t *result)
 {
@@ -303,7 +300,7 @@ combine(Operation operation, int64_t a, int64_t b, int64_t *result)
  * another kind.
  */
 bool
-run_program(const Program *program, PyObject *const *registers, int64_t *result)
+run_integer(const IntegerProgram *program, PyObject *const *registers, int64_t *result)
 {
     int64_t stack[DEEPEST];
     int depth = 0;
@@ -328,9 +325,9 @@ run_program(const Program *program, PyObject *const *registers, int64_t *result)
     return true;
 }
 
-/* ---- without limits ---- */
+/* ---- ints of any size ---- */
 
-/* What a step without operands stands for, a new reference; NULL with an exception set. */
+/* The value of a step without stack operands, a new reference; NULL with an exception set. */
 static PyObject *
 load_exactly(const Step *step, PyObject *const *registers)
 {
@@ -381,12 +378,12 @@ combine_exactly(Operation operation, PyObject *a, PyObject *b)
 }
 
 /*
- * Run a program as Python would, with ints of any size. A new reference, or NULL with an exception
- * set (ZeroDivisionError, MemoryError; SystemError for a program that compares or does not fit its
- * registers). Runs no user code.
+ * Run a program with ints of any size. A new reference, or NULL with an exception set
+ * (ZeroDivisionError, MemoryError; SystemError for a program that compares or does not fit its
+ * registers). Runs no code of the program that is compiled.
  */
 PyObject *
-run_program_exactly(const Program *program, PyObject *const *registers)
+run_integer_exactly(const IntegerProgram *program, PyObject *const *registers)
 {
     PyObject *stack[DEEPEST];
     int depth = 0;

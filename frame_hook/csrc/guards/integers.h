@@ -1,6 +1,6 @@
 /*
- * Integer programs in reverse Polish: what relations between sizes, and integers built from sizes,
- * are checked with.
+ * Integers computed from sizes of arrays and from ints, and relations between such integers: small
+ * programs in reverse Polish notation over registers.
  */
 #ifndef UFUSE_INTEGERS_H
 #define UFUSE_INTEGERS_H
@@ -10,17 +10,17 @@
 #include <stdint.h>
 
 /*
- * Which registers a row may read, while rows are compiled. A row may read what is appended before
- * it; as the number of state slots is known only at run time, the least number that makes every
- * read legal is kept and checked then.
+ * Which registers the rows compiled so far read. A row may read what is appended before it; as the
+ * number of state slots is known only at run time, the least number that makes every read legal is
+ * kept, to be checked then.
  */
 typedef struct {
     Py_ssize_t appended;    /* registers that exist behind the state's when the row runs */
     Py_ssize_t least_state; /* slots the state must have */
-    uint64_t read[4];       /* a bit for each of the first registers that something reads */
+    uint64_t read[4];       /* a bit for each of the first 256 registers: it is read */
 } RegisterUse;
 
-/* Whether something may read a register. */
+/* Whether a register may be read. */
 static inline bool
 register_is_read(const RegisterUse *use, Py_ssize_t number)
 {
@@ -31,11 +31,11 @@ int read_register(PyObject *number, RegisterUse *use, bool optional, int32_t *fo
 int read_registers(PyObject *numbers, RegisterUse *use, bool optional, int32_t **found,
                    Py_ssize_t *count);
 
-typedef struct Program Program;
+typedef struct IntegerProgram IntegerProgram;
 
-Program *compile_program(PyObject *rows, RegisterUse *use, bool is_relation);
-PyObject *run_program_exactly(const Program *program, PyObject *const *registers);
-bool run_program(const Program *program, PyObject *const *registers, int64_t *result);
+IntegerProgram *compile_integer(PyObject *rows, RegisterUse *use, bool is_relation);
+PyObject *run_integer_exactly(const IntegerProgram *program, PyObject *const *registers);
+bool run_integer(const IntegerProgram *program, PyObject *const *registers, int64_t *result);
 bool exact_int64(PyObject *object, int64_t *value);
 
 #endif

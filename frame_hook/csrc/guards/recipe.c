@@ -46,10 +46,10 @@ typedef struct {
     int n_sources;
     int32_t source[3]; /* the r and ? operands in order */
     Py_ssize_t index;
-    Held object;      /* weakly where the guards see to it that it is alive */
+    Reference object; /* weak where the guards ensure that it is alive */
     int32_t *members; /* owned */
     Py_ssize_t n_members;
-    Program *integer; /* owned */
+    IntegerProgram *integer; /* owned */
 } RecipeStep;
 
 struct Recipe {
@@ -71,7 +71,7 @@ compile_operand(char letter, PyObject *operand, const GuardProgram *guards, Regi
     case 'm':
         return read_registers(operand, use, false, &step->members, &step->n_members);
     case 'R':
-        step->integer = compile_program(operand, use, false);
+        step->integer = compile_integer(operand, use, false);
         return step->integer == NULL ? -1 : 0;
     case 'i':
         step->index = PyLong_AsSsize_t(operand);
@@ -83,8 +83,8 @@ compile_operand(char letter, PyObject *operand, const GuardProgram *guards, Regi
                          step_facts[step->kind].name);
             return -1;
         }
-        if (guards_find_alive(guards, operand)) {
-            return hold(operand, &step->object);
+        if (guards_ensure_alive(guards, operand)) {
+            return refer_to(operand, &step->object);
         }
         step->object.object = Py_NewRef(operand);
         return 0;
@@ -187,7 +187,7 @@ recipe_rows(const Recipe *recipe)
     return recipe->count;
 }
 
-/* ---- following ---- */
+/* ---- running ---- */
 
 /*
  * The value of a register that must not be empty, borrowed; NULL with SystemError set when it is.
@@ -203,11 +203,11 @@ value_of(PyObject *const *registers, int32_t number)
     return value;
 }
 
-/* The object of a row, borrowed; NULL with SystemError set when it is dead. */
+/* The object operand of a row, borrowed; NULL with SystemError set when it is dead. */
 static PyObject *
 constant_of(const RecipeStep *step)
 {
-    PyObject *constant = held_object(&step->object);
+    PyObject *constant = referent(&step->object);
     if (constant == NULL) {
         PyErr_SetString(PyExc_SystemError,
                         "ufuse: a constant of a recipe died while its entry ran");
@@ -223,11 +223,11 @@ value_or(PyObject *const *registers, int32_t number, PyObject *absent)
 }
 
 /*
- * Let the garbage collector pass over a tuple none of whose items can be in a cycle, where the
- * interpreter does so as it makes one (from 3.14.1 on).
+ * Untrack a tuple of atomic items from the garbage collector as BUILD_TUPLE does (3.14.1 on), so
+ * that gc.is_tracked() is the same.
  */
 static void
-untrack_as_interpreter_does(PyObject *tuple)
+untrack_as_build_tuple(PyObject *tuple)
 {
 #if PY_VERSION_HEX >= 0x030E0100
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
@@ -263,7 +263,7 @@ build_sequence(const RecipeStep *step, PyObject *const *registers)
         }
     }
     if (built != NULL && is_tuple) {
-        untrack_as_interpreter_does(built);
+        untrack_as_build_tuple(built);
     }
     return built;
 }
@@ -345,15 +345,15 @@ static PyObject *
 build_int(const RecipeStep *step, PyObject *const *registers)
 {
     int64_t value;
-    if (run_program(step->integer, registers, &value)) {
+    if (run_integer(step->integer, registers, &value)) {
         return PyLong_FromLongLong(value);
     }
-    return run_program_exactly(step->integer, registers); /* it does not fit 64 bits */
+    return run_integer_exactly(step->integer, registers); /* it does not fit 64 bits */
 }
 
 /*
- * Set or (NULL) delete an item of a dict, past what a subclass overrides. An OrderedDict has to
- * note the order as well. Hashing may run user code. Returns 0, or -1 with an exception set.
+ * Set or (NULL) delete an item of a dict, past what a subclass overrides, but with the order of an
+ * OrderedDict. Hashing may run code of the program. Returns 0, or -1 with an exception set.
  */
 static int
 set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
@@ -393,9 +393,9 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
     }
 }
 
-/* What one row appends, as a new reference; NULL with an exception set. */
+/* Run one row. Returns what it appends, a new reference; NULL with an exception set. */
 static PyObject *
-follow_step(const RecipeStep *step, PyObject *const *registers)
+run_step(const RecipeStep *step, PyObject *const *registers)
 {
     switch (step->kind) {
     case STEP_const:
@@ -419,15 +419,15 @@ follow_step(const RecipeStep *step, PyObject *const *registers)
 }
 
 /*
- * Carry out every row. `registers` begins with `n_registers` values and has room for one more per
- * row; those are owned by the caller afterwards. May run user code. Returns 0, or -1 with an
- * exception set: then the registers from the row that failed on are NULL.
+ * Run every row. `registers` begins with `n_registers` values and has room for one more per row,
+ * which the caller owns afterwards. May run code of the program. Returns 0, or -1 with an exception
+ * set: then the registers from the row that failed on are NULL.
  */
 int
-follow_recipe(const Recipe *recipe, PyObject **registers, Py_ssize_t n_registers)
+run_recipe(const Recipe *recipe, PyObject **registers, Py_ssize_t n_registers)
 {
     for (Py_ssize_t i = 0; i < recipe->count; i++) {
-        PyObject *value = follow_step(&recipe->steps[i], registers);
+        PyObject *value = run_step(&recipe->steps[i], registers);
         if (value == NULL) {
             for (Py_ssize_t k = i; k < recipe->count; k++) {
                 registers[n_registers + k] = NULL;

@@ -1,5 +1,6 @@
 /*
- * Recipes: the Python objects around the outputs of an artefact, and the visible writes, in order.
+ * Recipes: which Python objects to build around the outputs of an artefact, and which of the
+ * program's writes to carry out, in order.
  */
 #ifndef UFUSE_RECIPE_H
 #define UFUSE_RECIPE_H
@@ -15,6 +16,6 @@ Recipe *compile_recipe(PyObject *rows, const GuardProgram *guards, RegisterUse *
 void free_recipe(Recipe *recipe);
 int traverse_recipe(Recipe *recipe, visitproc visit, void *arg);
 Py_ssize_t recipe_rows(const Recipe *recipe);
-int follow_recipe(const Recipe *recipe, PyObject **registers, Py_ssize_t n_registers);
+int run_recipe(const Recipe *recipe, PyObject **registers, Py_ssize_t n_registers);
 
 #endif

@@ -3,28 +3,28 @@
 #include "python/storage.h"
 
 /*
- * Hold an object, weakly where it allows that. Returns 0, or -1 with MemoryError set and nothing
- * held.
+ * Refer to an object, weakly where it allows that. Returns 0, or -1 with MemoryError set and no
+ * reference.
  */
 int
-hold(PyObject *object, Held *held)
+refer_to(PyObject *object, Reference *reference)
 {
-    held->object = PyWeakref_NewRef(object, NULL);
-    held->weak = held->object != NULL;
-    if (held->weak) {
+    reference->object = PyWeakref_NewRef(object, NULL);
+    reference->weak = reference->object != NULL;
+    if (reference->weak) {
         return 0;
     }
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
         return -1;
     }
     PyErr_Clear();
-    held->object = Py_NewRef(object);
+    reference->object = Py_NewRef(object);
     return 0;
 }
 
-/* Whether an object is a class or a function that may be made at any time, and dies again. */
+/* Whether an object is a function or class that may have been defined, and may die, at any time. */
 bool
-is_mortal(PyObject *object)
+is_definition(PyObject *object)
 {
     return PyFunction_Check(object) ||
            (PyType_Check(object) && PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE));
@@ -33,14 +33,14 @@ is_mortal(PyObject *object)
 /* ---- functions ---- */
 
 struct FunctionParts {
-    Held code;
+    Reference code;
     PyObject *names; /* owned tuple of the keyword defaults' names */
     Py_ssize_t n_defaults;
     Py_ssize_t n_values; /* of positional parameters first, then of keywords */
-    Held values[1];
+    Reference values[1];
 };
 
-/* Free the parts and drop what they hold. Accepts NULL. */
+/* Free the parts and drop their references. Accepts NULL. */
 void
 free_function_parts(FunctionParts *parts)
 {
@@ -56,11 +56,11 @@ free_function_parts(FunctionParts *parts)
 }
 
 /*
- * Hold the defaults. Returns 0, or -1 with an exception set; what is held then is freed with the
- * parts.
+ * Refer to the defaults. Returns 0, or -1 with an exception set; references made so far are freed
+ * with the parts.
  */
 static int
-hold_values(FunctionParts *parts, PyObject *defaults, PyObject *keyword_defaults)
+refer_to_defaults(FunctionParts *parts, PyObject *defaults, PyObject *keyword_defaults)
 {
     for (Py_ssize_t i = 0; i < parts->n_values; i++) {
         Py_ssize_t keyword = i - parts->n_defaults;
@@ -73,7 +73,7 @@ hold_values(FunctionParts *parts, PyObject *defaults, PyObject *keyword_defaults
             PyErr_SetString(PyExc_TypeError, "the names of keyword defaults are plain strings");
             return -1;
         }
-        if (hold(value, &parts->values[i]) < 0) {
+        if (refer_to(value, &parts->values[i]) < 0) {
             return -1;
         }
     }
@@ -95,17 +95,18 @@ names_of(PyObject *keyword_defaults)
     return names;
 }
 
-/* How functions are called whose way of being called nobody replaced; NULL until it is needed. */
-static vectorcallfunc plain_vectorcall;
+/* `_PyFunction_Vectorcall`: what functions have whose vectorcall nobody replaced; NULL: not known.
+ */
+static vectorcallfunc default_vectorcall;
 
-/* Look at a function of this code, made for that. Returns 0, or -1 with an exception set. */
+/* Take it from a new function of this code. Returns 0, or -1 with an exception set. */
 static int
-find_plain_vectorcall(PyObject *code)
+find_default_vectorcall(PyObject *code)
 {
     PyObject *globals = PyDict_New();
     PyObject *function = globals == NULL ? NULL : PyFunction_New(code, globals);
     if (function != NULL) {
-        plain_vectorcall = ((PyFunctionObject *)function)->vectorcall;
+        default_vectorcall = ((PyFunctionObject *)function)->vectorcall;
     }
     Py_XDECREF(globals);
     Py_XDECREF(function);
@@ -119,7 +120,7 @@ find_plain_vectorcall(PyObject *code)
 FunctionParts *
 function_parts(PyObject *code, PyObject *defaults, PyObject *keyword_defaults)
 {
-    if (plain_vectorcall == NULL && find_plain_vectorcall(code) < 0) {
+    if (default_vectorcall == NULL && find_default_vectorcall(code) < 0) {
         return NULL;
     }
     if (!(defaults == Py_None || PyTuple_CheckExact(defaults)) ||
@@ -133,7 +134,8 @@ function_parts(PyObject *code, PyObject *defaults, PyObject *keyword_defaults)
     }
     Py_ssize_t n_defaults = defaults == Py_None ? 0 : PyTuple_GET_SIZE(defaults);
     Py_ssize_t n_values = n_defaults + PyTuple_GET_SIZE(names);
-    FunctionParts *parts = PyMem_Calloc(1, sizeof(FunctionParts) + (size_t)n_values * sizeof(Held));
+    FunctionParts *parts =
+        PyMem_Calloc(1, sizeof(FunctionParts) + (size_t)n_values * sizeof(Reference));
     if (parts == NULL) {
         Py_DECREF(names);
         PyErr_NoMemory();
@@ -142,7 +144,8 @@ function_parts(PyObject *code, PyObject *defaults, PyObject *keyword_defaults)
     parts->names = names;
     parts->n_defaults = n_defaults;
     parts->n_values = n_values;
-    if (hold(code, &parts->code) < 0 || hold_values(parts, defaults, keyword_defaults) < 0) {
+    if (refer_to(code, &parts->code) < 0 ||
+        refer_to_defaults(parts, defaults, keyword_defaults) < 0) {
         free_function_parts(parts);
         return NULL;
     }
@@ -160,15 +163,15 @@ traverse_function_parts(FunctionParts *parts, visitproc visit, void *arg)
 }
 
 /*
- * Whether an object is an exact function with this code and with the very same defaults; neither a
- * tuple replaced by an equal one nor a dict that is written to matters but for what is in it.
+ * Whether an object is an exact function with this code, called as usual, and with the same objects
+ * as defaults; they may be in another tuple or dict.
  */
 bool
 function_has_parts(PyObject *object, const FunctionParts *parts)
 {
     PyFunctionObject *function = (PyFunctionObject *)object;
-    if (!Py_IS_TYPE(object, &PyFunction_Type) || function->func_code != held_object(&parts->code) ||
-        function->vectorcall != plain_vectorcall) {
+    if (!Py_IS_TYPE(object, &PyFunction_Type) || function->func_code != referent(&parts->code) ||
+        function->vectorcall != default_vectorcall) {
         return false;
     }
     PyObject *defaults = function->func_defaults;
@@ -187,7 +190,7 @@ function_has_parts(PyObject *object, const FunctionParts *parts)
             PyObject *name = PyTuple_GET_ITEM(parts->names, i - parts->n_defaults);
             (void)find_in_dict(keyword_defaults, name, &value);
         }
-        if (value == NULL || value != held_object(&parts->values[i])) {
+        if (value == NULL || value != referent(&parts->values[i])) {
             return false;
         }
     }
@@ -198,9 +201,9 @@ function_has_parts(PyObject *object, const FunctionParts *parts)
 bool
 function_parts_are_dead(const FunctionParts *parts)
 {
-    bool dead = held_object(&parts->code) == NULL;
+    bool dead = referent(&parts->code) == NULL;
     for (Py_ssize_t i = 0; !dead && i < parts->n_values; i++) {
-        dead = held_object(&parts->values[i]) == NULL;
+        dead = referent(&parts->values[i]) == NULL;
     }
     return dead;
 }

@@ -1,6 +1,7 @@
 /*
- * What a guard compares with and must not keep alive: classes and functions that a call makes anew
- * die when plain Python's would, and what comes to lie at their address is not taken for them.
+ * What guards compare with and must not keep alive: a class or function that the program defines in
+ * a call has to die when it would without us, and another object that is then allocated at its
+ * address is not to be taken for it.
  */
 #ifndef UFUSE_REFERENCES_H
 #define UFUSE_REFERENCES_H
@@ -12,21 +13,21 @@
 typedef struct {
     PyObject *object;
     bool weak;
-} Held;
+} Reference;
 
-/* What is held, borrowed; NULL once it is dead. */
+/* The object, borrowed; NULL once it is dead. */
 static inline PyObject *
-held_object(const Held *held)
+referent(const Reference *reference)
 {
-    if (!held->weak) {
-        return held->object;
+    if (!reference->weak) {
+        return reference->object;
     }
-    PyObject *object = ((PyWeakReference *)held->object)->wr_object;
+    PyObject *object = ((PyWeakReference *)reference->object)->wr_object;
     return object == Py_None || Py_REFCNT(object) == 0 ? NULL : object;
 }
 
-int hold(PyObject *object, Held *held);
-bool is_mortal(PyObject *object);
+int refer_to(PyObject *object, Reference *reference);
+bool is_definition(PyObject *object);
 
 /* The code and the defaults that a function had. */
 typedef struct FunctionParts FunctionParts;

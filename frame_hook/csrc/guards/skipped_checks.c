@@ -1,36 +1,36 @@
 #include "guards/skipped_checks.h"
 
-enum { PASSES_BEFORE_WATCHING = 8 };
+enum { CHECKS_BEFORE_WATCHING = 8 };
 
-/* ---- which rows sleep ---- */
+/* ---- which rows are skipped ---- */
 
-/* What is worked out for a program before it is watched. */
+/* What is found out about a program before its names are watched. */
 typedef struct {
-    bool *asleep; /* by row */
-    bool *steady; /* by appended register: loaded by a row that sleeps */
-    bool *needed; /* by appended register: read by more than rows that sleep */
+    bool *skipped; /* by row */
+    bool *stable;  /* by appended register: loaded by a row that is skipped */
+    bool *needed;  /* by appended register: read by more than rows that are skipped */
 } Plan;
 
-/* Whether what a source register has cannot change unless a watched name does. */
+/* Whether a register's object cannot change unless a watched name does. */
 static bool
-is_steady(const Plan *plan, Py_ssize_t source, const GuardProgram *guards)
+is_stable(const Plan *plan, Py_ssize_t source, const GuardProgram *guards)
 {
     Py_ssize_t appended = source - guards->n_state;
-    return appended >= 0 && plan->steady[appended];
+    return appended >= 0 && plan->stable[appended];
 }
 
-/* Whether a row holds for good once it has held, but for a change of a watched name. */
+/* Whether a row that has held holds until a watched name changes. */
 static bool
-may_sleep(const Guard *guard, const GuardProgram *guards, const Plan *plan)
+may_be_skipped(const Guard *guard, const GuardProgram *guards, const Plan *plan)
 {
     switch (guard->kind) {
     case GUARD_LOAD_KEY:
     case GUARD_ABSENT:
         return true;
     case GUARD_TYPE: {
-        /* the class of an object of a class made in Python, or of a module, may be set */
-        PyObject *type = held_object(&guard->object[0]);
-        return is_steady(plan, guard->source[0], guards) && type != NULL &&
+        /* `__class__` of instances of heap types, and of modules, may be set */
+        PyObject *type = referent(&guard->object[0]);
+        return is_stable(plan, guard->source[0], guards) && type != NULL &&
                !PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE) &&
                type != (PyObject *)&PyModule_Type;
     }
@@ -41,63 +41,63 @@ may_sleep(const Guard *guard, const GuardProgram *guards, const Plan *plan)
     case GUARD_FLOAT:
     case GUARD_STR:
     case GUARD_EQUAL:
-        return is_steady(plan, guard->source[0], guards);
+        return is_stable(plan, guard->source[0], guards);
     default:
         return false;
     }
 }
 
-/* Say which rows sleep and which registers are needed. */
+/* Decide which rows are skipped and which registers are needed. */
 static void
 fill_plan(const GuardProgram *guards, Plan *plan)
 {
     Py_ssize_t appended = 0;
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         const Guard *guard = &guards->rows[i];
-        plan->asleep[i] = may_sleep(guard, guards, plan);
-        for (int k = 0; k < guard->n_sources && !plan->asleep[i]; k++) {
+        plan->skipped[i] = may_be_skipped(guard, guards, plan);
+        for (int k = 0; k < guard->n_sources && !plan->skipped[i]; k++) {
             if (guard->source[k] >= guards->n_state) {
                 plan->needed[guard->source[k] - guards->n_state] = true;
             }
         }
         if (guard->loads) {
-            plan->steady[appended] = plan->asleep[i];
+            plan->stable[appended] = plan->skipped[i];
             plan->needed[appended] |= register_is_read(&guards->use, guards->n_state + appended);
             appended++;
         }
     }
 }
 
-/* List the rows that stay awake. Returns whether any other sleeps. */
+/* List the rows that are not skipped. Returns whether any is. */
 static bool
-list_awake(GuardProgram *guards, const Plan *plan)
+list_remaining(GuardProgram *guards, const Plan *plan)
 {
     Py_ssize_t appended = 0;
-    guards->n_awake = 0;
+    guards->n_remaining = 0;
     for (Py_ssize_t i = 0; i < guards->count; i++) {
         Guard *guard = &guards->rows[i];
-        if (!plan->asleep[i] || (guard->loads && plan->needed[appended])) {
-            AwakeGuard *awake = &guards->awake[guards->n_awake++];
-            awake->guard = guard;
-            awake->appended = guard->loads ? appended : 0;
+        if (!plan->skipped[i] || (guard->loads && plan->needed[appended])) {
+            RemainingGuard *row = &guards->remaining[guards->n_remaining++];
+            row->guard = guard;
+            row->appended = guard->loads ? appended : 0;
         }
         appended += guard->loads;
     }
-    return guards->n_awake < guards->count;
+    return guards->n_remaining < guards->count;
 }
 
-/* Work out which rows stay awake. Returns whether that is worth it; memory may lack. */
+/* Work out the remaining rows. Returns false where none is skipped, or memory is short. */
 static bool
-plan_awake(GuardProgram *guards)
+plan_remaining(GuardProgram *guards)
 {
     size_t count = (size_t)guards->count, loads = (size_t)guards->loads;
     bool *flags = PyMem_Calloc(count + 2 * loads + 1, sizeof(bool));
-    guards->awake = PyMem_Calloc(count + 1, sizeof(AwakeGuard));
+    guards->remaining = PyMem_Calloc(count + 1, sizeof(RemainingGuard));
     bool worth = false;
-    if (flags != NULL && guards->awake != NULL) {
+    if (flags != NULL && guards->remaining != NULL) {
         Plan plan = {flags, flags + count, flags + count + loads};
         fill_plan(guards, &plan);
-        worth = list_awake(guards, &plan);
+        worth = list_remaining(guards, &plan);
     }
     PyMem_Free(flags);
     return worth;
@@ -105,7 +105,7 @@ plan_awake(GuardProgram *guards)
 
 /* ---- watching ---- */
 
-/* Watch every name that rows are about. Returns whether all can be. */
+/* Watch every name that rows are about. Returns whether all are watched. */
 static bool
 watch_names(GuardProgram *guards)
 {
@@ -123,7 +123,7 @@ watch_names(GuardProgram *guards)
     return guards->watches != NULL;
 }
 
-/* Check every row at every call from now on. */
+/* End watching: every row is checked at every call from now on. */
 void
 stop_watching(GuardProgram *guards)
 {
@@ -131,19 +131,19 @@ stop_watching(GuardProgram *guards)
         release_watch(guards->watches[--guards->n_watches]);
     }
     PyMem_Free(guards->watches);
-    PyMem_Free(guards->awake);
+    PyMem_Free(guards->remaining);
     guards->watches = NULL;
-    guards->awake = NULL;
-    guards->quiet_at = 0;
-    guards->passes = -1;
+    guards->remaining = NULL;
+    guards->held_at_epoch = 0;
+    guards->n_checks = -1;
 }
 
-/* Whether all that is watched still is. */
+/* Whether all names are watched still. */
 static bool
-all_watches_are_on(GuardProgram *guards)
+all_are_watched(GuardProgram *guards)
 {
     for (Py_ssize_t i = 0; i < guards->n_watches; i++) {
-        if (watch_is_off(guards->watches[i])) {
+        if (watch_has_ended(guards->watches[i])) {
             return false;
         }
     }
@@ -151,25 +151,24 @@ all_watches_are_on(GuardProgram *guards)
 }
 
 /*
- * Note that every row has held, in checks that began at `epoch`. An entry that is taken often is
- * watched from then on, and its rows sleep from the check after that. Runs no Python code, sets no
- * exception.
+ * Note that every row has held, in a check that began at `epoch`. After some such checks watching
+ * begins, and after one more, rows are skipped. Runs no Python code, sets no exception.
  */
 void
 note_guards_held(GuardProgram *guards, Py_ssize_t n_state, uint64_t epoch)
 {
-    if (guards->awake == NULL) {
-        if (++guards->passes > PASSES_BEFORE_WATCHING) {
+    if (guards->remaining == NULL) {
+        if (++guards->n_checks > CHECKS_BEFORE_WATCHING) {
             guards->n_state = n_state;
-            if (!plan_awake(guards) || !watch_names(guards)) {
+            if (!plan_remaining(guards) || !watch_names(guards)) {
                 stop_watching(guards);
             }
         }
     }
-    else if (guards->n_state != n_state || !all_watches_are_on(guards)) {
+    else if (guards->n_state != n_state || !all_are_watched(guards)) {
         stop_watching(guards);
     }
     else {
-        guards->quiet_at = epoch;
+        guards->held_at_epoch = epoch;
     }
 }

@@ -1,7 +1,4 @@
-/*
- * Rows that need no check: while the globals that they are about are as they were, they hold as
- * they did.
- */
+/* Rows whose check is skipped, as nothing they depend on has changed since they held. */
 #ifndef UFUSE_SKIPPED_CHECKS_H
 #define UFUSE_SKIPPED_CHECKS_H
 

@@ -16,14 +16,14 @@ is_descr(PyObject *object)
     return PyArray_DescrCheck(object);
 }
 
-/* Whether a type is that of all arrays, of all dtypes or of all scalars. */
+/* Whether a type is ndarray, dtype or generic. */
 bool
 is_numpy_base(PyTypeObject *type)
 {
     return type == &PyArray_Type || type == &PyArrayDescr_Type || type == &PyGenericArrType_Type;
 }
 
-/* Whether a dtype is the one object NumPy has for its type number. */
+/* Whether a dtype is the object that NumPy itself has for its type number. */
 static bool
 is_singleton(PyArray_Descr *descr)
 {
@@ -40,8 +40,8 @@ is_singleton(PyArray_Descr *descr)
 }
 
 /*
- * Whether two dtypes that are not the same object are equal in everything a result can show. One
- * that is NumPy's own is like no other: `asarray` gives a view where they are two objects.
+ * Whether results do not depend on which of two dtype objects an array has. NumPy's own object is
+ * like no other: `asarray` gives its argument for the same object, and a view for an equal one.
  */
 bool
 same_descr(PyArray_Descr *a, PyArray_Descr *b)
@@ -61,7 +61,7 @@ same_descr(PyArray_Descr *a, PyArray_Descr *b)
     return same;
 }
 
-/* Whether the array may be written to, and nobody is warned of it: NumPy's own flag, bit 31. */
+/* Whether the array may be written to without a warning (NPY_ARRAY_WARN_ON_WRITE, bit 31). */
 bool
 array_writeable(PyObject *array)
 {
@@ -70,9 +70,8 @@ array_writeable(PyObject *array)
 }
 
 /*
- * Whether walking `axes` from the slowest to the fastest always shortens the stride, and no axis
- * that is walked at all stands still or goes backwards. An array with another number of axes has
- * another order; an empty one is in C order whatever its strides, which may all be zero.
+ * Whether strides fall along `axes`, slowest first, and all are positive; axes of size 1 do not
+ * count. False for another number of axes. An empty array is in C order: its strides may be zero.
  */
 bool
 array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
@@ -105,8 +104,8 @@ array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
 }
 
 /*
- * Whether the elements fill memory without gaps in exactly this order of axes, slowest first. True
- * of an empty array.
+ * Whether the elements fill memory without gaps in this order of axes, slowest first; an empty
+ * array's do.
  */
 bool
 array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count)
@@ -131,9 +130,9 @@ array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count)
 }
 
 /*
- * Whether every axis steps over all that the axes with shorter steps reach: then no two elements
- * share memory. So it is with every view of contiguous memory that indexing makes; other arrays
- * whose elements are apart may be told from these.
+ * Whether the stride of every axis exceeds the extent of all axes with shorter strides: then no two
+ * elements share memory. Basic indexing of contiguous memory makes only such arrays. False for some
+ * other arrays whose elements are apart, too.
  */
 bool
 array_elements_apart(PyObject *array)
@@ -158,9 +157,7 @@ array_elements_apart(PyObject *array)
     return true;
 }
 
-/*
- * The lowest address an array touches and the one behind its highest. False when it touches none.
- */
+/* The lowest address of an array's elements and the end of the highest. False: it has none. */
 static bool
 memory_bounds(PyArrayObject *array, uintptr_t *low, uintptr_t *high)
 {
@@ -177,7 +174,7 @@ memory_bounds(PyArrayObject *array, uintptr_t *low, uintptr_t *high)
     return *high > *low;
 }
 
-/* Whether the address ranges of two arrays have nothing in common; arrays that interleave do. */
+/* Whether the address ranges of two arrays do not overlap; those of interleaved arrays do. */
 bool
 arrays_disjoint(PyObject *a, PyObject *b)
 {

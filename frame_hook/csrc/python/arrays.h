@@ -44,10 +44,7 @@ bool array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count);
 bool array_elements_apart(PyObject *array);
 bool arrays_disjoint(PyObject *a, PyObject *b);
 
-/*
- * Whether an array is aligned, of native byte order, and of a dtype that is `descr` or cannot be
- * told from it.
- */
+/* Whether an array is aligned, of native byte order, and of dtype `descr`; see `same_descr`. */
 static inline bool
 array_type_is(PyArrayObject *array, PyArray_Descr *descr)
 {

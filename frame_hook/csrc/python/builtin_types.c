@@ -1,20 +1,17 @@
 #include "python/builtin_types.h"
 
-/* `collections.deque`, owned for good. */
+/* `collections.deque`, never released. */
 static PyTypeObject *deque_type;
 
-/* ---- values ---- */
+/* ---- literals ---- */
 
-/*
- * Whether comparing or hashing such an object runs no user code, and what it is equal to cannot
- * change.
- */
+/* Whether an object is a literal: comparing and hashing it runs no Python code. */
 bool
-is_plain_value(PyObject *object)
+is_literal(PyObject *object)
 {
     if (PyTuple_CheckExact(object)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
-            if (!is_plain_value(PyTuple_GET_ITEM(object, i))) {
+            if (!is_literal(PyTuple_GET_ITEM(object, i))) {
                 return false;
             }
         }
@@ -25,24 +22,21 @@ is_plain_value(PyObject *object)
            PyComplex_CheckExact(object) || PyBool_Check(object);
 }
 
-/* Whether two exact tuples have the same plain values in the same order. */
+/* Whether two exact tuples have the same literals in the same order. */
 static bool
 same_tuple(PyObject *a, PyObject *b)
 {
     Py_ssize_t size = PyTuple_GET_SIZE(a);
     bool same = size == PyTuple_GET_SIZE(b);
     for (Py_ssize_t i = 0; same && i < size; i++) {
-        same = same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+        same = same_literal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
     }
     return same;
 }
 
-/*
- * Whether two objects are one, or of the same built-in immutable type and of the same value; floats
- * by their bits.
- */
+/* Whether two objects are one, or literals of the same class and value, floats by their bits. */
 bool
-same_value(PyObject *a, PyObject *b)
+same_literal(PyObject *a, PyObject *b)
 {
     if (a == b) {
         return true;
@@ -73,7 +67,7 @@ same_value(PyObject *a, PyObject *b)
 
 /* ---- containers ---- */
 
-/* The size of a tuple, list, dict, set or frozenset or of an exact deque; -1 for anything else. */
+/* The length of a tuple, list, dict, set, frozenset or exact deque; -1 for anything else. */
 Py_ssize_t
 container_length(PyObject *object)
 {
@@ -119,8 +113,8 @@ sequence_item(PyObject *sequence, int64_t index)
 }
 
 /*
- * Whether an OrderedDict, whose keys are all plain values, has them in this order; it keeps an
- * order of its own, behind the dict's.
+ * Whether an OrderedDict, whose keys are all literals, has them in this order: the order of its
+ * linked list, not that of the dict's entries.
  */
 static bool
 ordered_keys_are(PyObject *dict, PyObject *keys)
@@ -129,7 +123,7 @@ ordered_keys_are(PyObject *dict, PyObject *keys)
     bool same = iterator != NULL;
     for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(keys); i++) {
         PyObject *key = Py_TYPE(iterator)->tp_iternext(iterator);
-        same = key != NULL && same_value(key, PyTuple_GET_ITEM(keys, i));
+        same = key != NULL && same_literal(key, PyTuple_GET_ITEM(keys, i));
         Py_XDECREF(key);
     }
     Py_XDECREF(iterator);
@@ -138,8 +132,8 @@ ordered_keys_are(PyObject *dict, PyObject *keys)
 }
 
 /*
- * Whether a dict has exactly these keys (the same objects, or equal plain values) in this order.
- * For an OrderedDict both must be plain values, as its own iteration hashes them.
+ * Whether a dict has exactly these keys (the same objects, or the same literals) in this order. For
+ * an OrderedDict both must be literals, as iterating it hashes them.
  */
 bool
 dict_keys_are(PyObject *dict, PyObject *keys)
@@ -151,7 +145,7 @@ dict_keys_are(PyObject *dict, PyObject *keys)
     Py_ssize_t position = 0, i = 0;
     PyObject *key;
     while (PyDict_Next(dict, &position, &key, NULL)) {
-        if (ordered ? !is_plain_value(key) : !same_value(key, PyTuple_GET_ITEM(keys, i++))) {
+        if (ordered ? !is_literal(key) : !same_literal(key, PyTuple_GET_ITEM(keys, i++))) {
             return false;
         }
     }
@@ -161,8 +155,8 @@ dict_keys_are(PyObject *dict, PyObject *keys)
 /* ---- sets ---- */
 
 /*
- * The next member of a set, borrowed, or NULL after the last; `*slot` begins at 0. A hash of -1,
- * which no object has, marks the slot of a member that was removed.
+ * The next member of a set, borrowed, or NULL after the last; `*slot` begins at 0. The slot of a
+ * removed member has a hash of -1, which no object has.
  */
 static PyObject *
 next_member(PyObject *set, Py_ssize_t *slot)
@@ -177,9 +171,9 @@ next_member(PyObject *set, Py_ssize_t *slot)
     return NULL;
 }
 
-/* Whether an object is an exact frozenset of plain values. */
+/* Whether an object is an exact frozenset of literals. */
 bool
-is_plain_set(PyObject *object)
+is_literal_set(PyObject *object)
 {
     Py_ssize_t slot = 0;
     PyObject *member;
@@ -187,7 +181,7 @@ is_plain_set(PyObject *object)
         return false;
     }
     while ((member = next_member(object, &slot)) != NULL) {
-        if (!is_plain_value(member)) {
+        if (!is_literal(member)) {
             return false;
         }
     }
@@ -195,8 +189,8 @@ is_plain_set(PyObject *object)
 }
 
 /*
- * A new dict with every member of a frozenset of plain values as its own value, by which
- * `set_members_are` finds not only an equal member but the same one. NULL with MemoryError set.
+ * A new dict from each member of a frozenset of literals to that member: `set_members_are` has to
+ * tell 1, 1.0 and True apart, which are equal. NULL with MemoryError set.
  */
 PyObject *
 members_by_value(PyObject *set)
@@ -212,7 +206,7 @@ members_by_value(PyObject *set)
     return members;
 }
 
-/* Whether an exact set or frozenset has exactly the members that `members_by_value` noted. */
+/* Whether an exact set or frozenset has the members of a `members_by_value`. */
 bool
 set_members_are(PyObject *set, PyObject *members)
 {
@@ -223,8 +217,8 @@ set_members_are(PyObject *set, PyObject *members)
     Py_ssize_t slot = 0;
     PyObject *member;
     while ((member = next_member(set, &slot)) != NULL) {
-        PyObject *known = is_plain_value(member) ? PyDict_GetItemWithError(members, member) : NULL;
-        if (known == NULL || !same_value(known, member)) {
+        PyObject *known = is_literal(member) ? PyDict_GetItemWithError(members, member) : NULL;
+        if (known == NULL || !same_literal(known, member)) {
             PyErr_Clear();
             return false;
         }
@@ -232,9 +226,9 @@ set_members_are(PyObject *set, PyObject *members)
     return true;
 }
 
-/* Find the types that C has no name for. Returns 0, or -1 with an exception set. */
+/* Get `deque`, which the C API does not export. Returns 0, or -1 with an exception set. */
 int
-plain_ready(void)
+builtin_types_ready(void)
 {
     PyObject *module = PyImport_ImportModule("collections");
     PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, "deque");

@@ -1,11 +1,11 @@
 #include "python/builtins.h"
 
 static PyObject *namespace; /* owned: the dict of the module `builtins` */
-static PyObject *kept;      /* owned: what was under the names that matter, as a dict */
+static PyObject *kept;      /* owned dict: what the names that matter had at first */
 
 /*
- * keep_builtins(namespace, names): from now on it is noticed when one of these names, which are
- * strings, no longer is what it is now. Returns None, or NULL with an exception set.
+ * keep_builtins(namespace, names): keep what these names, exact strings, have now, for
+ * `replaced_builtin` to compare. Returns None, or NULL with an exception set.
  */
 PyObject *
 keep_builtins(PyObject *Py_UNUSED(module), PyObject *args)
@@ -35,7 +35,7 @@ keep_builtins(PyObject *Py_UNUSED(module), PyObject *args)
 
 /*
  * The name of a builtin that the program has replaced or removed, borrowed; NULL, without an
- * exception, where all are as they were. Runs no Python code: what it compares are identities.
+ * exception, where there is none. Runs no Python code: objects are compared by identity.
  */
 PyObject *
 replaced_builtin(void)

@@ -1,4 +1,5 @@
-/* Python's builtins, on which code of ours relies. */
+/* Whether the program has replaced a builtin, such as `len`, on which our own Python code relies.
+ */
 #ifndef UFUSE_BUILTINS_H
 #define UFUSE_BUILTINS_H
 

@@ -1,65 +1,55 @@
 /*
- * No garbage collection in the middle of our own work: it would run finalizers of the user's while
- * what they change is being read. gc.disable() would be seen by other threads, and undo what they
- * ask for meanwhile; so the collector is told that it is at work already, as it is for everybody
- * while it runs.
+ * A collection in the middle of our own work would run finalizers of the program, which may change
+ * what is being read. gc.disable() would be seen by other threads, and would be undone by their
+ * gc.enable(); so `gc.collecting` is set, as CPython itself does while it collects.
  */
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#ifdef _PyGC_FINALIZED
-#    undef _PyGC_FINALIZED /* as in frames.c */
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <internal/pycore_interp.h>
-#pragma GCC diagnostic pop
+#include "python/internals.h"
+
 #include <pthread.h>
 
 #include "python/collector.h"
 
 static PyInterpreterState *interpreter;
-static int holders; /* threads in work of ours; under the interpreter's lock */
-static bool told;   /* whether it was us who told the collector so */
+static int n_holding;     /* calls of `hold_off_collections` that have not ended; under the GIL */
+static bool flag_is_ours; /* `gc.collecting` was set here, not by a running collection */
 
-/* Until as many calls of `allow_collections`, nothing is collected. */
+/* Let nothing be collected until `allow_collections` was called as often. Runs no Python code. */
 void
 hold_off_collections(void)
 {
-    if (holders++ > 0 || interpreter->gc.collecting) {
+    if (n_holding++ > 0 || interpreter->gc.collecting) {
         return;
     }
-    told = true;
+    flag_is_ours = true;
     interpreter->gc.collecting = 1;
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
-    /* one that was asked for would run without a look at that; the next allocation asks again */
+    /* 3.12 runs a scheduled collection whatever the flag; the next allocation schedules it again */
     _Py_atomic_store_relaxed(&interpreter->ceval.gc_scheduled, 0);
 #endif
 }
 
-/* End what the last call of `hold_off_collections` began. */
+/* End what the last call of `hold_off_collections` began. Runs no Python code. */
 void
 allow_collections(void)
 {
-    if (--holders == 0 && told) {
-        told = false;
+    if (--n_holding == 0 && flag_is_ours) {
+        flag_is_ours = false;
         interpreter->gc.collecting = 0;
     }
 }
 
-/* The threads that held it off are not in the child. */
+/* The threads that held collections off do not exist in the child. */
 static void
 after_fork_in_child(void)
 {
-    if (told) {
+    if (flag_is_ours) {
         interpreter->gc.collecting = 0;
     }
-    told = false;
-    holders = 0;
+    flag_is_ours = false;
+    n_holding = 0;
 }
 
-/* Get ready. Returns 0, or -1 with an exception set. */
+/* Get ready. Returns 0, or -1 with OSError set. */
 int
 collector_ready(void)
 {

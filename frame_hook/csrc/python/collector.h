@@ -1,3 +1,4 @@
+/* Keeping the cyclic garbage collector from running in the middle of our own work. */
 #ifndef UFUSE_COLLECTOR_H
 #define UFUSE_COLLECTOR_H
 

@@ -3,12 +3,12 @@
 #include "python/storage.h"
 
 /*
- * Laws: 1. A watched dict is owned by whoever watches it, so it never dies while it is watched.
- * 2. A change is noted before it is made, and nothing of ours runs between the two. 3. A dict that
- * changes often is not watched any more, so that whoever writes to it is not slowed down.
+ * Laws: 1. Who watches a dict owns it, so it never dies while it is watched. 2. A change is counted
+ * before it is made, and no code of ours runs between the two. 3. Watching a dict that changes
+ * often ends, so that writing to it is not slowed down.
  */
 
-uint64_t names_epoch = 1;
+uint64_t watch_epoch = 1;
 
 #if PY_VERSION_HEX >= 0x030C0000
 
@@ -18,24 +18,24 @@ struct Watch {
     PyObject *dict;  /* borrowed */
     PyObject *names; /* owned set of exact strings */
     Py_ssize_t users;
-    int events;  /* changes of anything in the dict */
-    int changes; /* changes of the names */
-    bool off;    /* not to be relied on any more */
-    bool hears;  /* CPython still calls for it */
+    int events;      /* changes of anything in the dict */
+    int changes;     /* changes of the names */
+    bool ended;      /* its changes are counted no more */
+    bool registered; /* CPython calls `on_dict_event` for the dict */
     Watch *next;
 };
 
 static Watch *chains[N_CHAINS];
 static int watcher = -1;
 
-/* Where the chain begins in which a dict is. */
+/* The head of the hash chain that a dict belongs to. */
 static Watch **
 chain_of(PyObject *dict)
 {
     return &chains[((uintptr_t)dict >> 4) % N_CHAINS];
 }
 
-/* What watches a dict, borrowed, or NULL. */
+/* The watch of a dict, borrowed, or NULL. */
 static Watch *
 find_watch(PyObject *dict)
 {
@@ -47,14 +47,14 @@ find_watch(PyObject *dict)
 }
 
 /*
- * CPython calls this before it changes a watched dict. Runs no Python code, sets no exception. To
- * end watching from here would be undone by the caller, so that is left to `watch_is_off`.
+ * CPython calls this before it changes a watched dict. Runs no Python code, sets no exception.
+ * PyDict_Unwatch from here would be undone by the caller, so it is left to `watch_has_ended`.
  */
 static int
-notice_change(PyDict_WatchEvent event, PyObject *dict, PyObject *key, PyObject *Py_UNUSED(value))
+on_dict_event(PyDict_WatchEvent event, PyObject *dict, PyObject *key, PyObject *Py_UNUSED(value))
 {
     Watch *watch = find_watch(dict);
-    if (watch == NULL || watch->off) {
+    if (watch == NULL || watch->ended) {
         return 0;
     }
     bool one_key = event == PyDict_EVENT_ADDED || event == PyDict_EVENT_MODIFIED ||
@@ -63,23 +63,23 @@ notice_change(PyDict_WatchEvent event, PyObject *dict, PyObject *key, PyObject *
                        PySet_Contains(watch->names, key) != 0;
     watch->events++;
     watch->changes += concerns_us;
-    watch->off = watch->events > MOST_EVENTS || watch->changes > MOST_CHANGES ||
-                 event == PyDict_EVENT_DEALLOCATED;
-    names_epoch += concerns_us || watch->off;
+    watch->ended = watch->events > MOST_EVENTS || watch->changes > MOST_CHANGES ||
+                   event == PyDict_EVENT_DEALLOCATED;
+    watch_epoch += concerns_us || watch->ended;
     return 0;
 }
 
-/* Have CPython no longer call for a dict. */
+/* Have CPython call for a dict no more. Runs no Python code, sets no exception. */
 static void
-stop_hearing(Watch *watch)
+unregister(Watch *watch)
 {
-    if (watch->hears && PyDict_Unwatch(watcher, watch->dict) < 0) {
+    if (watch->registered && PyDict_Unwatch(watcher, watch->dict) < 0) {
         PyErr_Clear();
     }
-    watch->hears = false;
+    watch->registered = false;
 }
 
-/* Begin to watch a dict. Returns a watch without users, borrowed, or NULL without an exception. */
+/* Begin to watch a dict. Returns a watch with no users, or NULL without an exception. */
 static Watch *
 begin_watch(PyObject *dict)
 {
@@ -95,15 +95,16 @@ begin_watch(PyObject *dict)
         return NULL;
     }
     watch->dict = dict;
-    watch->hears = true;
+    watch->registered = true;
     watch->next = *chain_of(dict);
     *chain_of(dict) = watch;
     return watch;
 }
 
 /*
- * Have `names_epoch` count changes of a name in a dict, which the caller owns for as long. Returns
- * a reference (`release_watch` it), or NULL, without an exception, where that cannot be.
+ * Let changes of a name in a dict, which the caller owns meanwhile, count in `watch_epoch`. Returns
+ * a reference (`release_watch` it), or NULL, without an exception, where it cannot be watched. Runs
+ * no Python code.
  */
 Watch *
 watch_name(PyObject *dict, PyObject *name)
@@ -116,7 +117,7 @@ watch_name(PyObject *dict, PyObject *name)
         return NULL;
     }
     watch->users++;
-    if (watch->off || PySet_Add(watch->names, name) < 0) {
+    if (watch->ended || PySet_Add(watch->names, name) < 0) {
         PyErr_Clear();
         release_watch(watch);
         return NULL;
@@ -124,14 +125,14 @@ watch_name(PyObject *dict, PyObject *name)
     return watch;
 }
 
-/* Drop a reference; with the last one the dict is watched no more. */
+/* Drop a reference; with the last one, watching ends. */
 void
 release_watch(Watch *watch)
 {
     if (--watch->users > 0) {
         return;
     }
-    stop_hearing(watch);
+    unregister(watch);
     Watch **place = chain_of(watch->dict);
     while (*place != watch) {
         place = &(*place)->next;
@@ -141,21 +142,21 @@ release_watch(Watch *watch)
     PyMem_Free(watch);
 }
 
-/* Whether changes are no longer counted. */
+/* Whether changes are counted no more. */
 bool
-watch_is_off(Watch *watch)
+watch_has_ended(Watch *watch)
 {
-    if (watch->off) {
-        stop_hearing(watch);
+    if (watch->ended) {
+        unregister(watch);
     }
-    return watch->off;
+    return watch->ended;
 }
 
-/* Get a watcher from CPython, which has eight; without one nothing is watched. */
+/* Get one of the eight watchers of the interpreter; without one, nothing is watched. */
 void
 watch_ready(void)
 {
-    watcher = PyDict_AddWatcher(notice_change);
+    watcher = PyDict_AddWatcher(on_dict_event);
     if (watcher < 0) {
         PyErr_Clear();
     }
@@ -167,27 +168,27 @@ struct Watch {
     char nothing;
 };
 
-/* CPython 3.11 watches nothing. */
+/* 3.11 has no dict watchers. */
 Watch *
 watch_name(PyObject *Py_UNUSED(dict), PyObject *Py_UNUSED(name))
 {
     return NULL;
 }
 
-/* There is no watch to release. */
+/* Never called. */
 void
 release_watch(Watch *Py_UNUSED(watch))
 {
 }
 
-/* There is no watch to ask. */
+/* Never called. */
 bool
-watch_is_off(Watch *Py_UNUSED(watch))
+watch_has_ended(Watch *Py_UNUSED(watch))
 {
     return true;
 }
 
-/* Nothing is needed. */
+/* Nothing to get. */
 void
 watch_ready(void)
 {

@@ -1,4 +1,4 @@
-/* Names in dicts that someone wants to hear of: CPython's dict watchers, which 3.11 has not. */
+/* Counting changes of some names in dicts, with CPython's dict watchers (3.12 on). */
 #ifndef UFUSE_DICT_WATCHERS_H
 #define UFUSE_DICT_WATCHERS_H
 
@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts the changes of watched names: what was seen at one epoch is still so at the same epoch. */
-extern uint64_t names_epoch __attribute__((visibility("hidden")));
+/* Grows with every change of a watched name: while it stays, so does what watched names have. */
+extern uint64_t watch_epoch __attribute__((visibility("hidden")));
 
-/* One watched dict. */
+/* A watched dict. */
 typedef struct Watch Watch;
 
 Watch *watch_name(PyObject *dict, PyObject *name);
 void release_watch(Watch *watch);
-bool watch_is_off(Watch *watch);
+bool watch_has_ended(Watch *watch);
 void watch_ready(void);
 
 #endif

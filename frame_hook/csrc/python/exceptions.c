@@ -2,9 +2,7 @@
 
 #include "python/state.h"
 
-/*
- * Take the exception that is set: a new reference with its traceback, or NULL when there is none.
- */
+/* Take the exception that is set, with its traceback: a new reference, or NULL for none. */
 PyObject *
 take_exception(void)
 {
@@ -26,7 +24,7 @@ take_exception(void)
 #endif
 }
 
-/* Set an exception taken with `take_exception` again; steals it. NULL: no exception. */
+/* Set an exception that `take_exception` gave; steals it. NULL: clear what is set. */
 void
 raise_exception(PyObject *exception)
 {
@@ -43,8 +41,8 @@ raise_exception(PyObject *exception)
 }
 
 /*
- * Let the exception that is set, the last of a chain raised in code of ours, have been raised while
- * `handled` was current.
+ * Append `handled` to the __context__ chain of the exception that is set, as if that had been
+ * raised while `handled` was being handled. Runs no Python code.
  */
 void
 add_context(PyObject *handled)
@@ -53,7 +51,7 @@ add_context(PyObject *handled)
     PyObject *last = exception;
     bool known = last == handled;
     for (PyObject *next; !known && (next = PyException_GetContext(last)) != NULL;) {
-        Py_DECREF(next); /* the one before it has it */
+        Py_DECREF(next); /* `last` holds it */
         known = next == handled || next == exception;
         last = next;
     }
@@ -64,8 +62,8 @@ add_context(PyObject *handled)
 }
 
 /*
- * Whether the user's code that runs on this thread, or has called ours, handles no exception. Runs
- * no Python code.
+ * Whether no frame of the program on this thread is handling an exception; frames of our own code
+ * do not count. Runs no Python code.
  */
 bool
 nothing_is_handled(void)

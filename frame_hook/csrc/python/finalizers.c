@@ -3,18 +3,18 @@
 #include "python/arrays.h"
 #include "python/storage.h"
 
-enum { MOST_VISITS = 1000, MOST_HOLDERS = 64 };
+enum { MOST_VISITS = 1000, MOST_CONTAINERS = 64 };
 
-/* What is known while looking through all that an object keeps alive. */
+/* A walk through all that an object keeps alive. */
 typedef struct {
     int visits;
-    int n_holders;
-    PyObject *holders[MOST_HOLDERS]; /* borrowed: gone through already */
+    int n_seen;
+    PyObject *seen[MOST_CONTAINERS]; /* borrowed: containers that were walked already */
 } Search;
 
 static int visit(PyObject *object, void *search);
 
-/* Whether objects of a type have nothing in them, or outlive every call. */
+/* Whether objects of a type contain nothing, or (modules, code, classes) outlive every call. */
 static inline bool
 is_leaf(PyTypeObject *type)
 {
@@ -26,7 +26,7 @@ is_leaf(PyTypeObject *type)
 
 /* Whether some weak reference to an object has a callback. */
 static bool
-is_watched(PyObject *object)
+has_weakref_callback(PyObject *object)
 {
     if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
         return false;
@@ -38,7 +38,7 @@ is_watched(PyObject *object)
     return reference != NULL;
 }
 
-/* Go through what only a function itself keeps alive: its module is not among it. */
+/* Walk what a function keeps alive, except its globals. Returns as `visit`. */
 static int
 visit_function(PyFunctionObject *function, Search *search)
 {
@@ -51,19 +51,19 @@ visit_function(PyFunctionObject *function, Search *search)
     return found;
 }
 
-/* Go through what a collected object holds, once. */
+/* Walk what a container holds, once. Returns as `visit`. */
 static int
-visit_holder(PyObject *object, Search *search)
+visit_container(PyObject *object, Search *search)
 {
-    for (int i = 0; i < search->n_holders; i++) {
-        if (search->holders[i] == object) {
+    for (int i = 0; i < search->n_seen; i++) {
+        if (search->seen[i] == object) {
             return 0;
         }
     }
-    if (search->n_holders == MOST_HOLDERS) {
+    if (search->n_seen == MOST_CONTAINERS) {
         return 1;
     }
-    search->holders[search->n_holders++] = object;
+    search->seen[search->n_seen++] = object;
     if (PyFunction_Check(object)) {
         return visit_function((PyFunctionObject *)object, search);
     }
@@ -71,7 +71,10 @@ visit_holder(PyObject *object, Search *search)
     return traverse == NULL ? 0 : traverse(object, visit, search);
 }
 
-/* 1 where the death of `object`, or of something it holds, may run code; too many things may. */
+/*
+ * A `visitproc`: 1 where `object`, or something it holds, may have a finalizer, or where the walk
+ * takes too long; else 0. Runs no Python code.
+ */
 static int
 visit(PyObject *object, void *data)
 {
@@ -83,7 +86,7 @@ visit(PyObject *object, void *data)
     if (is_leaf(type)) {
         return 0;
     }
-    if (type->tp_finalize != NULL || type->tp_del != NULL || is_watched(object)) {
+    if (type->tp_finalize != NULL || type->tp_del != NULL || has_weakref_callback(object)) {
         return 1;
     }
     if (PyArray_Check(object)) {
@@ -94,24 +97,22 @@ visit(PyObject *object, void *data)
             return 1;
         }
     }
-    return PyObject_IS_GC(object) ? visit_holder(object, search) : 0;
+    return PyObject_IS_GC(object) ? visit_container(object, search) : 0;
 }
 
 /*
- * Whether nobody can notice when `object` dies. Says no where it would take long to tell, and where
- * only other references keep what it holds alive. Runs no Python code.
+ * Whether no Python code runs when `object` dies. False also where that takes long to tell, and
+ * where what has a finalizer would be kept alive by others. Runs no Python code.
  */
 bool
 has_no_finalizer(PyObject *object)
 {
     Search search;
-    search.visits = search.n_holders = 0;
+    search.visits = search.n_seen = 0;
     return visit(object, &search) == 0;
 }
 
-/*
- * The same for what an object has of its own under a name, in its dict or a slot; nothing is quiet.
- */
+/* The same for an attribute in the object's dict or slot; true where there is none. */
 bool
 attribute_has_no_finalizer(PyObject *object, PyObject *name)
 {

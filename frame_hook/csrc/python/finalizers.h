@@ -1,4 +1,7 @@
-/* Whether anyone can notice when an object dies: a finalizer or a weak reference's callback. */
+/*
+ * Whether Python code runs when an object dies: a `__del__`, `tp_del` or weak reference callback,
+ * its own or that of something it keeps alive. All of these are called finalizers here.
+ */
 #ifndef UFUSE_FINALIZERS_H
 #define UFUSE_FINALIZERS_H
 

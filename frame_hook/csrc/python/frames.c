@@ -1,6 +1,6 @@
 /*
- * The one file that knows CPython's frames. Laws: nothing that is not exported is called, and no
- * frame is ever built.
+ * The one file that knows CPython's frames. Laws: no function is called that libpython does not
+ * export, and no frame is ever built.
  */
 #include "python/slots.h"
 
@@ -46,9 +46,8 @@ current_frame(PyThreadState *thread)
 }
 
 /*
- * The code, borrowed, of a frame that a plain call has just made and that has not run; NULL for any
- * other (a generator that goes on, an exception thrown in, a class or module body). Runs no Python
- * code.
+ * The code, borrowed, of a frame that a call of a function has just made; NULL for any other (a
+ * generator that is resumed, an exception thrown in, a class or module body). Runs no Python code.
  */
 PyCodeObject *
 fresh_frame_code(Frame *frame, int throwflag)
@@ -91,8 +90,8 @@ read_frame_arguments(Frame *frame, PyObject **values, Py_ssize_t count)
 }
 
 /*
- * Drop the values a fresh frame holds, so that they die when the frame that replaces it lets go.
- * Finalizers may run.
+ * Drop the values a fresh frame holds, so that they die when the frame that runs in its place drops
+ * them. Finalizers may run.
  */
 void
 drop_frame_values(Frame *frame)
@@ -110,8 +109,8 @@ drop_frame_values(Frame *frame)
 static PyCodeObject *identity_code; /* of `lambda value: value` */
 
 /*
- * 3.12, and the frame begins a chunk of the data stack, which only the interpreter can free: let it
- * run something harmless in that frame instead. `result` is stolen; NULL: the exception that is set
+ * On 3.12, where the frame begins a chunk of the data stack, which only the interpreter can free:
+ * let it run `identity_code` in that frame. `result` is stolen; NULL: the exception that is set
  * goes through the frame, which adds no traceback entry as it has not started. Returns the result
  * again, or NULL with the exception set.
  */
@@ -121,8 +120,8 @@ evaluate_result(PyThreadState *thread, Frame *frame, PyObject *result)
     PyThreadState_EnterTracing(thread);
     if (result != NULL) {
         drop_frame_values(frame);
-        Py_ssize_t held = (PyObject **)thread->datastack_top - (PyObject **)frame;
-        if (identity_code->co_framesize > held) {
+        Py_ssize_t size = (PyObject **)thread->datastack_top - (PyObject **)frame;
+        if (identity_code->co_framesize > size) {
             thread->datastack_top = (PyObject **)frame + identity_code->co_framesize;
         }
         PyCodeObject *before = frame->f_code;
@@ -164,11 +163,11 @@ discard_frame(PyThreadState *thread, Frame *frame, PyObject *result)
 }
 
 /*
- * Whether a frame would let others do something now at a call or a backward jump: a signal handler,
- * a thread that waits for the GIL, the collector.
+ * Whether a frame would let others run now, at a call or a backward jump: a signal handler, a
+ * thread that waits for the GIL, the collector.
  */
 bool
-others_wait(PyThreadState *thread)
+eval_breaker_is_set(PyThreadState *thread)
 {
 #if PY_VERSION_HEX >= 0x030D0000
     return (_Py_atomic_load_uintptr_relaxed(&thread->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
@@ -188,7 +187,10 @@ current_frame_runs(PyThreadState *thread, PyObject *code)
            (PyObject *)code_of(frame) == code;
 }
 
-/* Make `exception` (stolen; NULL or None: none) current. Returns what was, owned, or NULL. */
+/*
+ * Make `exception` (stolen; NULL or None: none) the one that is handled. Returns the one that was,
+ * owned, or NULL.
+ */
 static PyObject *
 exchange_current_exception(PyThreadState *thread, PyObject *exception)
 {
@@ -201,7 +203,7 @@ exchange_current_exception(PyThreadState *thread, PyObject *exception)
     return before;
 }
 
-/* The same with a slot that a handler keeps an exception in, where None stands for none. */
+/* The same with the slot of a previous exc_info, where None stands for none. */
 static void
 exchange_with_slot(PyThreadState *thread, PyObject **slot)
 {
@@ -210,9 +212,8 @@ exchange_with_slot(PyThreadState *thread, PyObject **slot)
 }
 
 /*
- * Make the exception that a state handles the thread's current one, for what runs in the frame's
- * stead; where there is none, none is. Returns what was current, owned, or NULL: `leave_handler`
- * makes it so again.
+ * Make the exception that the suspended frame handles (if any) the thread's handled one, for what
+ * runs in the frame's place. Returns the previous one, owned, or NULL, for `leave_handler`.
  */
 PyObject *
 enter_handler(PyThreadState *thread, FrameState *state)
@@ -225,7 +226,7 @@ enter_handler(PyThreadState *thread, FrameState *state)
     return exchange_current_exception(thread, is_one ? Py_NewRef(handled) : NULL);
 }
 
-/* End what `enter_handler` began; steals `outer`. An error that is set stays set. */
+/* End what `enter_handler` began; steals `outer`. An exception that is set stays set. */
 void
 leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer)
 {
@@ -235,21 +236,21 @@ leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer)
     }
 }
 
-/* The number of positions of errors that are marked. */
+/* The number of stack slots that keep an offset for RERAISE. */
 static Py_ssize_t
-count_errors(const StackMarks *marks)
+count_offsets(const StackMarks *marks)
 {
     return marks->errors == NULL ? 0 : PyTuple_GET_SIZE(marks->errors);
 }
 
-/* The place on the stack of a position of an error that is marked. */
+/* The place on the stack of one of them. */
 static Py_ssize_t
-error_place(const StackMarks *marks, Py_ssize_t i)
+offset_place(const StackMarks *marks, Py_ssize_t i)
 {
     return PyLong_AsSsize_t(PyTuple_GET_ITEM(marks->errors, i));
 }
 
-/* Set SystemError, as a slot does not hold what its mark says. Returns -1. */
+/* Set SystemError: the stack does not hold what its marks say. Returns -1. */
 static int
 refuse_marks(PyCodeObject *code)
 {
@@ -258,7 +259,7 @@ refuse_marks(PyCodeObject *code)
     return -1;
 }
 
-/* Whether a state holds what marks say about a frame's stack of `depth` values. */
+/* Whether a state has what the marks say about a stack of `depth` values. */
 static bool
 state_fits_marks(const FrameState *state, const StackMarks *marks, Py_ssize_t depth)
 {
@@ -272,8 +273,8 @@ state_fits_marks(const FrameState *state, const StackMarks *marks, Py_ssize_t de
             return false;
         }
     }
-    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
-        Py_ssize_t place = error_place(marks, i);
+    for (Py_ssize_t i = 0; i < count_offsets(marks); i++) {
+        Py_ssize_t place = offset_place(marks, i);
         PyObject *at = place < 0 || place >= depth ? NULL : stack[place];
         if (at == NULL || !PyLong_CheckExact(at)) {
             return false;
@@ -289,10 +290,10 @@ state_fits_marks(const FrameState *state, const StackMarks *marks, Py_ssize_t de
 
 /*
  * Move the state into the running frame: its slots, and the bottom of its stack, where the frame
- * has pushed one placeholder per value. The exception that the frame was handling is current again.
- * The state is left empty. Runs no Python code except finalizers of what the slots held (nothing,
- * for resume code). Returns 0, or -1 with SystemError set and nothing moved when the sizes
- * disagree.
+ * has pushed a placeholder for each value. The exception that the frame was handling is handled
+ * again. The state is left empty. Runs no Python code except finalizers of what the slots held
+ * (nothing, for resume code). Returns 0, or -1 with SystemError set and nothing moved when the
+ * state does not fit the frame.
  */
 int
 fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *marks)
@@ -318,22 +319,22 @@ fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *m
         PyObject *value = state->slots[i];
         state->slots[i] = NULL;
         bool is_free = i >= n_locals - code->co_nfreevars && i < n_locals;
-        if (value != NULL || !is_free) { /* the frame has its free variables by itself */
+        if (value != NULL || !is_free) { /* COPY_FREE_VARS has filled those */
             PyObject *before = fill_slot(&frame->localsplus[i], value);
             Py_XDECREF(before);
         }
     }
-    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
-        Slot *slot = &frame->localsplus[n_locals + error_place(marks, i)];
+    for (Py_ssize_t i = 0; i < count_offsets(marks); i++) {
+        Slot *slot = &frame->localsplus[n_locals + offset_place(marks, i)];
         Py_ssize_t position = PyLong_AsSsize_t(SLOT_BORROW(*slot));
-        fill_error_position(slot, Py_NewRef(PyTuple_GET_ITEM(marks->offsets, position)));
+        fill_reraise_offset(slot, Py_NewRef(PyTuple_GET_ITEM(marks->offsets, position)));
     }
     return 0;
 }
 
 /*
- * Whether a frame's stack of `depth` values keeps an exception, or None, where its marks say that
- * a handler does.
+ * Whether a stack of `depth` values has an exception, or None, where its marks say that the
+ * previous exc_info is.
  */
 static bool
 frame_fits_marks(Slot *stack, Py_ssize_t depth, const StackMarks *marks)
@@ -341,8 +342,8 @@ frame_fits_marks(Slot *stack, Py_ssize_t depth, const StackMarks *marks)
     if (marks->previous < 0) {
         return true;
     }
-    if (marks->previous >= depth || error_position(&stack[marks->previous]) >= 0) {
-        PyErr_Clear(); /* of an int too large for any position */
+    if (marks->previous >= depth || reraise_offset(&stack[marks->previous]) >= 0) {
+        PyErr_Clear(); /* an int too large for an offset */
         return false;
     }
     PyObject *kept = SLOT_BORROW(stack[marks->previous]);
@@ -350,24 +351,24 @@ frame_fits_marks(Slot *stack, Py_ssize_t depth, const StackMarks *marks)
 }
 
 /*
- * Let the positions of errors on a frame's stack count in the original code, as ordinary ints.
- * Returns 0, or -1 with SystemError set and nothing changed.
+ * Turn the offsets for RERAISE on a frame's stack into ordinary ints that count in the original
+ * code. Returns 0, or -1 with SystemError set and nothing changed.
  */
 static int
-translate_errors(PyCodeObject *code, Slot *stack, Py_ssize_t depth, const StackMarks *marks)
+translate_offsets(PyCodeObject *code, Slot *stack, Py_ssize_t depth, const StackMarks *marks)
 {
-    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
-        Py_ssize_t place = error_place(marks, i);
-        Py_ssize_t position = place < 0 || place >= depth ? -1 : error_position(&stack[place]);
+    for (Py_ssize_t i = 0; i < count_offsets(marks); i++) {
+        Py_ssize_t place = offset_place(marks, i);
+        Py_ssize_t position = place < 0 || place >= depth ? -1 : reraise_offset(&stack[place]);
         if (position < 0 || position >= PyTuple_GET_SIZE(marks->offsets)) {
-            PyErr_Clear(); /* of an int too large for any position */
+            PyErr_Clear(); /* an int too large for an offset */
             return refuse_marks(code);
         }
     }
-    for (Py_ssize_t i = 0; i < count_errors(marks); i++) {
-        Slot *slot = &stack[error_place(marks, i)];
-        Py_ssize_t position = error_position(slot);
-        if (position >= 0) { /* as just checked: for the compiler */
+    for (Py_ssize_t i = 0; i < count_offsets(marks); i++) {
+        Slot *slot = &stack[offset_place(marks, i)];
+        Py_ssize_t position = reraise_offset(slot);
+        if (position >= 0) { /* always, as checked above; tells the compiler */
             PyObject *original = PyTuple_GET_ITEM(marks->offsets, position);
             Py_XDECREF(fill_slot(slot, Py_NewRef(original)));
         }
@@ -375,7 +376,10 @@ translate_errors(PyCodeObject *code, Slot *stack, Py_ssize_t depth, const StackM
     return 0;
 }
 
-/* Take out what the stack holds, lowest value first. Returns 0, or -1 with the stack as it was. */
+/*
+ * Move the stack's values, the lowest first, to owned references. Returns 0, or -1 with an
+ * exception set and the stack as it was.
+ */
 static int
 take_stack(Slot *stack, Py_ssize_t depth, PyObject **values)
 {
@@ -392,8 +396,8 @@ take_stack(Slot *stack, Py_ssize_t depth, PyObject **values)
 }
 
 /*
- * The frame has to be left with an error, past its handlers: make current what was before the
- * outermost of them.
+ * The frame is to be left with an error, past its handlers: make the exc_info from before the
+ * outermost of them current.
  */
 static void
 abandon_handlers(PyThreadState *thread, Slot *stack, Py_ssize_t depth, const StackMarks *marks)
@@ -410,9 +414,9 @@ abandon_handlers(PyThreadState *thread, Slot *stack, Py_ssize_t depth, const Sta
  * Move the slots and the lowest `depth` stack values of the running frame into a new state; NULL is
  * left in the slots and None on the stack. Free variables stay as well: before 3.13 whoever reads
  * the locals of a frame object relies on their cells. Stack values are taken first: from 3.14 they
- * may only borrow what a local owns. What was current before the frame's handlers is so again. Runs
- * no Python code. Returns a new reference, or NULL with an exception set and all values in the
- * frame, which must then be left.
+ * may only borrow what a local owns. The exc_info from before the frame's handlers is current
+ * again. Runs no Python code. Returns a new reference, or NULL with an exception set and all values
+ * in the frame, which must then be left.
  */
 FrameState *
 take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
@@ -432,7 +436,7 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
         return NULL;
     }
     FrameState *state = FrameState_New(position, n_locals + depth, n_locals);
-    if (state == NULL || translate_errors(code, stack, depth, marks) < 0 ||
+    if (state == NULL || translate_offsets(code, stack, depth, marks) < 0 ||
         take_stack(stack, depth, state->slots + n_locals) < 0) {
         Py_XDECREF(state);
         abandon_handlers(thread, stack, depth, marks);
@@ -451,49 +455,49 @@ take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
     return state;
 }
 
-/* ---- frame objects that others hold ---- */
+/* ---- escaped frame objects ---- */
 
 /*
- * A frame that goes on runs in another frame, but what tracebacks hold is the frame object of where
- * it ran before: where there are such, get the frame object of the running frame as well, so that
- * its locals outlive it. Runs no Python code and raises nothing.
+ * A suspended frame is resumed in another frame, but tracebacks and others may hold the frame
+ * object of where it ran before. Where they do, make the running frame's frame object as well, so
+ * that its locals outlive it. Runs no Python code, sets no exception.
  */
 void
-follow_frame(PyThreadState *thread, Resumption *resumption)
+keep_frame_object(PyThreadState *thread, Resumption *resumption)
 {
-    if (resumption->shown == NULL || Py_REFCNT(resumption->shown) == 1) {
+    if (resumption->escaped == NULL || Py_REFCNT(resumption->escaped) == 1) {
         return; /* only we hold it */
     }
-    hold_off_collections(); /* before 3.12 one may begin where memory is taken */
+    hold_off_collections(); /* before 3.12 an allocation may begin one */
     PyFrameObject *frame = PyThreadState_GetFrame(thread);
     allow_collections();
     if (frame == NULL) {
-        PyErr_Clear(); /* of memory: the locals die with the frame */
+        PyErr_Clear(); /* MemoryError: the locals die with the frame */
     }
     else if (frame->f_frame != current_frame(thread)) {
         Py_DECREF(frame); /* the frame has not begun */
     }
     else {
-        resumption->frame = (PyObject *)frame;
+        resumption->frame_object = (PyObject *)frame;
     }
 }
 
 /*
- * The frame object that others hold of the frame that runs, or else of where it ran before; a new
- * reference, or NULL.
+ * The running frame's frame object if others hold it, or else the one that had escaped before; a
+ * new reference, or NULL.
  */
 PyObject *
-shown_frame(PyThreadState *thread, Resumption *resumption)
+escaped_frame_object(PyThreadState *thread, Resumption *resumption)
 {
     PyObject *object = (PyObject *)current_frame(thread)->frame_obj;
-    Py_ssize_t ours = 1 + (resumption->frame != NULL);
+    Py_ssize_t ours = 1 + (resumption->frame_object != NULL);
     if (object != NULL && Py_REFCNT(object) > ours) {
         return Py_NewRef(object);
     }
-    return Py_XNewRef(resumption->shown);
+    return Py_XNewRef(resumption->escaped);
 }
 
-/* The number of slots of a frame that has ended and belongs to its frame object; 0: cleared. */
+/* The number of slots that an ended frame keeps in its frame object; 0: it was cleared. */
 static Py_ssize_t
 count_kept_slots(Frame *frame)
 {
@@ -508,14 +512,14 @@ count_kept_slots(Frame *frame)
 }
 
 /*
- * A frame has ended: where others hold the frame object of where it ran before, and none that of
- * where it ended, its locals belong to that one. Finalizers may run, as when a frame ends.
+ * A frame has ended: where others hold the frame object that had escaped, and nobody that of where
+ * it ended, move its locals to the former. Finalizers may run, as when a frame ends.
  */
 void
-hand_on_locals(Resumption *resumption)
+hand_locals_to_escaped(Resumption *resumption)
 {
-    PyObject *from = resumption->frame, *to = resumption->shown;
-    resumption->frame = resumption->shown = NULL;
+    PyObject *from = resumption->frame_object, *to = resumption->escaped;
+    resumption->frame_object = resumption->escaped = NULL;
     if (from != NULL && Py_REFCNT(from) == 1 && Py_REFCNT(to) > 1) {
         Frame *source = ((PyFrameObject *)from)->f_frame;
         Frame *target = ((PyFrameObject *)to)->f_frame;
@@ -531,9 +535,9 @@ hand_on_locals(Resumption *resumption)
 }
 
 /*
- * Let `evaluate` run a frame from the eval hook, as deeply nested as it could be without a hook.
- * Takes over the frame; returns what the frame returns. On 3.11 nothing else looks at the C stack:
- * there RecursionError is raised here.
+ * Let `evaluate` run a frame from the eval hook, nested as deeply as it could be without a hook.
+ * Takes over the frame; returns what the frame returns. 3.11 does not check the C stack: there
+ * RecursionError is raised here.
  */
 PyObject *
 evaluate_frame(PyThreadState *thread, Frame *frame, int throwflag, _PyFrameEvalFunction evaluate)

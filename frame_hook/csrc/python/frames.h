@@ -1,7 +1,4 @@
-/*
- * Everything that depends on how one CPython version lays out its frames. Only slots.h, storage.c
- * and line_events.c include internal headers.
- */
+/* Everything that depends on how one CPython version lays out its frames. */
 #ifndef UFUSE_FRAMES_H
 #define UFUSE_FRAMES_H
 
@@ -31,22 +28,22 @@ PyObject *discard_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame
 
 enum { GENERATOR_LIKE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE };
 
-/* The stack slots, counted from the lowest, that are not moved as they are: see FrameState. */
+/* The stack slots, counted from the lowest, that differ in a FrameState. */
 typedef struct {
-    Py_ssize_t previous; /* where the outermost handler keeps what was current before; -1: none */
-    PyObject *errors;    /* borrowed: a tuple of the slots with positions of errors, or NULL */
-    PyObject *offsets; /* borrowed: a tuple of what those are on the other side, by what they are */
+    Py_ssize_t previous; /* with the exc_info that the outermost handler restores; -1: none */
+    PyObject *errors;    /* borrowed: a tuple of those with offsets for RERAISE, or NULL */
+    PyObject *offsets;   /* borrowed: a tuple of the other code's offset for each of this code's */
 } StackMarks;
 
 bool current_frame_runs(PyThreadState *thread, PyObject *code);
 int fill_current_frame(PyThreadState *thread, FrameState *state, const StackMarks *marks);
-bool others_wait(PyThreadState *thread);
+bool eval_breaker_is_set(PyThreadState *thread);
 FrameState *take_current_frame(PyThreadState *thread, Py_ssize_t position, Py_ssize_t depth,
                                const StackMarks *marks);
 PyObject *enter_handler(PyThreadState *thread, FrameState *state);
 void leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer);
-void follow_frame(PyThreadState *thread, Resumption *resumption);
-PyObject *shown_frame(PyThreadState *thread, Resumption *resumption);
-void hand_on_locals(Resumption *resumption);
+void keep_frame_object(PyThreadState *thread, Resumption *resumption);
+PyObject *escaped_frame_object(PyThreadState *thread, Resumption *resumption);
+void hand_locals_to_escaped(Resumption *resumption);
 
 #endif

@@ -1,31 +1,18 @@
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#ifdef _PyGC_FINALIZED
-#    undef _PyGC_FINALIZED /* as in slots.h */
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <internal/pycore_interp.h>
-#if PY_VERSION_HEX >= 0x030C0000
-#    include <internal/pycore_instruments.h>
-#endif
-#pragma GCC diagnostic pop
+#include "python/internals.h"
 
 #include "python/line_events.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
 /*
- * The tools of sys.monitoring that show lines. CPython's own two, behind them, serve
- * sys.setprofile, and sys.settrace, which is a thread's own. Debuggers and coverage tools ask for
- * the starts of functions first, and for the lines of those that they want to look into.
+ * Bits of the tools of sys.monitoring. CPython's own two tools, behind the six of EVERY_TOOL, serve
+ * sys.setprofile, and sys.settrace, which is set for a thread and looked at there. A debugger or
+ * coverage tool may ask for PY_START everywhere, and for LINE only in the code it is interested in.
  */
 enum { EVERY_TOOL = 0x3f, DEBUGGER_AND_COVERAGE = 0x03 };
 
-/* Whether a tool of sys.monitoring is to be told of lines, everywhere or in this code. */
+/* Whether a tool of sys.monitoring has asked for lines, everywhere or in this code. */
 static inline bool
-tools_watch(PyThreadState *thread, PyObject *code)
+tools_trace_lines(PyThreadState *thread, PyObject *code)
 {
     const uint8_t *everywhere = thread->interp->monitors.tools;
     uint8_t lines =
@@ -42,8 +29,8 @@ tools_watch(PyThreadState *thread, PyObject *code)
 
 /*
  * Whether this thread's trace function, or a tool of sys.monitoring, is to see the lines of frames
- * that run this code: they run as plain Python then. Profilers do not count: what they are to
- * measure is the compiled program. Runs no Python code.
+ * that run this code. Profilers do not count: they are to measure the compiled program. Runs no
+ * Python code.
  */
 bool
 lines_are_traced(PyThreadState *thread, PyObject *code)
@@ -52,7 +39,7 @@ lines_are_traced(PyThreadState *thread, PyObject *code)
         return true;
     }
 #if PY_VERSION_HEX >= 0x030C0000
-    return tools_watch(thread, code);
+    return tools_trace_lines(thread, code);
 #else
     (void)code;
     return false;

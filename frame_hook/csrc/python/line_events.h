@@ -1,4 +1,7 @@
-/* Whether somebody is to be told of every line that runs: a debugger, a tracer, a coverage tool. */
+/*
+ * Whether a debugger, tracer or coverage tool is to be told of every line that runs. Compiled code
+ * has no lines to tell of, so such frames are left to CPython.
+ */
 #ifndef UFUSE_LINE_EVENTS_H
 #define UFUSE_LINE_EVENTS_H
 

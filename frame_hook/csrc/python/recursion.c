@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 /*
- * Measure this thread's C stack once: past 40 % of it frames are run without the hook, in its last
- * sixteenth (at least 48 KiB) dispatchers raise RecursionError. Where it cannot be measured, 512
- * KiB from here is assumed.
+ * Measure this thread's C stack: once 40 % is used, frames run without the hook; in the last
+ * sixteenth (at least 48 KiB), dispatchers raise RecursionError. Where it cannot be measured, 512
+ * KiB from here are assumed.
  */
 static void
 measure_stack(void)
@@ -34,7 +34,7 @@ measure_stack(void)
     ufuse_thread.stack_soft = low + size / 10 * 6;
 }
 
-/* As `stack_is_spent`, for when that cannot tell at once. */
+/* `stack_is_spent`, where the stack may be spent or has not been measured. */
 bool
 stack_is_nearly_spent(void)
 {
@@ -48,7 +48,7 @@ stack_is_nearly_spent(void)
     return true;
 }
 
-/* Let the thread have so many more frames before RecursionError; negative: fewer. */
+/* Raise the number of frames that the thread may have before RecursionError by `count`. */
 static void
 add_frames(PyThreadState *thread, int count)
 {
@@ -62,7 +62,7 @@ add_frames(PyThreadState *thread, int count)
 #endif
 }
 
-/* Whether so much of the C stack is used that no frame should be run through the hook. */
+/* Whether so much of the C stack is used that frames are to run without the hook. */
 bool
 stack_is_deep(void)
 {
@@ -73,9 +73,9 @@ stack_is_deep(void)
 }
 
 /*
- * Give the thread the C recursion units that one nested evaluation takes and an ordinary Python
- * call does not (3.12, 3.13), as long as the C stack has room for it. Returns what
- * `reclaim_recursion` is to take back.
+ * Raise the thread's C recursion limit by what one nested evaluation takes and an ordinary Python
+ * call does not (3.12, 3.13), as long as the C stack has room. Returns what `reclaim_recursion` is
+ * to take back.
  */
 int
 lend_recursion(PyThreadState *thread)
@@ -107,8 +107,8 @@ reclaim_recursion(PyThreadState *thread, int lent)
 }
 
 /*
- * Give the thread Python frames, and on 3.12 and 3.13 C recursion units, for a call into the
- * session, as long as the C stack has room. Returns what `reclaim_frames` is to take back.
+ * Raise the thread's limit of Python frames, and on 3.12 and 3.13 of C recursion, for a call into
+ * the session, as long as the C stack has room. Returns what `reclaim_frames` is to take back.
  */
 int
 lend_frames(PyThreadState *thread)

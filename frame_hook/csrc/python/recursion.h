@@ -1,4 +1,4 @@
-/* How deep calls may nest: Python frames, CPython's own counts of C recursion, and the C stack. */
+/* How deep calls may nest: CPython's counts of Python frames and of C calls, and the C stack. */
 #ifndef UFUSE_RECURSION_H
 #define UFUSE_RECURSION_H
 
@@ -14,10 +14,7 @@ void reclaim_frames(PyThreadState *thread, int lent);
 void reclaim_recursion(PyThreadState *thread, int lent);
 bool stack_is_nearly_spent(void);
 
-/*
- * Whether this thread's C stack is nearly used up: then RecursionError is set and nothing more may
- * be nested.
- */
+/* Whether this thread's C stack is nearly used up: then RecursionError is set. */
 static inline bool
 stack_is_spent(void)
 {

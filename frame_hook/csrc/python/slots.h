@@ -1,38 +1,16 @@
-/*
- * The slots of a frame, which hold objects up to 3.13 and tagged references from 3.14 on; and
- * CPython's internal headers, for the files that need them.
- */
+/* The slots of a frame, which hold objects up to 3.13 and tagged references from 3.14 on. */
 #ifndef UFUSE_SLOTS_H
 #define UFUSE_SLOTS_H
 
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#ifdef _PyGC_FINALIZED
-#    undef _PyGC_FINALIZED /* defined again, differently, by 3.12's internal headers (gh-105268)   \
-                            */
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <internal/pycore_code.h>
-#include <internal/pycore_frame.h>
-#if PY_VERSION_HEX >= 0x030D0000
-#    include <internal/pycore_ceval.h>
-#else
-#    include <internal/pycore_interp.h>
-#endif
-#if PY_VERSION_HEX >= 0x030E0000
-#    include <internal/pycore_interpframe.h>
-#endif
-#pragma GCC diagnostic pop
+#include "python/internals.h"
+
 #include <stdbool.h>
 
 #if PY_VERSION_HEX >= 0x030E0000
 /*
- * Turn a stack slot, which may only borrow its object, into an owned reference in `*value` (NULL
- * for an empty slot). Leaves None in the slot. Runs no Python code. Returns 0, or -1 with
- * SystemError set and the slot untouched when it holds an integer of the interpreter's own.
+ * Move a stack slot, which may only borrow its object, to an owned reference in `*value` (NULL for
+ * an empty slot). Leaves None in the slot. Runs no Python code. Returns 0, or -1 with SystemError
+ * set and the slot untouched when it holds a tagged int.
  */
 static inline int
 take_stack_slot(_PyStackRef *slot, PyObject **value)
@@ -46,10 +24,7 @@ take_stack_slot(_PyStackRef *slot, PyObject **value)
     return 0;
 }
 
-/*
- * The object in a local's slot as an owned reference, or NULL. Leaves NULL in the slot. Runs no
- * Python code.
- */
+/* Move the object of a local, owned, or NULL, out of its slot. Runs no Python code. */
 static inline PyObject *
 take_local_slot(_PyStackRef *slot)
 {
@@ -71,20 +46,20 @@ fill_slot(_PyStackRef *slot, PyObject *value)
     return before;
 }
 
-/* The position of an error in a stack slot, or -1 where there is something else. */
+/* The instruction offset that a stack slot keeps for RERAISE, or -1 for anything else. */
 static inline Py_ssize_t
-error_position(_PyStackRef *slot)
+reraise_offset(_PyStackRef *slot)
 {
     return PyStackRef_IsTaggedInt(*slot) ? (Py_ssize_t)PyStackRef_UntagInt(*slot) : -1;
 }
 
-/* Put the position of an error (stolen, an int in the range of one) into a stack slot. */
+/* Put an instruction offset for RERAISE (a stolen int, in range) into a stack slot. */
 static inline void
-fill_error_position(_PyStackRef *slot, PyObject *position)
+fill_reraise_offset(_PyStackRef *slot, PyObject *offset)
 {
     Py_XDECREF(fill_slot(slot, NULL));
-    *slot = PyStackRef_TagInt(PyLong_AsLong(position));
-    Py_DECREF(position);
+    *slot = PyStackRef_TagInt(PyLong_AsLong(offset));
+    Py_DECREF(offset);
 }
 
 #    define SLOT_BORROW(slot) (PyStackRef_IsNull(slot) ? NULL : PyStackRef_AsPyObjectBorrow(slot))
@@ -117,18 +92,18 @@ fill_slot(PyObject **slot, PyObject *value)
     return before;
 }
 
-/* As above: before 3.14 it is an ordinary int. */
+/* As above; before 3.14 it is an ordinary int. */
 static inline Py_ssize_t
-error_position(PyObject **slot)
+reraise_offset(PyObject **slot)
 {
     return *slot != NULL && PyLong_CheckExact(*slot) ? PyLong_AsSsize_t(*slot) : -1;
 }
 
 /* As above. */
 static inline void
-fill_error_position(PyObject **slot, PyObject *position)
+fill_reraise_offset(PyObject **slot, PyObject *offset)
 {
-    Py_XDECREF(fill_slot(slot, position));
+    Py_XDECREF(fill_slot(slot, offset));
 }
 
 #    define SLOT_BORROW(slot) (slot)

@@ -2,14 +2,14 @@
 
 #include <stddef.h>
 
-enum { USUAL_CAPACITY = 32, KEPT_STATES = 16 };
+enum { USUAL_CAPACITY = 32, MOST_FREE_STATES = 16 };
 
 _Thread_local ThreadRecord ufuse_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Dead states of the usual capacity, kept for the next suspension. Guarded by the GIL. */
-static FrameState *kept_states[KEPT_STATES];
-static int n_kept_states;
+/* A free list of states of the usual capacity. Guarded by the GIL. */
+static FrameState *free_states[MOST_FREE_STATES];
+static int n_free_states;
 
 /*
  * Make a state whose `size` slots are all NULL. Runs no Python code. Returns a new reference, or
@@ -20,8 +20,8 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals)
 {
     FrameState *state;
     Py_ssize_t capacity = size > USUAL_CAPACITY ? size : USUAL_CAPACITY;
-    if (capacity == USUAL_CAPACITY && n_kept_states > 0) {
-        state = kept_states[--n_kept_states];
+    if (capacity == USUAL_CAPACITY && n_free_states > 0) {
+        state = free_states[--n_free_states];
     }
     else {
         state =
@@ -37,12 +37,12 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals)
     state->n_locals = n_locals < size ? n_locals : size;
     state->capacity = capacity;
     state->handled = -1;
-    state->shown = NULL;
+    state->escaped = NULL;
     memset(state->slots, 0, (size_t)size * sizeof(PyObject *));
     return state;
 }
 
-/* Drop the values of a frame's locals in the order in which CPython does. Finalizers may run. */
+/* Drop a frame's locals in the order in which CPython does. Finalizers may run. */
 void
 drop_locals(PyObject **slots, Py_ssize_t count)
 {
@@ -51,7 +51,7 @@ drop_locals(PyObject **slots, Py_ssize_t count)
     }
 }
 
-/* Drop the values that nobody took: first the stack's, last slot first. Finalizers may run. */
+/* Drop what no frame has taken: first the stack, from its top. Finalizers may run. */
 static void
 FrameState_dealloc(FrameState *self)
 {
@@ -59,9 +59,9 @@ FrameState_dealloc(FrameState *self)
         Py_CLEAR(self->slots[i]);
     }
     drop_locals(self->slots, self->n_locals);
-    Py_CLEAR(self->shown);
-    if (self->capacity == USUAL_CAPACITY && n_kept_states < KEPT_STATES) {
-        kept_states[n_kept_states++] = self;
+    Py_CLEAR(self->escaped);
+    if (self->capacity == USUAL_CAPACITY && n_free_states < MOST_FREE_STATES) {
+        free_states[n_free_states++] = self;
     }
     else {
         PyObject_Free(self);
@@ -70,7 +70,7 @@ FrameState_dealloc(FrameState *self)
 
 PyTypeObject FrameState_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.Suspension",
-    .tp_doc = "The values of a frame that is not running; opaque.",
+    .tp_doc = "The values of a suspended frame; opaque.",
     .tp_basicsize = sizeof(FrameState),
     .tp_dealloc = (destructor)FrameState_dealloc,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,

@@ -1,22 +1,22 @@
-/* A frame that is not running, and what each thread knows about the frames it runs. */
+/* A suspended frame's values, and what is kept for each thread. */
 #ifndef UFUSE_STATE_H
 #define UFUSE_STATE_H
 
 #include <Python.h>
 #include <stdbool.h>
 
-/* Where a state says so: the exception it handles is in the slot where the state before had it. */
-enum { AS_IT_BEGAN = -2 };
+/* `FrameState.handled`: the same slot as in the state that the entry was given. */
+enum { AS_BEFORE = -2 };
 
 /*
- * The values of a frame that is not running: `localsplus`, then the stack; each an owned reference
- * or NULL. It is a Python object only because the interpreter has to carry it out of `suspend()`'s
- * caller: it has no attributes, and whoever goes on with the frame takes its values out.
+ * The values of a suspended frame: `localsplus`, then the stack; each an owned reference or NULL.
+ * A Python object only because resume code has to return it from the frame in which it called
+ * `suspend()`: it has no attributes, and is used up when the frame goes on.
  *
- * Two kinds of stack slots do not hold here what they hold in a frame. Where the outermost of the
- * handlers that the frame is in keeps the exception that was current before it, there is the one
- * that is current inside: the thread has the other while the frame does not run. And positions of
- * errors, which a handler needs to raise them again, are ints that count in the original code.
+ * Two kinds of stack slots differ from the frame's. Where the outermost active handler keeps the
+ * previous exc_info (for POP_EXCEPT), the state has the exception that is being handled; the
+ * previous one is the thread's while the frame does not run. And the instruction offsets that
+ * RERAISE reads are ints, which count in the original code instead of the resume code.
  */
 typedef struct {
     PyObject_HEAD
@@ -24,37 +24,38 @@ typedef struct {
     Py_ssize_t size;
     Py_ssize_t n_locals; /* slots before the stack's */
     Py_ssize_t capacity;
-    Py_ssize_t handled; /* the slot with the exception that the frame is handling, or negative */
-    PyObject *shown; /* owned: the frame object that others hold of where the frame ran, or NULL */
+    Py_ssize_t handled; /* the slot with the exception that is being handled; negative: none */
+    PyObject *escaped;  /* owned: the frame object of where the frame last ran, if others (such as
+                           tracebacks) hold it; or NULL */
     PyObject *slots[1];
 } FrameState;
 
-/* One resume function that is being called. Lives on the C stack of the loop that calls it. */
+/* One call of a resume function. Lives on the C stack of the loop that makes the call. */
 typedef struct Resumption {
-    PyObject *code; /* borrowed: the resume code; only its frame may call restore() and suspend() */
-    FrameState *pending; /* owned: what restore() is to take, NULL once it has */
-    bool raises_later;   /* restore() has taken it, and is called once more to raise */
-    bool looks; /* the frame is to look at once whether signals or other threads wait for it */
-    PyObject *exception; /* owned: what restore() raises after it has restored the state, or NULL */
-    FrameState *suspended; /* owned: what suspend() left, or NULL */
-    PyObject *shown;       /* owned: as in the state that was restored */
-    PyObject *frame; /* owned: the frame object of the frame that runs, where `shown` is held by
-                        others, or NULL */
-    struct Resumption *outer; /* the loop below this one on the same thread */
+    PyObject *code;         /* borrowed: the resume code; only its frame may call restore() and
+                               suspend() */
+    FrameState *pending;    /* owned: what restore() is to move into the frame; NULL once it has */
+    bool raises_later;      /* restore() has done that, and is called once more to raise */
+    bool checks_signals;    /* poll for signals and GIL requests first */
+    PyObject *exception;    /* owned: what restore() raises once the state is restored, or NULL */
+    FrameState *suspended;  /* owned: what suspend() took out of the frame, or NULL */
+    PyObject *escaped;      /* owned: as in the state that was restored */
+    PyObject *frame_object; /* owned: of the frame that runs, made where `escaped` is still held by
+                               others; or NULL */
+    struct Resumption *outer; /* that of the loop below this one on the same thread */
 } Resumption;
 
 typedef struct {
-    PyObject *session; /* borrowed from a loop of this thread: whose callees the eval hook takes;
-                          NULL: none */
+    PyObject *session; /* borrowed from a region of this thread: it is given the frames of callees;
+                          NULL: no region is open */
     bool every_frame;  /* that session wants the frames that bring no array, too */
-    PyObject
-        *passing; /* borrowed: the code whose next fresh frame the eval hook lets pass, or NULL */
+    PyObject *passing; /* borrowed: the hook hands on the next fresh frame of this code; or NULL */
     Resumption *resumption;            /* the innermost one */
-    _PyErr_StackItem *handled_outside; /* borrowed: what the program was handling when code of ours
-                                          began to run; NULL: none runs */
-    int eager;        /* enter_eager() without its leave_eager(); also counts a running capture */
-    char *stack_soft; /* below this address recursion is no longer paid back to CPython; NULL: not
-                         measured */
+    _PyErr_StackItem *handled_outside; /* borrowed: the program's exc_info when it called code of
+                                          ours; NULL: none of ours runs */
+    int eager;        /* calls of enter_eager() without leave_eager(), and captures that run */
+    char *stack_soft; /* below this address the hook lets frames nest no deeper; NULL: the stack has
+                         not been measured */
     char *stack_hard; /* below this address a dispatcher raises RecursionError */
 } ThreadRecord;
 

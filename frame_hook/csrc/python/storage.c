@@ -1,19 +1,9 @@
 /*
  * The one file that knows how CPython stores the keys of dicts and the attributes of instances.
- * Laws: nothing that is not exported is called, and nothing is changed.
+ * Laws: no function is called that libpython does not export, and nothing is changed.
  */
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#ifdef _PyGC_FINALIZED
-#    undef _PyGC_FINALIZED /* as in frames.c */
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <internal/pycore_dict.h>
-#include <internal/pycore_object.h>
-#pragma GCC diagnostic pop
+#include "python/internals.h"
+
 #include <stdbool.h>
 #include <structmember.h>
 
@@ -21,14 +11,15 @@
 #include "python/builtin_types.h"
 #include "python/storage.h"
 
-/* What classes made in Python have in these slots; taken from such a class, as they are static. */
-static getattrofunc getattr_of_hooked_class;
-static destructor dealloc_of_python_class;
+/* Static functions of typeobject.c, taken from the slots of a class made in Python. */
+static getattrofunc slot_tp_getattr_hook;
+static destructor subtype_dealloc;
 
-static PyTypeObject *tuple_field_type;   /* of a named tuple's fields; owned for good */
-static PyObject *getattribute_name;      /* owned for good */
-static PyObject *getattribute_of_object; /* owned for good */
-static PyObject *get_cache_token;        /* of `_abc`, owned for good */
+/* Owned, and never released. */
+static PyTypeObject *tuplegetter_type; /* `_collections._tuplegetter`: fields of named tuples */
+static PyObject *getattribute_name;
+static PyObject *object_getattribute;
+static PyObject *get_cache_token; /* `_abc.get_cache_token` */
 
 #ifndef Py_T_OBJECT_EX
 #    define Py_T_OBJECT_EX T_OBJECT_EX /* its name until 3.12 */
@@ -38,7 +29,7 @@ static PyObject *get_cache_token;        /* of `_abc`, owned for good */
 
 enum { PERTURB_BITS = 5 }; /* what dictobject.c shifts a hash by for the next slot to try */
 
-/* Entry number, -1 (never used) or -2 (used once) of a slot of a hash table. */
+/* The entry's index in a slot of a hash table: DKIX_EMPTY (-1), DKIX_DUMMY (-2), or from 0 on. */
 static Py_ssize_t
 index_in_slot(const PyDictKeysObject *keys, size_t slot)
 {
@@ -54,7 +45,7 @@ index_in_slot(const PyDictKeysObject *keys, size_t slot)
     return (Py_ssize_t)((const int64_t *)keys->dk_indices)[slot];
 }
 
-/* Whether two objects that have one hash and are not the same value may be equal all the same. */
+/* Whether two objects with one hash that are not the same literal may be equal all the same. */
 static bool
 may_be_equal(PyObject *a, PyObject *b)
 {
@@ -62,7 +53,7 @@ may_be_equal(PyObject *a, PyObject *b)
            !(PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyLong_CheckExact(a));
 }
 
-/* Find a plain value among the keys of a table: `*index` is its entry's. */
+/* Find a literal among the keys of a table: `*index` is its entry's. */
 static Finding
 find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
 {
@@ -80,7 +71,7 @@ find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
                                            : DK_ENTRIES(keys)[*index].me_key;
             Py_hash_t its_hash =
                 only_strings ? PyObject_Hash(other) : DK_ENTRIES(keys)[*index].me_hash;
-            if (other == key || (its_hash == hash && same_value(other, key))) {
+            if (other == key || (its_hash == hash && same_literal(other, key))) {
                 return FIND_FOUND;
             }
             if (its_hash == hash && may_be_equal(other, key)) {
@@ -91,7 +82,7 @@ find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
     }
 }
 
-/* Find the very object `key` among a dict's keys; an equal one is not looked for. */
+/* Find a key by identity. */
 static Finding
 find_same_key(PyObject *dict, PyObject *key, PyObject **value)
 {
@@ -107,8 +98,8 @@ find_same_key(PyObject *dict, PyObject *key, PyObject **value)
 }
 
 /*
- * Whether a dict has only strings as keys and a table of its own, as those of modules do: then
- * nothing but the functions of dicts writes to it.
+ * Whether a dict has only exact strings as keys and a table of its own (DICT_KEYS_UNICODE), as
+ * those of modules: then only the functions of dicts write to it.
  */
 bool
 has_unicode_keys(PyObject *dict)
@@ -117,8 +108,9 @@ has_unicode_keys(PyObject *dict)
 }
 
 /*
- * Find a key in a dict or a subclass of it, a plain value or else by identity: `*value` is
- * borrowed, NULL unless it is found.
+ * Find a key, by value if it is a literal, else by identity, in a dict or an instance of a
+ * subclass.
+ * `*value` is borrowed, NULL unless it is found.
  */
 Finding
 find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
@@ -127,11 +119,11 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
     Py_ssize_t index;
     Finding finding;
     *value = NULL;
-    if (!PyUnicode_CheckExact(key) && !is_plain_value(key)) {
+    if (!PyUnicode_CheckExact(key) && !is_literal(key)) {
         return find_same_key(dict, key, value);
     }
     if (keys->dk_kind != DICT_KEYS_GENERAL) {
-        *value = PyDict_GetItemWithError(dict, key); /* only strings: nothing but C compares them */
+        *value = PyDict_GetItemWithError(dict, key); /* comparing strings runs no Python code */
         return *value == NULL ? FIND_ABSENT : FIND_FOUND;
     }
     finding = find_key(keys, key, &index);
@@ -142,8 +134,8 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
 }
 
 /*
- * As `find_in_dict` for a name in the dict of a module: `*place` is where it was last found, and
- * any number at first.
+ * As `find_in_dict` for a name in the dict of a module. `*place` caches the index of the entry in
+ * which it was last found; any number at first.
  */
 Finding
 find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
@@ -154,7 +146,7 @@ find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
     }
     PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
     PyObject *there = *place >= 0 && *place < keys->dk_nentries ? entries[*place].me_key : NULL;
-    if (there == NULL || (there != name && !same_value(there, name))) {
+    if (there == NULL || (there != name && !same_literal(there, name))) {
         Finding finding = find_key(keys, name, place);
         if (finding != FIND_FOUND) {
             *value = NULL;
@@ -168,7 +160,7 @@ find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
 /* ---- instances ---- */
 
 /*
- * The attributes an object keeps in itself, under its class's shared keys, borrowed; NULL when they
+ * The inline values of an object, under its class's shared keys, borrowed; NULL when its attributes
  * are in `*dict` (borrowed), or when it has none and `*dict` is NULL.
  */
 static PyDictValues *
@@ -194,7 +186,7 @@ values_of_instance(PyObject *object, PyObject **dict)
 #endif
 }
 
-/* The dict that an object has its attributes in, borrowed; NULL where there is none yet. */
+/* The `__dict__` of an object, borrowed; NULL where there is none yet. */
 PyObject *
 dict_of_instance(PyObject *object)
 {
@@ -211,8 +203,8 @@ dict_of_instance(PyObject *object)
 }
 
 /*
- * Find a name among an object's own attributes: `*value` is borrowed, NULL unless it is found.
- * What a class has is not looked for here.
+ * Find an attribute of the object itself, in its inline values or dict, not one of its class:
+ * `*value` is borrowed, NULL unless it is found. UNKNOWN for a class.
  */
 static Finding
 find_in_instance(PyObject *object, PyObject *name, PyObject **value)
@@ -229,7 +221,7 @@ find_in_instance(PyObject *object, PyObject *name, PyObject **value)
             Py_ssize_t index;
             Finding finding = find_key(((PyHeapTypeObject *)type)->ht_cached_keys, name, &index);
             if (finding == FIND_FOUND) {
-                *value = values->values[index]; /* NULL where only other instances have it */
+                *value = values->values[index]; /* NULL: only other instances have it */
                 finding = *value == NULL ? FIND_ABSENT : FIND_FOUND;
             }
             return finding;
@@ -243,8 +235,8 @@ find_in_instance(PyObject *object, PyObject *name, PyObject **value)
 }
 
 /*
- * Find what an object has in the slot of that name: `*value` is borrowed, NULL unless it is found.
- * UNKNOWN: its class has no such slot.
+ * Find an attribute that a class declares in `__slots__`: `*value` is borrowed, NULL unless it is
+ * found. UNKNOWN: the class has no such slot.
  */
 static Finding
 find_in_slot(PyObject *object, PyObject *name, PyObject **value)
@@ -263,8 +255,8 @@ find_in_slot(PyObject *object, PyObject *name, PyObject **value)
 }
 
 /*
- * Find what an object has itself under a name, in its slot or its dict: `*value` is borrowed, NULL
- * unless it is found.
+ * Find an attribute of the object itself, in its slot, inline values or dict: `*value` is borrowed,
+ * NULL unless it is found.
  */
 Finding
 find_own(PyObject *object, PyObject *name, PyObject **value)
@@ -275,7 +267,7 @@ find_own(PyObject *object, PyObject *name, PyObject **value)
 
 /* ---- classes ---- */
 
-/* Whether a class, its bases aside, certainly has nothing under a name. */
+/* Whether a class itself certainly lacks an attribute, whatever its bases have. */
 bool
 class_own_lacks(PyObject *type, PyObject *name)
 {
@@ -284,7 +276,7 @@ class_own_lacks(PyObject *type, PyObject *name)
     return dict != NULL && find_in_dict(dict, name, &value) == FIND_ABSENT;
 }
 
-/* Whether all keys of a class's own dict are strings; those of classes that are static are. */
+/* Whether all keys of a class's own dict are strings; those of static types are. */
 bool
 class_has_only_str_keys(PyObject *type)
 {
@@ -292,7 +284,7 @@ class_has_only_str_keys(PyObject *type)
     return dict == NULL || ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
 }
 
-/* How often classes were registered with abstract ones, or -1 where that cannot be told. */
+/* `abc.get_cache_token()`, which ABCMeta.register changes; -1 where that cannot be told. */
 int64_t
 abc_token(void)
 {
@@ -303,23 +295,23 @@ abc_token(void)
     return token;
 }
 
-/* What a class or its bases have under a name, borrowed and not bound, or NULL. */
+/* An attribute of a class or its bases, borrowed and not bound, or NULL. */
 PyObject *
 class_value(PyObject *type, PyObject *name)
 {
     return _PyType_Lookup((PyTypeObject *)type, name);
 }
 
-/* Whether instances look attributes up as `object` does, before a `__getattr__` is asked. */
+/* Whether instances look attributes up with `object.__getattribute__`, before any `__getattr__`. */
 static bool
-looks_up_as_object(PyTypeObject *type)
+uses_generic_getattr(PyTypeObject *type)
 {
     return type->tp_getattro == PyBaseObject_Type.tp_getattro ||
-           (type->tp_getattro == getattr_of_hooked_class &&
-            _PyType_Lookup(type, getattribute_name) == getattribute_of_object);
+           (type->tp_getattro == slot_tp_getattr_hook &&
+            _PyType_Lookup(type, getattribute_name) == object_getattribute);
 }
 
-/* Whether a name is one of those that end with NULL. */
+/* Whether `names`, which NULL ends, has a name. */
 static bool
 is_one_of(PyObject *name, const char *const *names)
 {
@@ -329,7 +321,7 @@ is_one_of(PyObject *name, const char *const *names)
     return *names != NULL;
 }
 
-/* Whether reading what C computes for `name` of an instance of `type` is known to stay in C. */
+/* Whether the getter of a getset descriptor is known to run no Python code. */
 static bool
 getter_stays_in_c(PyTypeObject *owner, PyTypeObject *type, PyObject *name)
 {
@@ -347,21 +339,21 @@ getter_stays_in_c(PyTypeObject *owner, PyTypeObject *type, PyObject *name)
     if (owner == (PyTypeObject *)PyExc_BaseException) {
         return is_one_of(name, of_exception);
     }
-    return type->tp_dealloc != dealloc_of_python_class && !is_one_of(name, in_python) &&
+    return type->tp_dealloc != subtype_dealloc && !is_one_of(name, in_python) &&
            (owner == &PyFunction_Type || is_numpy_base(owner) || is_deque_type(owner));
 }
 
-/* Whether a class's data descriptor, asked by an instance of `type`, runs C code only. */
+/* Whether a data descriptor of `type` runs no Python code for an instance. */
 static bool
-data_stays_in_c(PyObject *descriptor, PyTypeObject *type, PyObject *name)
+data_descr_stays_in_c(PyObject *descriptor, PyTypeObject *type, PyObject *name)
 {
     if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
         return getter_stays_in_c(PyDescr_TYPE(descriptor), type, name);
     }
-    return Py_IS_TYPE(descriptor, &PyMemberDescr_Type) || Py_IS_TYPE(descriptor, tuple_field_type);
+    return Py_IS_TYPE(descriptor, &PyMemberDescr_Type) || Py_IS_TYPE(descriptor, tuplegetter_type);
 }
 
-/* Whether a class method is one of a function, and so no descriptor inside a descriptor. */
+/* Whether a classmethod wraps a plain function, not another descriptor. */
 static bool
 is_of_function(PyObject *class_method)
 {
@@ -372,7 +364,7 @@ is_of_function(PyObject *class_method)
     return plain;
 }
 
-/* Whether something with `__get__` but without `__set__` is bound by C code only. */
+/* Whether a non-data descriptor runs no Python code. */
 static bool
 binding_stays_in_c(PyObject *descriptor)
 {
@@ -383,9 +375,9 @@ binding_stays_in_c(PyObject *descriptor)
            (type == &PyClassMethod_Type && is_of_function(descriptor));
 }
 
-/* Ask a descriptor; a new reference, or NULL without an exception. */
+/* The result of a descriptor's `__get__`, a new reference, or NULL without an exception. */
 static PyObject *
-asked(PyObject *descriptor, PyObject *object, PyTypeObject *type)
+call_descr_get(PyObject *descriptor, PyObject *object, PyTypeObject *type)
 {
     Py_INCREF(descriptor);
     PyObject *value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, (PyObject *)type);
@@ -396,19 +388,22 @@ asked(PyObject *descriptor, PyObject *object, PyTypeObject *type)
     return value;
 }
 
-/* An attribute that a class has, for its instance or (NULL) itself, as `asked` gives it. */
+/*
+ * Bind an attribute of a class to an instance or (NULL) to the class. A new reference, or NULL,
+ * without an exception, where that fails or would run Python code.
+ */
 static PyObject *
-bound(PyObject *on_class, PyObject *object, PyTypeObject *type)
+bind_attribute(PyObject *on_class, PyObject *object, PyTypeObject *type)
 {
     if (Py_TYPE(on_class)->tp_descr_get == NULL) {
         return Py_NewRef(on_class);
     }
     bool itself = object == NULL && (Py_IS_TYPE(on_class, &PyMemberDescr_Type) ||
                                      Py_IS_TYPE(on_class, &PyGetSetDescr_Type));
-    return itself || binding_stays_in_c(on_class) ? asked(on_class, object, type) : NULL;
+    return itself || binding_stays_in_c(on_class) ? call_descr_get(on_class, object, type) : NULL;
 }
 
-/* An attribute of a class whose metaclass has none of its own, as `attribute_value`. */
+/* `attribute_value` for a class. */
 static PyObject *
 attribute_of_class(PyTypeObject *type, PyObject *name)
 {
@@ -422,15 +417,15 @@ attribute_of_class(PyTypeObject *type, PyObject *name)
         bool stays_in_c = Py_IS_TYPE(on_meta, &PyMemberDescr_Type) ||
                           (Py_IS_TYPE(on_meta, &PyGetSetDescr_Type) &&
                            PyDescr_TYPE(on_meta) == &PyType_Type && is_one_of(name, in_c));
-        return stays_in_c ? asked(on_meta, (PyObject *)type, meta) : NULL;
+        return stays_in_c ? call_descr_get(on_meta, (PyObject *)type, meta) : NULL;
     }
     PyObject *own = _PyType_Lookup(type, name);
-    return own == NULL ? NULL : bound(own, NULL, type);
+    return own == NULL ? NULL : bind_attribute(own, NULL, type);
 }
 
 /*
- * What `getattr` gives, as a new reference; NULL where there is no such attribute, and where it
- * takes Python code to tell.
+ * What `getattr` gives, a new reference; NULL where there is no such attribute, and where looking
+ * would run Python code.
  */
 PyObject *
 attribute_value(PyObject *object, PyObject *name)
@@ -440,51 +435,52 @@ attribute_value(PyObject *object, PyObject *name)
     if (PyType_Check(object)) {
         return attribute_of_class((PyTypeObject *)object, name);
     }
-    bool of_method = type == &PyMethod_Type; /* has its function's attributes behind its own */
-    if (!of_method && !PyModule_CheckExact(object) && !looks_up_as_object(type)) {
+    bool of_method = type == &PyMethod_Type; /* falls back on its function's attributes */
+    if (!of_method && !PyModule_CheckExact(object) && !uses_generic_getattr(type)) {
         return NULL;
     }
     PyObject *on_class = _PyType_Lookup(type, name);
     if (on_class != NULL && Py_TYPE(on_class)->tp_descr_set != NULL) {
-        return data_stays_in_c(on_class, type, name) ? asked(on_class, object, type) : NULL;
+        return data_descr_stays_in_c(on_class, type, name) ? call_descr_get(on_class, object, type)
+                                                           : NULL;
     }
     Finding finding = of_method ? FIND_UNKNOWN : find_in_instance(object, name, &own);
     if (finding != FIND_ABSENT) {
         return Py_XNewRef(own);
     }
-    return on_class == NULL ? NULL : bound(on_class, object, type);
+    return on_class == NULL ? NULL : bind_attribute(on_class, object, type);
 }
 
 /* ---- preparing ---- */
 
-/* Read the slots of a class with `__getattr__`. Returns 0, or -1 with an exception set. */
+/* Make a class with `__getattr__` and read its slots. Returns 0, or -1 with an exception set. */
 static int
-read_hooked_class(void)
+read_slots_of_python_class(void)
 {
     PyObject *made = PyObject_CallFunction((PyObject *)&PyType_Type, "s(){sO}", "Hooked",
                                            "__getattr__", Py_None);
     if (made == NULL) {
         return -1;
     }
-    getattr_of_hooked_class = ((PyTypeObject *)made)->tp_getattro;
-    dealloc_of_python_class = ((PyTypeObject *)made)->tp_dealloc;
+    slot_tp_getattr_hook = ((PyTypeObject *)made)->tp_getattro;
+    subtype_dealloc = ((PyTypeObject *)made)->tp_dealloc;
     Py_DECREF(made);
     return 0;
 }
 
-/* Find what C has no name for. Returns 0, or -1 with an exception set. */
+/* Get what the C API does not export. Returns 0, or -1 with an exception set. */
 int
 storage_ready(void)
 {
     getattribute_name = PyUnicode_InternFromString("__getattribute__");
-    if (getattribute_name == NULL || read_hooked_class() < 0) {
+    if (getattribute_name == NULL || read_slots_of_python_class() < 0) {
         return -1;
     }
-    getattribute_of_object = Py_XNewRef(_PyType_Lookup(&PyBaseObject_Type, getattribute_name));
+    object_getattribute = Py_XNewRef(_PyType_Lookup(&PyBaseObject_Type, getattribute_name));
     PyObject *module = PyImport_ImportModule("_collections");
     PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, "_tuplegetter");
     Py_XDECREF(module);
-    tuple_field_type = (PyTypeObject *)found;
+    tuplegetter_type = (PyTypeObject *)found;
     if (found == NULL) {
         return -1;
     }

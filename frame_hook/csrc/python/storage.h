@@ -1,6 +1,6 @@
 /*
- * Where CPython keeps what dicts, instances and classes have. Reading it here runs no Python code,
- * makes no instance's dict and leaves no exception.
+ * Reading the entries of dicts and the attributes of instances and classes where CPython keeps
+ * them. Nothing here runs Python code, makes an instance's `__dict__` or leaves an exception.
  */
 #ifndef UFUSE_STORAGE_H
 #define UFUSE_STORAGE_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a look-up says; UNKNOWN: only a comparison that is Python code could tell. */
+/* The outcome of a look-up; UNKNOWN: it would take Python code, such as an `__eq__`, to tell. */
 typedef enum { FIND_ABSENT, FIND_FOUND, FIND_UNKNOWN } Finding;
 
 bool has_unicode_keys(PyObject *dict);

@@ -58,7 +58,7 @@ bind_keywords(const Parameters *parameters, PyObject *const *values, PyObject *n
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         if (!PyUnicode_CheckExact(name)) {
-            return 0; /* CPython knows what to make of it */
+            return 0; /* CPython decides what it means */
         }
         Py_ssize_t slot = slot_of_keyword(parameters, name);
         if (slot >= 0) {
@@ -113,10 +113,9 @@ bind_defaults(PyFunctionObject *function, const Parameters *parameters, PyObject
 }
 
 /*
- * Bind a call as CPython would. `slots` has room for every parameter and is all NULL; whatever is
- * put there is an owned reference, also when binding fails. Returns 1; 0 when CPython would raise
- * TypeError (or for oddities that are best left to it): then call the function, to get exactly its
- * error; or -1 with an exception set (out of memory).
+ * Bind a call as CPython would. `slots` has room for every parameter and is all NULL; what is put
+ * there is an owned reference, also when binding fails. Returns 1; 0 where CPython would raise
+ * TypeError, and for names of subclasses of str: call the function then; or -1 with MemoryError.
  */
 int
 bind_arguments(PyFunctionObject *function, PyObject *const *args, Py_ssize_t n_args,

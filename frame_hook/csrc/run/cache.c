@@ -7,16 +7,14 @@
 
 /* ---- positions ---- */
 
-/* What is kept for a position, borrowed, or NULL when nothing is (or there is no such position). */
+/* What is kept for a position, borrowed, or NULL. */
 static inline Position *
 existing_position(CodeCache *cache, Py_ssize_t position)
 {
     return position >= 0 && position < cache->n_positions ? cache->positions[position] : NULL;
 }
 
-/*
- * What is kept for a position, made when there was nothing; borrowed. NULL with an exception set.
- */
+/* What is kept for a position, made when there was nothing; borrowed. NULL with an exception. */
 Position *
 cache_position(CodeCache *cache, Py_ssize_t position)
 {
@@ -36,7 +34,7 @@ cache_position(CodeCache *cache, Py_ssize_t position)
         return NULL;
     }
     if (position >= cache->n_positions) {
-        /* most code is only entered at its start */
+        /* most code is entered only at its start */
         Py_ssize_t wanted = position == 0 ? 1 : n_units;
         Position **grown = PyMem_Realloc(cache->positions, (size_t)wanted * sizeof(Position *));
         if (grown == NULL) {
@@ -81,7 +79,7 @@ free_position(Position *position)
     PyMem_Free(position);
 }
 
-/* Drop everything that is kept. The cache is empty before any finalizer runs. */
+/* Drop everything that is kept. The cache is empty before a finalizer may run. */
 static void
 free_positions(CodeCache *cache)
 {
@@ -123,7 +121,7 @@ cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry)
     return 0;
 }
 
-/* Where an entry is among those of its position, or -1. */
+/* The index of an entry at a position (or NULL), or -1. */
 static Py_ssize_t
 index_of(Position *at, Entry *entry)
 {
@@ -135,7 +133,7 @@ index_of(Position *at, Entry *entry)
     return -1;
 }
 
-/* Whether the entry is one of its position's. */
+/* Whether the position has this entry. */
 bool
 cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
@@ -144,10 +142,9 @@ cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry)
 
 /*
  * Find the first entry of a position whose guards hold, and move it to the front; entries that can
- * never hold again are forgotten on the way. Returns 1 with `*found` a new reference and its loads
- * in the registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards loaded
- * may, in rare cases, run a finalizer, and that may change the cache: so nothing about the position
- * is remembered across them.
+ * never hold again are removed on the way. Returns 1 with `*found` a new reference and its loads in
+ * the registers, 0 when there is none, or -1 with MemoryError set. Dropping what guards have loaded
+ * may run a finalizer, which may change the cache: so the position is looked up again after guards.
  */
 int
 cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found)
@@ -182,15 +179,15 @@ cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **
             *found = entry;
             return 1;
         }
-        entry->valid = entry_is_valid(entry); /* no: it is forgotten when the loop comes by again */
+        entry->valid = entry_is_valid(entry); /* no: the next turn of the loop removes it */
         i += entry->valid;
         Py_DECREF(entry);
     }
 }
 
 /*
- * Whether a function's frames may use the entries: its globals are those of the first function that
- * came, on which they rely. Functions made of one code object need not share them.
+ * Whether a function's frames may use the entries, which rely on the globals of the first function
+ * that came. Functions with one code object may have different globals.
  */
 bool
 cache_serves(CodeCache *cache, PyObject *function)
@@ -202,7 +199,7 @@ cache_serves(CodeCache *cache, PyObject *function)
     return cache->globals == globals;
 }
 
-/* Whether the session no longer wants to be asked about a position. */
+/* Whether the session is not to be asked about a position any more. */
 bool
 cache_given_up(CodeCache *cache, Py_ssize_t position)
 {
@@ -210,7 +207,7 @@ cache_given_up(CodeCache *cache, Py_ssize_t position)
     return at != NULL && at->given_up;
 }
 
-/* Never ask about a position again. Its entries stay. Returns 0, or -1 with an exception set. */
+/* Never ask the session about a position again. Its entries stay. Returns 0, or -1. */
 int
 cache_give_up(CodeCache *cache, Py_ssize_t position)
 {
@@ -225,8 +222,8 @@ cache_give_up(CodeCache *cache, Py_ssize_t position)
 /* ---- the type ---- */
 
 /*
- * Whether a session wants the frames that bring no array, too (`session.every_frame`; without that
- * attribute it does not). Returns -1 with an exception set.
+ * Whether a session wants the frames that bring no array, too: `session.every_frame`, false where
+ * it is missing. Returns -1 with an exception set.
  */
 static int
 wants_every_frame(PyObject *session)
@@ -273,8 +270,8 @@ CodeCache_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
 }
 
 /*
- * The reference is not shown to the garbage collector: it keeps nothing alive, and one that was
- * cleared as garbage before its cache would not tell whose co_extra names the cache.
+ * The weak reference is not visited: were it cleared as garbage before its cache, there would be no
+ * way to the co_extra that names the cache.
  */
 static int
 CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
@@ -294,7 +291,7 @@ CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* Break cycles: the cache is off its code and empty. */
+/* Break cycles: the code's co_extra no longer names the cache, and the cache is empty. */
 static int
 CodeCache_tp_clear(CodeCache *self)
 {
@@ -320,7 +317,7 @@ CodeCache_dealloc(CodeCache *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* The int argument of a method, or -1 with an exception set; positions are never negative. */
+/* A position from a method's argument, or -1 with an exception set. */
 static Py_ssize_t
 position_argument(PyObject *argument)
 {

@@ -1,6 +1,6 @@
 /*
- * CodeCache: for every position of a code object its entries, whether it is given up, and the
- * function that resumes there.
+ * CodeCache: for each position of a code object, its entries, whether the session has given it up,
+ * and the function that resumes there.
  */
 #ifndef UFUSE_CACHE_H
 #define UFUSE_CACHE_H
@@ -20,11 +20,11 @@ typedef struct {
 } Position;
 
 /*
- * Who owns whom: a cache owns its session, visible to the garbage collector, and knows its code by
- * a weak reference; the mark a cache has on its code (marks.h) borrows it and is wiped before the
- * cache dies. So neither keeps the other alive, and whoever wants a cache to last holds it: a
- * Dispatcher its own, a session those it gives the eval hook, until their code dies. Whoever runs
- * frames through a cache keeps the code alive meanwhile.
+ * Who owns whom: a cache owns its session, visible to the garbage collector, and refers to its code
+ * weakly; the code's co_extra borrows the cache, which is removed there before it dies. So neither
+ * keeps the other alive, and whoever wants a cache to last owns it: a Dispatcher its own, a session
+ * those it gives the eval hook, until their code dies. Whoever runs frames through a cache owns the
+ * code meanwhile.
  */
 typedef struct {
     PyObject_HEAD
@@ -35,20 +35,20 @@ typedef struct {
     Py_ssize_t n_positions;
     PyObject *weakrefs;
     bool every_frame;   /* what the session wanted when the cache was made */
-    char stops_later;   /* frames that no entry takes at their start may still be stopped later */
+    char stops_later;   /* a frame that no entry takes at its start is suspended at later stops */
     long long frames;   /* frames of this code that were begun */
-    long long whole;    /* those that an entry brought to their end */
-    long long mixed;    /* those that ran entries and plain Python */
+    long long whole;    /* those that one entry brought to their end */
+    long long mixed;    /* those that ran entries and were interpreted as well */
     long long misses;   /* look-ups that found no entry */
     long long captures; /* times the session was asked for one */
-    long long suspensions; /* times a frame of this code came back from plain Python */
+    long long suspensions; /* times a frame of this code was suspended */
 } CodeCache;
 
 extern PyTypeObject CodeCache_Type;
 
 /*
- * The code of a cache, borrowed; NULL when it is gone, or about to go: its references to others are
- * dropped before those to it are.
+ * The code of a cache, borrowed; NULL when it is dead, or being deallocated: then weak references
+ * still name it while it drops what it refers to.
  */
 static inline PyObject *
 cache_code(const CodeCache *cache)

@@ -21,8 +21,8 @@ typedef struct {
     PyObject *weakrefs;
     Py_ssize_t n_slots;
     Py_ssize_t n_free;
-    Py_ssize_t n_simple; /* the number of arguments of a call without names that needs no binding;
-                            -1: always bind */
+    Py_ssize_t n_simple; /* so many positional arguments, and no others, need no binding; -1: all
+                            calls do */
     char enabled;
     bool generator_like;
     long long calls;
@@ -30,7 +30,7 @@ typedef struct {
     long long eager_calls;
 } Dispatcher;
 
-/* Put the closure's cells, borrowed from the function, into the last slots. */
+/* Put the closure's cells, borrowed, into the last slots. */
 static inline void
 fill_free_variables(Dispatcher *self, PyObject **slots)
 {
@@ -43,11 +43,11 @@ fill_free_variables(Dispatcher *self, PyObject **slots)
 }
 
 /*
- * Call the function in plain Python; the eval hook takes the frames of what it calls, but not its
- * own.
+ * Have CPython interpret the function; the eval hook takes the frames of what it calls, but not its
+ * own. Returns the call's result or NULL with an exception set.
  */
 static PyObject *
-call_plainly(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
+call_interpreted(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyThreadState *thread = PyThreadState_Get();
     self->eager_calls++;
@@ -62,9 +62,9 @@ call_plainly(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *n
     return result;
 }
 
-/* Call the function as if there were no dispatcher. */
+/* Call the function as if there were no dispatcher. Returns as the call does. */
 static PyObject *
-call_without_session(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
+call_function(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyThreadState *thread = PyThreadState_Get();
     self->eager_calls++;
@@ -79,9 +79,8 @@ call_without_session(Dispatcher *self, PyObject *const *args, size_t nargsf, PyO
 }
 
 /*
- * Fill the registers' state from a call's arguments. Returns 1; 0 when CPython would refuse the
- * call; -1 with an exception set. In the simple case the values are borrowed from the caller, who
- * keeps them during the call.
+ * Fill the registers' state from a call's arguments. Returns 1; 0 when the call is a TypeError; -1
+ * with an exception set. Where no binding is needed, the values are borrowed from the caller.
  */
 static int
 bind_state(Dispatcher *self, PyObject *const *args, Py_ssize_t n_args, PyObject *names,
@@ -107,8 +106,8 @@ bind_state(Dispatcher *self, PyObject *const *args, Py_ssize_t n_args, PyObject 
 }
 
 /*
- * Call the function through the entries of its code, which the caller keeps alive: the program may
- * give the function another meanwhile. Returns the call's result or NULL with an exception set.
+ * Run a call on the trampoline. The caller owns the code: the program may set the function's
+ * `__code__` meanwhile. Returns the call's result or NULL with an exception set.
  */
 static PyObject *
 call_through_cache(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -127,7 +126,7 @@ call_through_cache(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObj
     }
     registers_end(&registers);
     if (bound == 0) {
-        return call_without_session(self, args, nargsf, names);
+        return call_function(self, args, nargsf, names);
     }
     switch (outcome) {
     case RUN_RETURNED:
@@ -138,7 +137,7 @@ call_through_cache(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObj
         self->hits++;
         return continue_frame(self->cache, self->function, next);
     case RUN_DECLINED:
-        return call_plainly(self, args, nargsf, names);
+        return call_interpreted(self, args, nargsf, names);
     default:
         return NULL;
     }
@@ -163,8 +162,8 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
     self->calls++;
     PyObject *code = PyFunction_GET_CODE(self->function);
     if (!self->enabled || self->generator_like || code != cache_code(self->cache) ||
-        runs_plainly(PyThreadState_Get(), code)) {
-        return call_without_session(self, args, nargsf, names);
+        must_interpret(PyThreadState_Get(), code)) {
+        return call_function(self, args, nargsf, names);
     }
     Py_INCREF(code);
     PyObject *result = call_through_cache(self, args, nargsf, names);
@@ -268,7 +267,7 @@ Dispatcher_dealloc(Dispatcher *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* A dispatcher in a class is a method, as the function would be. */
+/* `__get__`: a dispatcher in a class is a method, as the function would be. */
 static PyObject *
 Dispatcher_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
 {

@@ -1,4 +1,4 @@
-/* Dispatcher: the callable a user holds. */
+/* Dispatcher: the callable a user gets for a function. It looks up entries without a frame. */
 #ifndef UFUSE_DISPATCHER_H
 #define UFUSE_DISPATCHER_H
 

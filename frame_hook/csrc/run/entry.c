@@ -7,9 +7,7 @@
 
 /* ---- registers ---- */
 
-/*
- * Make room for `capacity` registers; what is there is kept. Returns 0, or -1 with MemoryError set.
- */
+/* Make room for `capacity` registers; their values stay. Returns 0, or -1 with MemoryError set. */
 static int
 registers_grow(Registers *registers, Py_ssize_t capacity)
 {
@@ -27,7 +25,7 @@ registers_grow(Registers *registers, Py_ssize_t capacity)
     return 0;
 }
 
-/* As `registers_grow`, where there mostly is enough room. */
+/* `registers_grow` where it is needed. */
 static inline int
 registers_reserve(Registers *registers, Py_ssize_t capacity)
 {
@@ -35,8 +33,8 @@ registers_reserve(Registers *registers, Py_ssize_t capacity)
 }
 
 /*
- * Begin with `n_state` empty state slots, borrowed. Returns 0, or -1 with MemoryError set; end it
- * in both cases.
+ * Begin with `n_state` empty state slots, borrowed. Returns 0, or -1 with MemoryError set; call
+ * `registers_end` in both cases.
  */
 int
 registers_begin(Registers *registers, Py_ssize_t n_state)
@@ -82,9 +80,8 @@ registers_end(Registers *registers)
 /* ---- checking and running ---- */
 
 /*
- * Whether the entry's guards hold. Then its loads are behind the state's registers and room is made
- * for the rest. Returns 1 or 0, or -1 with MemoryError set. See `first_failing_guard` for what may
- * run.
+ * Whether the entry's guards hold: then its loads are behind the state's registers, with room for
+ * the rest. Returns 1 or 0, or -1 with MemoryError set. Runs what `guards_hold` runs.
  */
 int
 entry_matches(Entry *entry, Registers *registers)
@@ -188,13 +185,13 @@ build_state(Entry *entry, Registers *registers)
     return state;
 }
 
-/* Do what comes behind the artefact: the recipe, then the ending. */
+/* Run what follows the artefact: the recipe, then the ending. As `entry_run`. */
 static RunOutcome
 end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
 {
     Py_ssize_t rows = recipe_rows(entry->recipe);
     if (rows > 0) {
-        int status = follow_recipe(entry->recipe, registers->values, registers->n_used);
+        int status = run_recipe(entry->recipe, registers->values, registers->n_used);
         registers->n_used += rows;
         if (status < 0) {
             return RUN_RAISED;
@@ -214,10 +211,10 @@ end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
 }
 
 /*
- * Run an entry whose guards hold, over the registers `entry_matches` filled. The caller keeps the
- * entry alive: the artefact may release the GIL and the recipe may run user code. `*result` or
- * `*next` is a new reference where the outcome says so. The eval hook takes no frame of the
- * artefact, but those of the recipe.
+ * Run an entry whose guards hold, on the registers that `entry_matches` filled. The caller owns the
+ * entry: the artefact may release the GIL, and the recipe may run code of the program. `*result` or
+ * `*next` is a new reference where the outcome says so. The eval hook takes frames that the recipe
+ * calls, but none of the artefact's.
  */
 RunOutcome
 entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
@@ -257,10 +254,7 @@ Null_repr(PyObject *Py_UNUSED(self))
     return PyUnicode_FromString("NULL");
 }
 
-/*
- * It is a static object: losing its last reference would be a bug of someone else's; survive it as
- * None does.
- */
+/* Survive a reference count error elsewhere, as None does: it is a static object. */
 static void
 Null_dealloc(PyObject *self)
 {
@@ -292,16 +286,15 @@ state_tuple(PyObject *const *values, Py_ssize_t count)
 /* ---- the type ---- */
 
 /*
- * Read `("return", register)`, or `("resume", position, registers)` with the slot, or -1, in which
- * the state keeps the exception that is handled there; without that it is the slot it began with.
- * Returns 0, or -1 with an exception set.
+ * Read `("return", register)` or `("resume", position, registers[, handled])`, where `handled` is
+ * FrameState's, by default AS_BEFORE. Returns 0, or -1 with an exception set.
  */
 static int
 compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
 {
     const char *name;
     PyObject *first, *second = NULL;
-    self->handled = AS_IT_BEGAN;
+    self->handled = AS_BEFORE;
     if (!PyTuple_Check(ending) ||
         !PyArg_ParseTuple(ending, "sO|On;an ending", &name, &first, &second, &self->handled)) {
         if (!PyErr_Occurred()) {
@@ -322,7 +315,7 @@ compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
             if (read_registers(second, use, true, &self->slots, &self->n_slots) < 0) {
                 return -1;
             }
-            if (self->handled >= AS_IT_BEGAN && self->handled < self->n_slots) {
+            if (self->handled >= AS_BEFORE && self->handled < self->n_slots) {
                 return 0;
             }
         }
@@ -331,7 +324,7 @@ compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
     return -1;
 }
 
-/* Work out what makes the common case short. */
+/* Note which shortcuts of `entry_run` apply. */
 static void
 note_shortcuts(Entry *self)
 {
@@ -416,7 +409,7 @@ Entry_dealloc(Entry *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* Break cycles. An entry that some finalizer can still reach is never run again. */
+/* Break cycles. An entry that a finalizer can still reach is never run again. */
 static int
 Entry_clear(Entry *self)
 {
@@ -462,10 +455,7 @@ Entry_first_failing(Entry *self, PyObject *state)
     return failing < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(failing);
 }
 
-/*
- * Whether an entry may be run again: nobody has said otherwise, and nothing it was made for is
- * dead.
- */
+/* Whether an entry may be run again: `valid` was not set to false, and no operand is dead. */
 bool
 entry_is_valid(Entry *entry)
 {

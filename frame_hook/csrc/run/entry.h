@@ -1,4 +1,8 @@
-/* Entry: one specialisation of one position of a code object. */
+/*
+ * Entry: the compiled code for one position of a code object, under guards. An artefact (what a
+ * backend made of the graph, any callable) computes the outputs; a recipe builds objects around
+ * them and carries out the program's writes; the ending returns from the frame or resumes it.
+ */
 #ifndef UFUSE_ENTRY_H
 #define UFUSE_ENTRY_H
 
@@ -21,29 +25,28 @@ typedef struct {
     Py_ssize_t n_inputs;
     Py_ssize_t n_slots;
     Py_ssize_t resume_at; /* -1: the frame returns */
-    Py_ssize_t handled;   /* of the state it resumes with; AS_IT_BEGAN: that of the one it got */
+    Py_ssize_t handled;   /* of the new state, or AS_BEFORE */
     Py_ssize_t n_outputs;
     Py_ssize_t least_state; /* a state with fewer slots is not one of this entry's */
     Py_ssize_t n_appended;  /* registers behind the state's: loads, outputs, recipe */
     int32_t result;         /* the register the frame returns */
     bool inputs_in_order;   /* the inputs are registers 0, 1, 2, … */
-    bool may_return_output; /* true: when `result` is the output, it is the frame's result as it is
-                             */
+    bool may_return_output; /* nothing comes between the only output and the frame's result */
     bool valid;
     long long hits;
-    long long declined; /* runs that ended in plain Python */
+    long long declined; /* runs whose artefact returned NotImplemented */
 } Entry;
 
 /*
- * The registers of one pass through the loop. The state's are borrowed unless `owns_state`; the
- * rest are owned.
+ * The registers of one step of the trampoline: the state's slots, borrowed unless `owns_state`,
+ * then what guards load, the artefact's outputs and the recipe's rows, owned.
  */
 enum { USUAL_REGISTERS = 32 };
 typedef struct {
     PyObject **values;
     Py_ssize_t n_state;
-    Py_ssize_t n_locals; /* of the frame: the state's registers before its stack's */
-    Py_ssize_t n_used;   /* behind this, `values` is not initialised */
+    Py_ssize_t n_locals; /* of the state's registers, those before the stack's */
+    Py_ssize_t n_used;   /* from here on, `values` is not initialised */
     Py_ssize_t capacity;
     bool owns_state;
     PyObject *usual[USUAL_REGISTERS];
@@ -56,14 +59,14 @@ void registers_end(Registers *registers);
 typedef enum {
     RUN_RETURNED, /* the frame's result is known */
     RUN_RESUMES,  /* the frame goes on from a new state */
-    RUN_DECLINED, /* the artefact wants plain Python; nothing visible has happened */
+    RUN_DECLINED, /* the frame is to be interpreted; there was no effect */
     RUN_RAISED,   /* an exception is set */
 } RunOutcome;
 
 extern PyTypeObject Entry_Type;
 extern PyTypeObject Null_Type;
 
-/* The one object that stands for an empty slot where Python sees a state. */
+/* The object that stands for an empty slot in the states that Python code sees. */
 typedef struct {
     PyObject_HEAD
 } NullObject;

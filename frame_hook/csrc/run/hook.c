@@ -9,7 +9,9 @@
 #include "run/session.h"
 #include "run/trampoline.h"
 
-enum { MOST_STOPPED = 50000 }; /* frames of one code that are stopped later: it takes its time */
+/* How many frames of one code, none of whose entries fits, are suspended at stops: that is slow. */
+enum { MOST_STOPPED = 50000 };
+
 enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };
 static long long n_passed[N_PASSED]; /* counted only for sessions that want every frame */
 
@@ -39,7 +41,7 @@ brings_array(PyObject *value)
     return false;
 }
 
-/* Whether any argument of a fresh frame makes it worth a question. Runs no Python code. */
+/* Whether any of the first arguments of a fresh frame brings an array. Runs no Python code. */
 static bool
 frame_brings_array(struct _PyInterpreterFrame *frame, PyCodeObject *code)
 {
@@ -58,7 +60,7 @@ frame_brings_array(struct _PyInterpreterFrame *frame, PyCodeObject *code)
 
 /*
  * Find the cache for a fresh frame's code, asking the session once. Returns 1 with `*found` a new
- * reference, 0 to let the frame pass, or -1 with an exception the user must see.
+ * reference, 0 to hand the frame on, or -1 with an exception the program must see.
  */
 static int
 cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject *session,
@@ -72,7 +74,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     if (!ufuse_thread.every_frame && !frame_brings_array(frame, code)) {
         return 0;
     }
-    if (replaced_builtin() != NULL) { /* for now */
+    if (replaced_builtin() != NULL) { /* no answer is kept: it may be put back */
         return 0;
     }
     *found = ask_cache(session, (PyObject *)code);
@@ -85,7 +87,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     return *found != NULL;
 }
 
-/* A new state of position 0 from the registers, or NULL with MemoryError set. */
+/* A new state at position 0 from the registers, or NULL with MemoryError set. */
 static FrameState *
 state_of(Registers *registers)
 {
@@ -97,7 +99,7 @@ state_of(Registers *registers)
 }
 
 /*
- * Run a fresh frame through the loop. Takes over the frame; `cache` is borrowed, and kept alive by
+ * Run a fresh frame on the trampoline. Takes over the frame; `cache` is borrowed, and kept alive by
  * the caller. Returns the frame's result, or NULL with an exception set.
  */
 static PyObject *
@@ -137,8 +139,7 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     return discard_frame(thread, frame, result);
 }
 
-/* Count a frame that is never traced: `code` is a generator's, or NULL for what is no fresh frame.
- */
+/* Count a frame that is never traced; `code` is a generator's, or NULL for no fresh frame. */
 static void
 note_passed(struct _PyInterpreterFrame *frame, PyCodeObject *code, int throwflag)
 {
@@ -162,8 +163,8 @@ passed_frames(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 /*
- * Run a frame, and all that it calls, without the hook: Python functions that call each other then
- * take no C stack, and recursion goes as deep as it would without us.
+ * Run a frame, and all that it calls, without the hook: then calls of Python functions take no C
+ * stack, and recursion goes as deep as it would without us.
  */
 static PyObject *
 evaluate_deep(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)

@@ -1,6 +1,4 @@
-/*
- * The eval-frame hook: it takes the frames of callees while a session runs a frame in plain Python.
- */
+/* The eval-frame hook (PEP 523): it runs the frames of callees through a session's caches. */
 #ifndef UFUSE_HOOK_H
 #define UFUSE_HOOK_H
 

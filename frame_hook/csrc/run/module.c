@@ -137,13 +137,13 @@ static PyMethodDef module_methods[] = {
     {"suspend", suspend_frame, METH_O,
      "Move the state out of the resume frame that calls. For resume code only."},
     {"set_eager", set_eager, METH_O,
-     "Have every dispatcher of the process call its function plainly, or no longer."},
+     "Have every dispatcher of the process call its function as it is, or no longer."},
     {"enter_eager", enter_eager, METH_NOARGS,
-     "Have this thread call plainly until leave_eager(); may be nested."},
+     "Have this thread's dispatchers call their functions as they are until leave_eager(); nests."},
     {"leave_eager", leave_eager, METH_NOARGS,
      "End what the last enter_eager() of this thread began."},
     {"runs_eagerly", ask_runs_eagerly, METH_NOARGS,
-     "Whether this thread calls plainly, or every one does."},
+     "Whether dispatchers of this thread, or of every one, call their functions as they are."},
     {"lines_are_traced", ask_lines_are_traced, METH_O,
      "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
     {"keep_builtins", keep_builtins, METH_VARARGS,
@@ -178,10 +178,10 @@ execute_module(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "ufuse can only be used in the main interpreter");
         return -1;
     }
-    if (import_numpy() < 0 || plain_ready() < 0 || storage_ready() < 0 || frames_ready() < 0 ||
-        code_extra_ready() < 0 || collector_ready() < 0 || session_ready() < 0 ||
-        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
-        Dispatcher_Ready() < 0) {
+    if (import_numpy() < 0 || builtin_types_ready() < 0 || storage_ready() < 0 ||
+        frames_ready() < 0 || code_extra_ready() < 0 || collector_ready() < 0 ||
+        session_ready() < 0 || FrameState_Ready() < 0 || Entry_Ready() < 0 ||
+        CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
     watch_ready();

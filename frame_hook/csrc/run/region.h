@@ -17,16 +17,16 @@ extern bool ufuse_always_eager __attribute__((visibility("hidden")));
  */
 extern _PyFrameEvalFunction ufuse_next_evaluate __attribute__((visibility("hidden")));
 
-/* Whether this thread runs everything as plain Python now. */
+/* Whether CPython is to interpret every frame of this thread now. */
 static inline bool
 runs_eagerly(void)
 {
     return ufuse_always_eager || ufuse_thread.eager > 0;
 }
 
-/* Whether this thread runs frames of this code as plain Python now. */
+/* Whether CPython is to interpret frames of this code on this thread now. */
 static inline bool
-runs_plainly(PyThreadState *thread, PyObject *code)
+must_interpret(PyThreadState *thread, PyObject *code)
 {
     return runs_eagerly() || lines_are_traced(thread, code);
 }

@@ -15,75 +15,75 @@
 SESSION_NAMES(X)
 #undef X
 
-/* What is put aside while Python code of ours runs in the middle of the user's. */
+/* What the thread had before a call into the session, and `leave_session` puts back. */
 typedef struct {
     PyObject *session;
     PyObject *exception;
-    _PyErr_StackItem *handled; /* what the user's code is handling */
+    _PyErr_StackItem *handled; /* what the program is handling */
     _PyErr_StackItem nothing;
-    _PyErr_StackItem *outside; /* `handled_outside` as it was */
-    bool hooked;
+    _PyErr_StackItem *handled_outside;
+    bool paused;
     int lent;
-} Aside;
+} Saved;
 
 /*
- * Begin to run code of ours: the hook takes no frame, dispatchers call plainly, tracing and
- * profiling see nothing, and a program close to its recursion limit is not brought over it. No
- * exception is current: ours must not get the user's as context.
+ * Before Python code of ours runs: the hook takes no frames, dispatchers call their functions,
+ * trace and profile functions see nothing, the recursion limit is farther away, and no exception is
+ * set or handled, which ours would get as context.
  */
 static void
-step_aside(Aside *aside)
+enter_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
-    aside->session = ufuse_thread.session;
-    aside->exception = take_exception();
-    aside->handled = thread->exc_info;
-    aside->nothing = (_PyErr_StackItem){0};
-    aside->outside = ufuse_thread.handled_outside;
-    ufuse_thread.handled_outside = aside->handled;
-    thread->exc_info = &aside->nothing;
-    aside->hooked = pause_hook();
-    aside->lent = lend_frames(thread);
+    saved->session = ufuse_thread.session;
+    saved->exception = take_exception();
+    saved->handled = thread->exc_info;
+    saved->nothing = (_PyErr_StackItem){0};
+    saved->handled_outside = ufuse_thread.handled_outside;
+    ufuse_thread.handled_outside = saved->handled;
+    thread->exc_info = &saved->nothing;
+    saved->paused = pause_hook();
+    saved->lent = lend_frames(thread);
     ufuse_thread.session = NULL;
     ufuse_thread.eager++;
     hold_off_collections();
     PyThreadState_EnterTracing(thread);
 }
 
-/* End it. An exception that is set now stays set, in place of the one put aside. */
+/* End it. An exception that is set now stays set, in place of the one put saved. */
 static void
-step_back(Aside *aside)
+leave_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     PyThreadState_LeaveTracing(thread);
     allow_collections();
     ufuse_thread.eager--;
-    ufuse_thread.session = aside->session;
-    reclaim_frames(thread, aside->lent);
-    if (aside->hooked) {
+    ufuse_thread.session = saved->session;
+    reclaim_frames(thread, saved->lent);
+    if (saved->paused) {
         resume_hook();
     }
-    thread->exc_info = aside->handled;
-    ufuse_thread.handled_outside = aside->outside;
-    Py_XDECREF(aside->nothing.exc_value);
+    thread->exc_info = saved->handled;
+    ufuse_thread.handled_outside = saved->handled_outside;
+    Py_XDECREF(saved->nothing.exc_value);
     if (PyErr_Occurred()) {
         PyObject *handled = PyErr_GetHandledException();
         if (handled != NULL) {
             add_context(handled);
             Py_DECREF(handled);
         }
-        Py_XDECREF(aside->exception);
+        Py_XDECREF(saved->exception);
     }
-    else if (aside->exception != NULL) {
-        raise_exception(aside->exception);
+    else if (saved->exception != NULL) {
+        raise_exception(saved->exception);
     }
 }
 
 /*
- * An exception came out of code of ours: give it to `session.internal_error`, unless the user must
+ * The session has raised: give the exception to `session.internal_error`, unless the program must
  * see it (KeyboardInterrupt, MemoryError, SystemExit, or `session.is_user_error` says so). Returns
- * -1 with the exception still set for those, and 0 with none set otherwise. Call it between
- * step_aside() and step_back().
+ * -1 with the exception still set for those, else 0 with none set. Call it between enter_session()
+ * and leave_session().
  */
 static int
 report_exception(PyObject *session)
@@ -103,11 +103,11 @@ report_exception(PyObject *session)
     if (is_users < 0) {
         PyErr_WriteUnraisable(session);
     }
-    PyObject *told = PyObject_CallMethodOneArg(session, name_internal_error, exception);
-    if (told == NULL) {
+    PyObject *reported = PyObject_CallMethodOneArg(session, name_internal_error, exception);
+    if (reported == NULL) {
         PyErr_WriteUnraisable(session);
     }
-    Py_XDECREF(told);
+    Py_XDECREF(reported);
     Py_DECREF(exception);
     return 0;
 }
@@ -138,9 +138,9 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 }
 
 /*
- * Ask the session for an entry for the state in the registers. Runs its Python code. Returns 1 with
- * `*entry` a new reference; 0 when there is none now (after an internal error: the position is
- * given up; where the C stack is deep nothing is asked); or -1 with an exception the user must see.
+ * Ask the session for an entry for the state in the registers. Runs Python code. Returns 1 with
+ * `*entry` a new reference; 0 when there is none (after an internal error the position is given up;
+ * where the C stack is deep, nothing is asked); or -1 with an exception the program must see.
  */
 int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
@@ -150,8 +150,8 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         return 0;
     }
     cache->captures++;
-    Aside aside;
-    step_aside(&aside);
+    Saved saved;
+    enter_session(&saved);
     int status = 0;
     PyObject *answer = call_capture(cache, position, function, registers);
     if (answer == NULL) {
@@ -167,7 +167,7 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         *entry = (Entry *)answer;
         status = 1;
     }
-    step_back(&aside);
+    leave_session(&saved);
     return status;
 }
 
@@ -177,8 +177,8 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
 PyObject *
 ask_resume_code(CodeCache *cache, Py_ssize_t position)
 {
-    Aside aside;
-    step_aside(&aside);
+    Saved saved;
+    enter_session(&saved);
     PyObject *code = NULL;
     PyObject *at = PyLong_FromSsize_t(position);
     if (at != NULL) {
@@ -187,19 +187,19 @@ ask_resume_code(CodeCache *cache, Py_ssize_t position)
                                          3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         Py_DECREF(at);
     }
-    step_back(&aside);
+    leave_session(&saved);
     return code;
 }
 
 /*
- * `session.cache_for(code)`: a new reference, or NULL for "never". What goes wrong is an internal
- * error and a "never", except what the user must see: then NULL is returned with it set.
+ * `session.cache_for(code)`: a new reference, or NULL for "never", also after an internal error; or
+ * NULL with an exception the program must see.
  */
 CodeCache *
 ask_cache(PyObject *session, PyObject *code)
 {
-    Aside aside;
-    step_aside(&aside);
+    Saved saved;
+    enter_session(&saved);
     PyObject *answer = PyObject_CallMethodOneArg(session, name_cache_for, code);
     if (answer != NULL && answer != Py_None &&
         !(Py_IS_TYPE(answer, &CodeCache_Type) && cache_code((CodeCache *)answer) == code)) {
@@ -213,22 +213,20 @@ ask_cache(PyObject *session, PyObject *code)
     if (answer == Py_None) {
         Py_CLEAR(answer);
     }
-    step_back(&aside);
+    leave_session(&saved);
     return (CodeCache *)answer;
 }
 
 /*
- * Tell a session that wants to know that an artefact declined. Returns 0, or -1 with an exception
- * the user must see.
+ * Count that an entry declined, and tell the session where it wants that. Returns 0, or -1 with an
+ * exception the program must see.
  */
 int
 tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
-    if (entry != NULL) {
-        entry->declined++;
-    }
-    Aside aside;
-    step_aside(&aside);
+    entry->declined++;
+    Saved saved;
+    enter_session(&saved);
     PyObject *wanted = PyObject_GetAttr(cache->session, name_notify_eager);
     int truth = wanted == NULL ? -1 : PyObject_IsTrue(wanted);
     Py_XDECREF(wanted);
@@ -238,8 +236,7 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
     int status = 0;
     if (truth > 0) {
         PyObject *at = PyLong_FromSsize_t(position);
-        PyObject *arguments[] = {cache->session, (PyObject *)cache, at,
-                                 entry == NULL ? Py_None : (PyObject *)entry};
+        PyObject *arguments[] = {cache->session, (PyObject *)cache, at, (PyObject *)entry};
         PyObject *answer =
             at == NULL ? NULL
                        : PyObject_VectorcallMethod(name_eager_run, arguments,
@@ -250,7 +247,7 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
         Py_XDECREF(at);
         Py_XDECREF(answer);
     }
-    step_back(&aside);
+    leave_session(&saved);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* Calls from C into the session, the Python object that makes entries. */
+/* Calls into the session: the Python object that makes entries and resume code. */
 #ifndef UFUSE_SESSION_H
 #define UFUSE_SESSION_H
 

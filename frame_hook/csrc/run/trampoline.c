@@ -6,12 +6,11 @@
 #include "run/region.h"
 #include "run/session.h"
 
-enum { MOST_ATTEMPTS = 16 };
+enum { MOST_ATTEMPTS = 16 }; /* to raise an exception inside a frame */
 
 /*
- * Find or capture an entry for the state in the registers, and run it. Everything may run. Returns
- * what `entry_run` does; RUN_DECLINED also where there is no entry: nothing visible has happened
- * then.
+ * Find or capture an entry for the state in the registers, and run it. Python code may run. Returns
+ * what `entry_run` does; RUN_DECLINED also where there is no entry, and no effect either.
  */
 RunOutcome
 take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
@@ -49,15 +48,15 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
 }
 
 /*
- * One step from a state, which is only read. As `take_step`; what runs sees the exception that the
- * frame is handling.
+ * `take_step` from a state, which is only read. What runs sees the exception that the frame is
+ * handling.
  */
 static RunOutcome
 step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObject **result,
                 FrameState **next)
 {
     PyThreadState *thread = PyThreadState_Get();
-    if (runs_plainly(thread, cache_code(cache))) {
+    if (must_interpret(thread, cache_code(cache))) {
         return RUN_DECLINED;
     }
     Registers registers;
@@ -68,7 +67,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);
-        if (outcome == RUN_RESUMES && (*next)->handled == AS_IT_BEGAN) {
+        if (outcome == RUN_RESUMES && (*next)->handled == AS_BEFORE) {
             (*next)->handled = state->handled < (*next)->size ? state->handled : -1;
         }
     }
@@ -78,7 +77,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
 
 /* ---- resume functions ---- */
 
-/* Check what the session gave as resume code. Returns 0, or -1 with SystemError set. */
+/* Check the session's resume code. Returns 0, or -1 with SystemError set. */
 static int
 check_resume_code(CodeCache *cache, PyObject *answer)
 {
@@ -96,8 +95,8 @@ check_resume_code(CodeCache *cache, PyObject *answer)
 }
 
 /*
- * The code that resumes at a position, a new reference, made once. An interrupt, or what a signal
- * handler of the user's raises, that comes meanwhile is put off.
+ * The code that resumes at a position, a new reference, made once; or NULL with an exception set.
+ * What a signal handler of the program raises meanwhile is put into `*exception`.
  */
 static PyObject *
 resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
@@ -127,9 +126,9 @@ resume_code(CodeCache *cache, Py_ssize_t position, PyObject **exception)
     return code;
 }
 
-/* Whether a resume function is what a frame of another function needs as well. */
+/* Whether a resume function (or NULL) has the globals and builtins of another function. */
 static bool
-serves_too(PyFunctionObject *kept, PyFunctionObject *of)
+runs_in_scope_of(PyFunctionObject *kept, PyFunctionObject *of)
 {
     return kept != NULL && kept->func_globals == of->func_globals &&
            kept->func_builtins == of->func_builtins;
@@ -137,15 +136,15 @@ serves_too(PyFunctionObject *kept, PyFunctionObject *of)
 
 /*
  * The function that resumes at a position with `function`'s globals, builtins and closure, a new
- * reference; NULL with an exception set. It is made once where there is no closure, which would be
- * kept alive. `*exception` is set to an interrupt that was put off.
+ * reference, or NULL with an exception set. It is kept, except with a closure, which would then
+ * live too long. `*exception`: as in `resume_code`.
  */
 static PyObject *
 resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObject **exception)
 {
     PyFunctionObject *of = (PyFunctionObject *)function;
     Position *at = cache_position(cache, position);
-    if (at != NULL && serves_too((PyFunctionObject *)at->resume_function, of)) {
+    if (at != NULL && runs_in_scope_of((PyFunctionObject *)at->resume_function, of)) {
         return Py_NewRef(at->resume_function);
     }
     PyObject *code = resume_code(cache, position, exception);
@@ -177,27 +176,25 @@ resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObj
     return made;
 }
 
-/* ---- plain Python ---- */
+/* ---- interpreted by CPython ---- */
 
-/*
- * Whether an exception that came between the loop and the frame can be raised again inside the
- * frame.
- */
+/* Whether the exception that is set, raised outside the frame, may be raised again inside it. */
 static bool
-may_raise_inside(int attempts)
+may_raise_again(int attempts)
 {
     return attempts < MOST_ATTEMPTS && !PyErr_ExceptionMatches(PyExc_RecursionError) &&
            !PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_SystemError);
 }
 
 /*
- * Look at how a resume function ended. `value` is its result, stolen. Returns the state to go on
- * from, a new reference: with `*again` set when it is to be resumed at once, raising the exception
- * put into the resumption. NULL: the frame has ended and `*result` is its result, or NULL with an
- * exception set. Nothing is left in the resumption but that exception.
+ * The state with which a resume function ended, a new reference. `value` is its result, stolen.
+ * `*again`: it is to be resumed at once, to raise the exception that is put into the resumption.
+ * NULL: the frame has ended, and `*result` is its result, or NULL with an exception set. Nothing
+ * but that exception is left in the resumption.
  */
 static FrameState *
-look_at_end(Resumption *resumption, PyObject *value, int attempts, PyObject **result, bool *again)
+state_after_call(Resumption *resumption, PyObject *value, int attempts, PyObject **result,
+                 bool *again)
 {
     FrameState *left = resumption->suspended != NULL ? resumption->suspended : resumption->pending;
     bool suspended = resumption->suspended != NULL;
@@ -215,9 +212,9 @@ look_at_end(Resumption *resumption, PyObject *value, int attempts, PyObject **re
         *result = value;
         return NULL;
     }
-    if (value == NULL && may_raise_inside(attempts)) {
-        /* a signal's exception, raised before restore() or behind suspend(): it belongs inside the
-         * frame */
+    if (value == NULL && may_raise_again(attempts)) {
+        /* raised by a signal handler before restore() or after suspend(): it belongs in the frame
+         */
         Py_XSETREF(resumption->exception, take_exception());
         *again = true;
         return left;
@@ -233,23 +230,23 @@ look_at_end(Resumption *resumption, PyObject *value, int attempts, PyObject **re
 }
 
 /*
- * Let go of the frame objects of a frame that stopped with `state`, or (NULL) has ended; an
+ * Drop the frame objects of a frame that was suspended as `state`, or (NULL) has ended; an
  * exception that is set stays set. Finalizers may run.
  */
 static void
 end_resumption(Resumption *resumption, FrameState *state)
 {
-    if (state != NULL && state->shown == NULL) {
-        state->shown = resumption->shown;
-        resumption->shown = NULL;
+    if (state != NULL && state->escaped == NULL) {
+        state->escaped = resumption->escaped;
+        resumption->escaped = NULL;
     }
     if (state != NULL) {
-        Py_CLEAR(resumption->shown);
-        Py_CLEAR(resumption->frame);
+        Py_CLEAR(resumption->escaped);
+        Py_CLEAR(resumption->frame_object);
     }
-    else if (resumption->shown != NULL) {
+    else if (resumption->escaped != NULL) {
         PyObject *raised = PyErr_Occurred() ? take_exception() : NULL;
-        hand_on_locals(resumption);
+        hand_locals_to_escaped(resumption);
         if (raised != NULL) {
             raise_exception(raised);
         }
@@ -257,14 +254,14 @@ end_resumption(Resumption *resumption, FrameState *state)
 }
 
 /*
- * Run the frame in plain Python from `state` (stolen) to its next stop; `exception` (stolen, or
- * NULL) is raised inside it at once. Where it `looks`, signal handlers and other threads get their
- * turn first. Returns the state it stopped with, a new reference; or NULL when it has ended: with
- * `*result`, a new reference, or with an exception set.
+ * Have CPython interpret the frame from `state` (stolen) to its next stop; `exception` (stolen, or
+ * NULL) is raised inside it at once. `checks_signals`: signal handlers and threads that wait for
+ * the GIL run first. Returns the state at the stop, a new reference; or NULL when the frame has
+ * ended: with `*result`, a new reference, or with an exception set.
  */
 static FrameState *
-run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *exception,
-            bool looks, PyObject **result)
+interpret_to_stop(CodeCache *cache, PyObject *function, FrameState *state, PyObject *exception,
+                  bool checks_signals, PyObject **result)
 {
     PyThreadState *thread = PyThreadState_Get();
     bool again = true;
@@ -282,10 +279,10 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         Resumption resumption = {.code = code,
                                  .pending = state,
                                  .exception = exception,
-                                 .looks = looks && attempts == 0,
+                                 .checks_signals = checks_signals && attempts == 0,
                                  .outer = ufuse_thread.resumption,
-                                 .shown = state->shown};
-        state->shown = NULL;
+                                 .escaped = state->escaped};
+        state->escaped = NULL;
         PyObject *passing = ufuse_thread.passing;
         ufuse_thread.resumption = &resumption;
         ufuse_thread.passing = resumption.code;
@@ -296,7 +293,7 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
         reclaim_recursion(thread, lent);
         ufuse_thread.passing = passing;
         ufuse_thread.resumption = resumption.outer;
-        state = look_at_end(&resumption, value, attempts, result, &again);
+        state = state_after_call(&resumption, value, attempts, result, &again);
         exception = resumption.exception;
         end_resumption(&resumption, state);
         Py_DECREF(resume);
@@ -307,11 +304,11 @@ run_plainly(CodeCache *cache, PyObject *function, FrameState *state, PyObject *e
 }
 
 /*
- * Go on with a frame from `state` (stolen) until it returns or raises. The eval hook takes the
- * frames of what it calls. An exception out of an entry is raised inside the frame where something
- * there could catch it. Where entries have jumped back and others wait, the frame goes on in plain
- * Python: it has a frame to call signal handlers with. The caller keeps the code alive. Returns the
- * frame's result, a new reference, or NULL with its exception set.
+ * Run a frame from `state` (stolen) until it returns or raises. The eval hook takes the frames of
+ * what it calls. An entry's exception is raised inside the frame if the frame may catch it. After a
+ * backward jump between entries, with a signal or another thread waiting, CPython interprets the
+ * frame: signal handlers are to be given a frame of the program. The caller keeps the code alive.
+ * Returns the frame's result, a new reference, or NULL with its exception set.
  */
 PyObject *
 continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
@@ -322,25 +319,25 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache_code(cache))->co_exceptiontable) > 0;
     Region outer = region_enter(cache->session, cache->every_frame);
     PyThreadState *thread = PyThreadState_Get();
-    bool ran = state->position != 0, looks = false;
+    bool ran = state->position != 0, checks_signals = false;
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
         RunOutcome outcome =
-            looks ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
+            checks_signals ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
         ran = ran || outcome != RUN_DECLINED;
         if (outcome == RUN_RAISED && may_catch) {
             exception = take_exception();
             outcome = RUN_DECLINED;
         }
         if (outcome == RUN_DECLINED) {
-            next = run_plainly(cache, function, state, exception, looks, &result);
-            looks = false;
+            next = interpret_to_stop(cache, function, state, exception, checks_signals, &result);
+            checks_signals = false;
         }
         else {
             if (next != NULL) {
-                Py_XSETREF(next->shown, Py_XNewRef(state->shown));
-                looks = next->position <= state->position && others_wait(thread);
+                Py_XSETREF(next->escaped, Py_XNewRef(state->escaped));
+                checks_signals = next->position <= state->position && eval_breaker_is_set(thread);
             }
             Py_DECREF(state);
         }
@@ -355,10 +352,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
 
 /* ---- restore and suspend ---- */
 
-/*
- * The resumption whose frame calls us, or NULL with SystemError set: only resume code that a loop
- * is running may call restore() and suspend().
- */
+/* The resumption whose frame calls restore() or suspend(), or NULL with SystemError set. */
 static Resumption *
 calling_resumption(PyThreadState *thread, const char *name)
 {
@@ -371,11 +365,7 @@ calling_resumption(PyThreadState *thread, const char *name)
     return resumption;
 }
 
-/*
- * Read how a stack is marked from the tuple items `first` (the place of a handler's exception, -1
- * for none), then the places of positions of errors, then their translation. Returns 0, or -1 with
- * SystemError set.
- */
+/* Read the three fields of `StackMarks` from item `first` on. Returns 0, or -1 with SystemError. */
 static int
 read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
 {
@@ -391,21 +381,21 @@ read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
 }
 
 /*
- * Raise what is to be raised inside the frame. Where handlers have begun or ended since it was
- * raised first, it is raised in the context of what is handled now. Returns None, or True where the
- * frame is to look who waits for it; or NULL with that exception.
+ * The end of restore(): raise the resumption's exception, if any. After a first restore() that left
+ * it, handlers have begun or ended, and the exception gets what is handled now as its context.
+ * Returns True where the frame is to poll for signals, else None; or NULL with that exception.
  */
 static PyObject *
 raise_inside(Resumption *resumption)
 {
     PyObject *exception = resumption->exception;
-    bool anew = resumption->raises_later;
+    bool context_changed = resumption->raises_later;
     resumption->exception = NULL;
     resumption->raises_later = false;
     if (exception == NULL) {
-        return Py_NewRef(resumption->looks ? Py_True : Py_None);
+        return Py_NewRef(resumption->checks_signals ? Py_True : Py_None);
     }
-    if (anew) {
+    if (context_changed) {
         PyException_SetContext(exception, NULL);
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
         Py_DECREF(exception);
@@ -420,7 +410,7 @@ raise_inside(Resumption *resumption)
  * restore(None) or restore((previous, errors, offsets, raises)): move the pending state into the
  * frame that calls, and raise the pending exception if there is one; where `raises` is false,
  * restore(None) has to follow, and raises it. Runs no Python code. The last of them returns True
- * where the frame is to look who waits for it; else None; or NULL with that exception, or with
+ * where the frame is to poll for signals, else None; or NULL with that exception, or with
  * SystemError and the state still pending.
  */
 PyObject *
@@ -449,7 +439,7 @@ restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
         return NULL;
     }
     Py_CLEAR(resumption->pending);
-    follow_frame(thread, resumption);
+    keep_frame_object(thread, resumption);
     if (!plain && PyTuple_GET_ITEM(key, 3) != Py_True) {
         resumption->raises_later = true;
         Py_RETURN_NONE;
@@ -460,8 +450,8 @@ restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
 /*
  * suspend((position, depth)) or suspend((position, depth, previous, errors, offsets)): move the
  * slots and the lowest `depth` stack values out of the frame that calls. Runs no Python code.
- * Returns a FrameState, which the frame has to return at once; None where the frame is to go on as
- * it is, because compiled code could not take over; or NULL with SystemError or MemoryError.
+ * Returns a FrameState, which the frame has to return at once; None where the frame is to continue,
+ * because it has to be interpreted; or NULL with SystemError or MemoryError.
  */
 PyObject *
 suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
@@ -477,7 +467,7 @@ suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
                      key);
         return NULL;
     }
-    if (runs_plainly(thread, resumption->code)) {
+    if (must_interpret(thread, resumption->code)) {
         Py_RETURN_NONE;
     }
     Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
@@ -489,7 +479,7 @@ suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
     }
     FrameState *state = take_current_frame(thread, position, depth, &marks);
     if (state != NULL) {
-        state->shown = shown_frame(thread, resumption);
+        state->escaped = escaped_frame_object(thread, resumption);
         resumption->suspended = (FrameState *)Py_NewRef((PyObject *)state);
     }
     return (PyObject *)state;
