@@ -1,6 +1,6 @@
 /* The module: loops, kernels, programs, and the settings of memory and threads. */
 #define UFUSE_TILES_IMPORTS_ARRAY
-#include "program.h"
+#include "program/program.h"
 
 static int
 begin(PyObject *module)

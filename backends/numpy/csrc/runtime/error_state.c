@@ -1,5 +1,5 @@
 /* What the current thread's `np.errstate` does with each flag, and whether warnings are plain. */
-#include "tiles.h"
+#include "runtime/tiles.h"
 
 enum { N_FLAGS = 4 };
 static const char *const flag_names[N_FLAGS] = {"divide", "over", "under", "invalid"};

@@ -1,5 +1,5 @@
 /* A call of a program: slots on the stack, steps in order. */
-#include "program.h"
+#include "program/program.h"
 
 enum { SLOTS_ON_STACK = 64 };
 

@@ -1,5 +1,5 @@
 /* Spaces and walks: broadcasting, axis order, coalescing, copying to and from tiles. */
-#include "tiles.h"
+#include "runtime/tiles.h"
 
 /* Widen `space` by the shape of `array`. Returns -1, with no exception, where they do not
  * broadcast. */

@@ -1,7 +1,7 @@
 /* A pool of threads that sleep on a condition between kernels, and scratch memory for every thread.
  */
 #define _GNU_SOURCE
-#include "tiles.h"
+#include "runtime/tiles.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* Plans: segments read from Python, checked, and their temporaries given places. */
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 #include <stdlib.h>
 

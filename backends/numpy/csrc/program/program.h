@@ -2,7 +2,7 @@
 #ifndef UFUSE_PROGRAM_H
 #define UFUSE_PROGRAM_H
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 typedef enum {
     STEP_KERNEL,

@@ -1,5 +1,5 @@
 /* Tiles of a space: how large, on which threads. */
-#include "bind.h"
+#include "kernel/bind.h"
 
 enum {
     TILE_BYTES = 48 * 1024, /* of all values of a tile: about what the first cache holds */

@@ -1,5 +1,5 @@
 /* The Loop type and its makers. */
-#include "loops.h"
+#include "loops/loops.h"
 
 #include <stddef.h>
 

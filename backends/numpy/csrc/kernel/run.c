@@ -1,5 +1,5 @@
 /* Running tiles: where each value lies, segments over it, status, commits. */
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 enum {
     SHORT_ROW = 16, /* rows below this are spread out instead of run one by one */

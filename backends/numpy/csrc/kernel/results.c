@@ -1,5 +1,5 @@
 /* Results: fresh arrays, and operands written over. */
-#include "bind.h"
+#include "kernel/bind.h"
 
 static PyArrayObject *
 new_result(Binding *binding, const Result *result)

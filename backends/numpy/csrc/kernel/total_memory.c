@@ -1,5 +1,5 @@
 /* What totals need in a run: how each may be split, and memory for the parts. */
-#include "bind.h"
+#include "kernel/bind.h"
 
 #include <stdlib.h>
 

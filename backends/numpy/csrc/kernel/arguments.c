@@ -1,5 +1,5 @@
 /* Arguments: arrays of the right dtype, and scalars packed into one element. */
-#include "bind.h"
+#include "kernel/bind.h"
 
 static bool
 pack_double(double value, int type, char *out)

@@ -9,7 +9,7 @@
  * The same goes for floats out of range of a wide unsigned integer: C leaves them open, and vector
  * code takes them otherwise than the rest does.
  */
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>

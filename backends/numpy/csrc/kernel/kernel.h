@@ -2,7 +2,7 @@
 #ifndef UFUSE_KERNEL_H
 #define UFUSE_KERNEL_H
 
-#include "loops.h"
+#include "loops/loops.h"
 
 typedef enum { SEGMENT_MAP, SEGMENT_MAP_ROW, SEGMENT_REDUCE, SEGMENT_TOTAL } SegmentKind;
 

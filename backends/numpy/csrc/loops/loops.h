@@ -2,7 +2,7 @@
 #ifndef UFUSE_LOOPS_H
 #define UFUSE_LOOPS_H
 
-#include "tiles.h"
+#include "runtime/tiles.h"
 
 /* How a reduction over a whole space may be split so that it keeps its bits. */
 typedef enum {

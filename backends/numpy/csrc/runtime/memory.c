@@ -1,6 +1,6 @@
 /* Memory for large fresh arrays, kept when they die so that its pages are not faulted in again. */
 #define _GNU_SOURCE
-#include "tiles.h"
+#include "runtime/tiles.h"
 
 #include <pthread.h>
 #include <stdlib.h>

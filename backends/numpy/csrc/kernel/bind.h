@@ -2,7 +2,7 @@
 #ifndef UFUSE_BIND_H
 #define UFUSE_BIND_H
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 enum { SHORT_PIECE = 64 }; /* operands whose runs are shorter are copied tile by tile */
 

@@ -1,5 +1,5 @@
 /* The Program type: steps read from Python, checked once. */
-#include "program.h"
+#include "program/program.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -1,5 +1,5 @@
 /* The Kernel type: what Python says a kernel is, checked once. */
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -1,5 +1,5 @@
 /* kernel_run: arguments become operands and a space, tiles are run, results are given. */
-#include "bind.h"
+#include "kernel/bind.h"
 
 /* The last axis of rows kernels: how many elements a row has. */
 static bool
