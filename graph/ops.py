@@ -113,7 +113,7 @@ COMPLEX_ALIKE = EVERYWHERE_ALIKE - frozenset(
 )
 
 
-def sees_strides(name: str, *dtypes: np.dtype) -> bool:
+def depends_on_strides(name: str, *dtypes: np.dtype) -> bool:
     """Whether a ufunc's loop of these dtypes may compute other bits where memory is strided."""
     kinds = {dtype.kind for dtype in dtypes}
     alike = COMPLEX_ALIKE if "c" in kinds else EVERYWHERE_ALIKE

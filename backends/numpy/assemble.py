@@ -9,11 +9,11 @@ from threading import Thread
 from typing import Any
 
 from ufuse.backends.numpy import _tiles
+from ufuse.backends.numpy.fallback import Fallback
 from ufuse.backends.numpy.llvm import compiler
 from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
-from ufuse.backends.numpy.loops import sees_strides
-from ufuse.backends.numpy.plainly import Plainly
-from ufuse.backends.numpy.report import Report, Teller, Told, out_of_order
+from ufuse.backends.numpy.loops import depends_on_strides
+from ufuse.backends.numpy.report import LocatedCall, Report, Warner, out_of_order
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Loop
 from ufuse.backends.planning.steps import Plan, Step
@@ -25,7 +25,7 @@ from ufuse.graph import signals
 def loop_object(loop: Loop) -> Any:
     """The inner loop that C runs."""
     if loop.ufunc is not None:
-        return _tiles.numpy_loop(loop.ufunc, loop.dtypes, sees_strides(loop))
+        return _tiles.numpy_loop(loop.ufunc, loop.dtypes, depends_on_strides(loop))
     if loop.kind == "cast":
         return _tiles.cast_loop(*loop.dtypes)
     if loop.kind == "where":
@@ -118,7 +118,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
     )
 
 
-def step_tuple(step: Step, teller: Teller, options: Options) -> tuple[Any, ...]:
+def step_tuple(step: Step, warner: Warner, options: Options) -> tuple[Any, ...]:
     """A step as `_tiles.Program` takes it."""
     tail = (step.clear, step.committed)
     if step.kind == "kernel":
@@ -131,7 +131,7 @@ def step_tuple(step: Step, teller: Teller, options: Options) -> tuple[Any, ...]:
     if step.kind == "call":
         function = step.function
         if step.committed and step.location is not None and function is not None:
-            function = Told(function, step.location, step.position, teller)
+            function = LocatedCall(function, step.location, step.position, warner)
         return ("call", function, step.reads, step.keywords, step.outs[0], *tail)
     if step.kind == "getitem":
         return ("getitem", *step.reads, step.outs[0], *tail)
@@ -142,14 +142,14 @@ def step_tuple(step: Step, teller: Teller, options: Options) -> tuple[Any, ...]:
 
 def program(plan: Plan, options: Options) -> Callable[..., object]:
     """The callable of a plan."""
-    teller = Teller()
+    warner = Warner()
     made: Callable[..., object] = _tiles.Program(
         plan.inputs,
         plan.slots,
         tuple(plan.constants),
-        tuple(step_tuple(step, teller, options) for step in plan.steps),
+        tuple(step_tuple(step, warner, options) for step in plan.steps),
         plan.outputs,
-        Report(plan.steps, teller),
-        Plainly(plan.steps, teller),
+        Report(plan.steps, warner),
+        Fallback(plan.steps, warner),
     )
-    return teller.in_order(made) if out_of_order(plan.steps) else made
+    return warner.in_order(made) if out_of_order(plan.steps) else made

@@ -72,12 +72,12 @@ def _permuted(shape: tuple[int, ...], order: tuple[int, ...], dtype: np.dtype) -
 def _store(draft: Draft, node: Node) -> None:
     """A store that no kernel does: Python's own assignment to an item."""
     *steps, last = node.attributes.get("path", ()) or [("whole", {})]
-    slot, type_ = draft.see_path(node.inputs[0], steps)
+    slot, type_ = draft.add_path(node.inputs[0], steps)
     name, attributes = last
     if name == "index":
         key = draft.view_key(attributes["index"], type_.shape)
     else:
-        slot = slot if name == "whole" else draft.see(slot, type_, name, attributes)
+        slot = slot if name == "whole" else draft.add_view(slot, type_, name, attributes)
         key = draft.constant(Ellipsis)
     draft.call(operator.setitem, slot, key, draft.slot(node.inputs[1]), node=node)
 

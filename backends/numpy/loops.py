@@ -57,9 +57,9 @@ def loop_of(node: Node) -> Loop | str:
     return Loop("ufunc", ufunc.__name__, tuple(dtypes), ufunc)
 
 
-def sees_strides(loop: Loop) -> bool:
+def depends_on_strides(loop: Loop) -> bool:
     """Whether NumPy may compute other bits where memory is strided: vector code against scalar code."""
-    return loop.kind == "ufunc" and ops.sees_strides(loop.name, *loop.dtypes)
+    return loop.kind == "ufunc" and ops.depends_on_strides(loop.name, *loop.dtypes)
 
 
 def why_not_operand(source: Node) -> str | None:

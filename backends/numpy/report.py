@@ -1,4 +1,4 @@
-"""Floating-point warnings that eager would give, from the flags that a kernel found."""
+"""The floating-point warnings that eager gives, issued from the flags that kernels found, on the user's lines."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ KINDS = (
 # fmt: on
 
 
-class Teller:
-    """Warns for the steps of a program: at once, or at the end of `in_order` as the program's statements stand."""
+class Warner:
+    """Issues the warnings of one program: at once, or, inside `in_order`, at the end in the order of its nodes."""
 
     def __init__(self) -> None:
         self._local = threading.local()
@@ -44,7 +44,7 @@ class Teller:
             warnings.warn(message, RuntimeWarning, stacklevel=3)
 
     def in_order(self, program: Callable[..., object]) -> Callable[..., object]:
-        """Make a program, whose steps run in another order than its statements, warn in that of the statements."""
+        """A program whose steps run in another order than its nodes stand, made to warn in the order of the nodes."""
 
         def run(*inputs: object) -> object:
             outer = getattr(self._local, "kept", None)
@@ -61,7 +61,7 @@ class Teller:
 
 
 def out_of_order(steps: Sequence[Step]) -> bool:
-    """Whether steps that may warn run otherwise than their nodes stand in the graph."""
+    """Whether steps that may warn run in another order than their nodes stand in the graph."""
     positions: list[int] = []
     for step in steps:
         if step.committed and step.kernel is not None:
@@ -74,9 +74,9 @@ def out_of_order(steps: Sequence[Step]) -> bool:
 class Report:
     """What `_tiles.Program` calls with a committed step's number and its flags: an operation's number and bits."""
 
-    def __init__(self, steps: Sequence[Step], teller: Teller) -> None:
+    def __init__(self, steps: Sequence[Step], warner: Warner) -> None:
         self.steps = steps
-        self.teller = teller
+        self.warner = warner
 
     def __call__(self, number: int, flags: Iterable[tuple[int, int]]) -> None:
         """Warn as NumPy would. Committed steps run only where the error state does no more than warn."""
@@ -91,7 +91,7 @@ class Report:
                 if origin.chain is not None:
                     said.add((origin.chain, bit))
                 message = f"{text} encountered in {origin.name}"
-                self.teller.warn(origin.position, message, origin.location)
+                self.warner.warn(origin.position, message, origin.location)
 
 
 def warn(message: str, location: Location) -> None:
@@ -110,36 +110,38 @@ def warn(message: str, location: Location) -> None:
     )
 
 
-class Told:
-    """A call of NumPy's own after the user may have seen a write: its warnings name the user's line."""
+class LocatedCall:
+    """A call of NumPy's own in a committed step: its warnings name the user's line, not ours."""
 
     def __init__(
         self,
         function: Callable[..., Any],
         location: Location | None,
         position: int,
-        teller: Teller,
+        warner: Warner,
     ) -> None:
         self.function = function
         self.location = location
         self.position = position
-        self.teller = teller
+        self.warner = warner
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """The result; each message is told in the place where eager's frame would be."""
-        heard = Heard()
+        """The result; each message is a warning for the line where eager's frame would be."""
+        log = WarningLog()
         modes: Any = {k: v if v == "ignore" else "log" for k, v in np.geterr().items()}
         context = context_with(**modes)
-        context.run(np.seterrcall, heard)
+        context.run(np.seterrcall, log)
         result = context.run(self.function, *arguments, **keywords)
-        for message, frame in heard.messages:
-            place = self.location if frame.f_code is Told.__call__.__code__ else _place_of(frame)
-            self.teller.warn(self.position, message, place)
+        for message, frame in log.messages:
+            place = (
+                self.location if frame.f_code is LocatedCall.__call__.__code__ else _place_of(frame)
+            )
+            self.warner.warn(self.position, message, place)
         return result
 
 
-class Heard:
-    """What NumPy's error state "log" writes to; keeps each message with the Python frame it came from."""
+class WarningLog:
+    """The log object of NumPy's error state: keeps each message with the Python frame it came from."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[str, FrameType]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ufuse.backends.numpy.calls import CALLS, VIEW_CALLS
-from ufuse.backends.numpy.loops import fold_of, loop_of, sees_strides, why_not_operand
+from ufuse.backends.numpy.loops import depends_on_strides, fold_of, loop_of, why_not_operand
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.rules import Rules
 from ufuse.backends.planning.steps import Plan
@@ -13,7 +13,7 @@ RULES = Rules(
     loop_of=loop_of,
     fold_of=fold_of,
     why_not_operand=why_not_operand,
-    sees_strides=sees_strides,
+    depends_on_strides=depends_on_strides,
     calls=CALLS,
     view_calls=VIEW_CALLS,
     unroll=True,

@@ -122,7 +122,9 @@ class Draft:
         """As `slot`, but a view that the caller receives is an object of its own."""
         if node.op.kind is Kind.VIEW and node not in self.slots:
             source = self.slot(node.inputs[0])
-            self.slots[node] = self.see(source, node.inputs[0].type, node.op.name, node.attributes)
+            self.slots[node] = self.add_view(
+                source, node.inputs[0].type, node.op.name, node.attributes
+            )
         return self.slot(node)
 
     # Views
@@ -132,7 +134,7 @@ class Draft:
         access = self.memory.access(node)
         if access not in self._views:
             source = node.inputs[0]
-            self._views[access] = self.see(
+            self._views[access] = self.add_view(
                 self.slot(source), source.type, node.op.name, node.attributes
             )
         return self._views[access]
@@ -142,18 +144,18 @@ class Draft:
         if access not in self._views:
             store = self._stores[access]
             path = store.attributes.get("path", ())
-            self._views[access], _ = self.see_path(store.inputs[0], path)
+            self._views[access], _ = self.add_path(store.inputs[0], path)
         return self._views[access]
 
-    def see_path(self, node: Node, path: Any) -> tuple[int, Any]:
+    def add_path(self, node: Node, path: Any) -> tuple[int, Any]:
         """The slot and type of the view that the steps of a path make of a value."""
         slot, type_ = self.slot(node), node.type
         for name, attributes in path:
-            slot = self.see(slot, type_, name, attributes)
+            slot = self.add_view(slot, type_, name, attributes)
             type_ = view_through(type_, [(name, attributes)])  # type: ignore[arg-type]
         return slot, type_
 
-    def see(self, slot: int, type_: Any, name: str, attributes: Any) -> int:
+    def add_view(self, slot: int, type_: Any, name: str, attributes: Any) -> int:
         """The slot of a view of the array in a slot."""
         if name == "index":
             key = self.view_key(attributes["index"], type_.shape)

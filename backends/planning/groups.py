@@ -17,15 +17,19 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
 
 LARGEST = 200  # members of a kernel
-SIBLINGS = 8  # units that are tried for a shared operand
+SIBLINGS = 8  # earlier readers of the same memory that a unit is tried to be merged with
 
 Shape = tuple[Size, ...]
-PASSIVE = (ops.INPUT, ops.CONST, ops.SIZE, ops.ITEM)
+NOT_RUN = (ops.INPUT, ops.CONST, ops.SIZE, ops.ITEM)
 
 
 @dataclass(eq=False, slots=True)
 class Unit:
-    """Nodes that run as one step. `space` is the iteration space; None: a call of NumPy's own function."""
+    """Nodes that run as one step: a kernel over the iteration space `space`, or (None) a call of the library's own.
+
+    `rows`: the kernel folds along the last axis, so values with one element per row occur in it. `order`: the axis
+    order in which the kernel must walk, because a member (exp, log…) rounds differently on strided input; None: any.
+    """
 
     members: list[Node]
     space: Shape | None = None
@@ -34,10 +38,8 @@ class Unit:
     writes: list[Access] = field(default_factory=list)
     before: set[Unit] = field(default_factory=set)  # units that must run first
     after: set[Unit] = field(default_factory=set)  # units of which this one is in `before`
-    order: tuple[int, ...] | None = (
-        None  # the only walk whose strides are eager's, where a member's bits depend on it
-    )
-    makers: set[Node] = field(default_factory=set)  # of what the members take
+    order: tuple[int, ...] | None = None
+    makers: set[Node] = field(default_factory=set)  # the nodes that make what the members take
 
     @property
     def totals(self) -> bool:
@@ -46,21 +48,21 @@ class Unit:
 
 
 def row_shapes(space: Shape) -> tuple[Shape, Shape]:
-    """The shapes of a row value: the last axis dropped, or of length 1."""
+    """The shapes of a value with one element per row: the last axis dropped, or of length 1."""
     return space[:-1], (*space[:-1], 1)
 
 
 def may_raise(node: Node) -> bool:
-    """Whether NumPy's own function for the node could raise an exception for some values."""
+    """Whether the library's own function for the node could raise an exception for some values."""
     if node.op.kind in (Kind.MAP, Kind.REDUCE):
         return not isinstance(node.type, ArrayType) or not node.type.scalar
     return node.op.kind not in (Kind.CREATE, Kind.STORE) and node.op is not ops.ELEMENT
 
 
 class Grouping:
-    """The units of a graph.
+    """The units of a graph; nodes `alone` are in no kernel.
 
-    Law: contracting every unit to one point leaves the graph of `waits` without a cycle.
+    Law: contracting every unit to one point leaves the graph of dependences without a cycle.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class Grouping:
         self.waits = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
-            if node.op not in PASSIVE and node.op.kind is not Kind.VIEW:
+            if node.op not in NOT_RUN and node.op.kind is not Kind.VIEW:
                 self._place(node, node in alone)
         self._merge_siblings()
         for unit in self.units:
             if unit.totals and len(unit.members) == 1:
-                unit.space = None  # a sum of what is in memory already: NumPy's own call is as fast
+                unit.space = (
+                    None  # a sum of what is in memory already: the library's own call is as fast
+                )
 
     @property
     def units(self) -> list[Unit]:
@@ -92,9 +96,7 @@ class Grouping:
         unit = self.of[node] = Unit([node])
         unit.before = {self.of[other] for other in self.waits[node] if other in self.of}
         if any(self.memory.is_visible(access) for access in self.memory.writes(node)):
-            unit.before.update(
-                self._raising
-            )  # what raises must do so before the user can see anything
+            unit.before.update(self._raising)  # errors come before anything that the user can see
         for other in unit.before:
             other.after.add(unit)
         if not alone:
@@ -126,7 +128,7 @@ class Grouping:
                 return
             target, reads = self.memory.target(node), list(self.memory.reads(node))
             if any(access != target and self.memory.clash(access, target) for access in reads):
-                return  # it moves memory onto itself: NumPy's assignment copies first
+                return  # source and target overlap: assignment copies the source first
             unit.space, unit.writes, unit.reads = shape, [target], reads
             return
         else:
@@ -135,16 +137,16 @@ class Grouping:
             unit.rows = False
             return
         assert isinstance(type_, ArrayType)
-        if isinstance(loop, Loop) and self.rules.sees_strides(loop):
-            if not all(self._lies_as(source, node.type) for source in node.inputs):
+        if isinstance(loop, Loop) and self.rules.depends_on_strides(loop):
+            if not all(self._is_contiguous_in_order(source, node.type) for source in node.inputs):
                 return
             unit.order = node.type.order  # type: ignore[union-attr]
         self.loops[node] = loop
         unit.space = type_.shape
         unit.reads = list(self.memory.reads(node))
 
-    def _lies_as(self, source: Node, result: Type) -> bool:
-        """Whether eager reads an input with the strides of neighbours: as a kernel does that walks like the result."""
+    def _is_contiguous_in_order(self, source: Node, result: Type) -> bool:
+        """Whether eager's loop reads an input contiguously, as a kernel does that walks in the result's axis order."""
         type_ = source.type
         if (
             not is_array(source)
@@ -205,7 +207,7 @@ class Grouping:
             yield self._current(candidate)
 
     def _merge_siblings(self) -> None:
-        """Units that read the same memory become one, after all makers have joined their users: that saves more."""
+        """Merge units that read the same memory; last, because merging a maker with its user saves more."""
         for readers in self._readers.values():
             for place, reader in enumerate(readers):
                 for candidate in readers[max(place - SIBLINGS, 0) : place]:
@@ -251,7 +253,7 @@ class Grouping:
             return "the kernel would be too large"
         return (
             self._why_spaces_differ(one, other)
-            or self._why_walks_differ(one, other)
+            or self._why_orders_differ(one, other)
             or self._why_values_do_not_flow(one, other)
             or self._why_memory_clashes(one, other)
             or (
@@ -275,8 +277,8 @@ class Grouping:
         return "the shapes differ"
 
     @staticmethod
-    def _why_walks_differ(one: Unit, other: Unit) -> str | None:
-        """Folds see the elements in C order; a kernel walks in the order of its first result, else in C order."""
+    def _why_orders_differ(one: Unit, other: Unit) -> str | None:
+        """Folds need C order; otherwise a kernel walks in the axis order of its first result, else in C order."""
         wanted = {unit.order for unit in (one, other) if unit.order is not None}
         plain = c_order(len(max(one.space or (), other.space or (), key=len)))
         if (

@@ -8,8 +8,8 @@ from ufuse.backends.planning.groups import Grouping, Unit, row_shapes
 from ufuse.backends.planning.kernels import (
     KernelPlan,
     Operand,
+    Operation,
     Origin,
-    Plain,
     Result,
     Segment,
     Temporary,
@@ -72,7 +72,7 @@ class KernelBuilder:
                 loop = self.grouping.loops[node]
                 dtypes = loop.loop.dtypes[1:2] if isinstance(loop, Fold) else loop.dtypes
                 inputs = tuple(map(self._maker_or_operand, node.inputs, dtypes))
-            self.plan.operations.append(Plain(node, inputs, self.grouping.position[node]))
+            self.plan.operations.append(Operation(node, inputs, self.grouping.position[node]))
 
     def _maker_or_operand(self, source: Node, wanted: np.dtype) -> int | Node:
         maker = self.grouping.value_in(source, self.members)
@@ -165,9 +165,9 @@ class KernelBuilder:
             Segment(loop, inputs, (output,), kind, len(self.plan.nodes), initial)
         )
         name = name or ("reduce" if node.op.kind is Kind.REDUCE else loop.name)
-        told, chain = node.attributes.get("warns_as", (name, None))
+        name, chain = node.attributes.get("warns_as", (name, None))
         position = self.grouping.position[node]
-        self.plan.nodes.append(Origin(told, node.location, chain, position))
+        self.plan.nodes.append(Origin(name, node.location, chain, position))
         return output
 
     # Results
@@ -176,7 +176,7 @@ class KernelBuilder:
         if node.op.kind is Kind.STORE:
             if not self._is_overwritten(node):
                 value = self._own(self.values[node], node)
-                if self._is_made_by_steps(value, node):
+                if self._needs_copy(value, node):
                     value = self._emit(copy_loop(self.plan.dtype(value)), (value,), node, "map")
                 self.plan.results.append(
                     Result(value, ("into", self._operand_of_target(node)), node)
@@ -196,20 +196,20 @@ class KernelBuilder:
             self.plan.results.append(Result(self._own(self.values[node], node), how, node))
 
     def _own(self, value: int, node: Node) -> int:
-        """The value as one that a segment made and nobody else receives: else a copy."""
+        """The value, or a copy of it where no segment made it or another result already takes it."""
         given = any(result.value == value for result in self.plan.results)
         if value >= len(self.plan.operands) and not given:
             return value
         return self._emit(copy_loop(self.plan.dtype(value)), (value,), node, "map")
 
-    def _is_made_by_steps(self, value: int, store: Node) -> bool:
-        """Whether a loop made a value whose bits depend on strides, and would write it where memory has gaps."""
+    def _needs_copy(self, value: int, store: Node) -> bool:
+        """Whether its loop would give other bits if it wrote straight into a target that is not contiguous."""
         target, type_ = self.memory.target(store), store.type
         assert isinstance(type_, ArrayType)
         if type_.contiguous and target.region == whole(type_.shape):
             return False
         return any(
-            value in segment.outputs and self.grouping.rules.sees_strides(segment.loop)
+            value in segment.outputs and self.grouping.rules.depends_on_strides(segment.loop)
             for segment in self.plan.segments
         )
 

@@ -16,7 +16,7 @@ How = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument: where its value is, the dtype it has or is packed into, and whether it is one element for all."""
+    """An argument: its value, the dtype it has or is packed into, and whether one element stands for all."""
 
     source: Node | Access
     dtype: np.dtype
@@ -54,9 +54,9 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a warning of a segment tells: `name` of the operation, and where; `position` is that of the graph's node.
+    """What a warning of a segment names: the operation and the line; `position` is the place of its node in the graph.
 
-    The operations of one `chain` warn as one.
+    The operations of one `chain` (a sum that was unrolled) warn once between them.
     """
 
     name: str
@@ -65,8 +65,8 @@ class Origin:
     position: int
 
 
-class Plain(NamedTuple):
-    """One of a kernel's operations for NumPy; inputs are numbered operands, or operations before it."""
+class Operation(NamedTuple):
+    """One of a kernel's operations, for running it alone; inputs are numbered operands, or operations before it."""
 
     node: Node
     inputs: tuple[int | Node, ...]  # of a store: its target, and what is stored
@@ -75,14 +75,14 @@ class Plain(NamedTuple):
 
 @dataclass(slots=True)
 class KernelPlan:
-    """Everything about a kernel but its code."""
+    """Everything about a kernel but its code; values are numbered, operands first, then temporaries."""
 
     operands: list[Operand] = field(default_factory=list)
     temporaries: list[Temporary] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     nodes: list[Origin] = field(default_factory=list)
-    operations: list[Plain] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
     rows: bool = False
 
     def dtype(self, value: int) -> np.dtype:

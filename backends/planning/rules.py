@@ -18,7 +18,9 @@ class Rules:
     loop_of: Callable[[Node], Loop | str]  # the loop of an elementwise node in a kernel
     fold_of: Callable[[Node], Fold | str]  # how a kernel does a reduction
     why_not_operand: Callable[[Node], str | None]  # why a kernel cannot take a value, or None
-    sees_strides: Callable[[Loop], bool]  # whether a loop may give other bits on strided memory
+    depends_on_strides: Callable[
+        [Loop], bool
+    ]  # whether a loop may give other bits on strided memory
     calls: Mapping[
         Kind, Callable[[Draft, Node], int | None]
     ]  # a node outside kernels: its steps; the result's slot

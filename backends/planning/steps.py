@@ -22,14 +22,14 @@ class Step:
     keywords: tuple[str, ...] = ()
     key: Any = None
     location: Location | None = None
-    position: int = -1  # of the graph's node that a call computes
-    committed: bool = False
-    clear: tuple[int, ...] = ()
+    position: int = -1  # place in the graph of the node that a call computes
+    committed: bool = False  # the user may have seen a write: too late for plain Python
+    clear: tuple[int, ...] = ()  # slots that no later step reads
 
 
 @dataclass(slots=True)
 class Plan:
-    """A program before its kernels are made. Slots: the inputs first."""
+    """A program before its kernels are compiled. Slots: the inputs first."""
 
     inputs: int
     slots: int = 0
@@ -38,13 +38,13 @@ class Plan:
     outputs: tuple[int, ...] = ()
 
     def mark_committed(self) -> None:
-        """Steps after the first visible write are committed, and so is that which makes it."""
+        """Every step from the first visible write on is committed."""
         committed = False
         for step in self.steps:
             committed = step.committed = committed or step.committed
 
     def set_clears(self) -> None:
-        """Release every slot after the last step that reads it, or makes it in vain."""
+        """Release every slot after the last step that uses it."""
         kept = {*range(self.inputs), *self.outputs, *(slot for slot, _ in self.constants)}
         for step in reversed(self.steps):
             used = dict.fromkeys((*step.reads, *step.outs))

@@ -148,7 +148,7 @@ def store_result(
     value = _ufunc_node(trace, ufunc, nodes)
     kind = value.type
     assert isinstance(kind, ArrayType)
-    if not target.type.contiguous and ops.sees_strides(ufunc.__name__, kind.dtype):
+    if not target.type.contiguous and ops.depends_on_strides(ufunc.__name__, kind.dtype):
         raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")

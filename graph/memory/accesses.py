@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array
-from ufuse.graph.memory.regions import Region, may_overlap, seen_through, whole
+from ufuse.graph.memory.regions import Region, may_overlap, region_of_view, whole
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType
@@ -57,7 +57,7 @@ class Memory(Buffers):
     def _find(self, node: Node) -> Access:
         if node.op.kind is Kind.VIEW:
             access = self.access(node.inputs[0])
-            return Access(access.root, seen_through(access.region, node.op.name, node.attributes))
+            return Access(access.root, region_of_view(access.region, node.op.name, node.attributes))
         previous = self.previous(node)
         if previous is not None:
             return self.access(previous)
@@ -68,7 +68,7 @@ class Memory(Buffers):
         """The memory that a store writes."""
         root, region = self.access(store.inputs[0])
         for name, attributes in store.attributes.get("path", ()):
-            region = seen_through(region, name, attributes)
+            region = region_of_view(region, name, attributes)
         return Access(root, region)
 
     def writes(self, node: Node) -> tuple[Access, ...]:

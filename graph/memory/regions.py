@@ -32,7 +32,7 @@ def whole(shape: tuple[Size, ...]) -> Region:
     return Region(tuple(Span(0, length, 1) for length in shape), tuple(range(len(shape))))
 
 
-def seen_through(region: Region, name: str, attributes: Mapping[str, Any]) -> Region:
+def region_of_view(region: Region, name: str, attributes: Mapping[str, Any]) -> Region:
     """The region after one more view step."""
     if region.rest or name not in {"index", "transpose"} or _empties_new_axis(region, attributes):
         frozen = tuple(sorted((key, _frozen(value)) for key, value in attributes.items()))

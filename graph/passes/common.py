@@ -15,7 +15,7 @@ from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import CONST, Kind
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
-from ufuse.graph.semantics.effects import why_not_quiet
+from ufuse.graph.semantics.effects import why_not_pure
 from ufuse.graph.types import ArrayType, NumberType
 
 MERGED = (Kind.SIZE, Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCALAR, Kind.CALL)
@@ -30,7 +30,7 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
         if node.op.kind not in MERGED or node.attributes.get("writes"):
             return None
         key = _key(node)
-        if not replayed and why_not_quiet(node) is not None:
+        if not replayed and why_not_pure(node) is not None:
             return None
         known = found.setdefault(key, node)
         if known is node or not _may_merge(known, node, seen, builder):

@@ -8,7 +8,7 @@ from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.semantics.effects import why_not_quiet
+from ufuse.graph.semantics.effects import why_not_pure
 
 
 def without_dead(graph: Graph) -> Graph:
@@ -30,4 +30,4 @@ def _is_noticed(node: Node, buffers: Buffers) -> bool:
         buffer.op in (ops.INPUT, ops.CONST, ops.ITEM) for buffer in buffers.sharing(node)
     ):
         return True
-    return why_not_quiet(node) is not None
+    return why_not_pure(node) is not None

@@ -18,18 +18,18 @@ SIGNS = frozenset(
     "negative positive absolute fabs copysign signbit conjugate isnan isinf isfinite".split()
 )
 WHOLE = frozenset("add subtract multiply maximum minimum square sign".split())
-QUIET_ANYWHERE = COMPARISONS | LOGIC | SIGNS | frozenset({"maximum", "minimum"})
-QUIET_FOR_INTEGERS = QUIET_ANYWHERE | BITS | WHOLE
-QUIET_REDUCTIONS = frozenset(
+PURE_ANYWHERE = COMPARISONS | LOGIC | SIGNS | frozenset({"maximum", "minimum"})
+PURE_FOR_INTEGERS = PURE_ANYWHERE | BITS | WHOLE
+PURE_REDUCTIONS = frozenset(
     "add multiply logical_and logical_or bitwise_and bitwise_or bitwise_xor".split()
 )
-QUIET_SCALARS = frozenset("add sub mul neg pos lt le gt ge eq ne not_ and_ or_ xor".split())
-QUIET_CALLS = frozenset(
+PURE_SCALARS = frozenset("add sub mul neg pos lt le gt ge eq ne not_ and_ or_ xor".split())
+PURE_CALLS = frozenset(
     "numpy.matmul numpy.dot numpy.ndarray.dot numpy.concatenate numpy.stack numpy.argsort numpy.array".split()
 )
 
 
-def why_not_quiet(node: Node) -> str | None:
+def why_not_pure(node: Node) -> str | None:
     """Why leaving the node out, where nobody uses its result, could be noticed; or None.
 
     An op that could raise or warn is not quiet, and neither is one that writes.
@@ -58,10 +58,8 @@ def _map(node: Node) -> str | None:
         if why is not None:
             return why
     if all(map(is_integer, dtypes)):
-        return (
-            None if node.op.name in QUIET_FOR_INTEGERS else f"{node.op.name} of integers may warn"
-        )
-    if node.op.name in QUIET_ANYWHERE and all(
+        return None if node.op.name in PURE_FOR_INTEGERS else f"{node.op.name} of integers may warn"
+    if node.op.name in PURE_ANYWHERE and all(
         dtype.char in "fd" or is_integer(dtype) for dtype in dtypes
     ):
         return None
@@ -123,7 +121,7 @@ def _reduce(node: Node) -> str | None:
     assert node.op.ufunc is not None
     assert isinstance(one.type, ArrayType)
     assert isinstance(node.type, ArrayType)
-    if node.op.ufunc.__name__ not in QUIET_REDUCTIONS:
+    if node.op.ufunc.__name__ not in PURE_REDUCTIONS:
         return "the maximum of nothing raises"
     if is_integer(one.type.dtype) and is_integer(node.type.dtype):
         return None
@@ -133,16 +131,16 @@ def _reduce(node: Node) -> str | None:
 def _scalar(node: Node) -> str | None:
     numbers = all(isinstance(one.type, NumberType) for one in node.inputs)
     kinds = {one.type.kind for one in node.inputs if isinstance(one.type, NumberType)}
-    if numbers and node.attributes["operator"] in QUIET_SCALARS and kinds <= {"int", "bool"}:
+    if numbers and node.attributes["operator"] in PURE_SCALARS and kinds <= {"int", "bool"}:
         return None
-    if numbers and node.attributes["operator"] in QUIET_SCALARS and kinds <= {"float", "bool"}:
+    if numbers and node.attributes["operator"] in PURE_SCALARS and kinds <= {"float", "bool"}:
         return None
     return "a scalar operator may raise or warn"
 
 
 def _call(node: Node) -> str | None:
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
-    if node.attributes["function"] in QUIET_CALLS and all(map(is_integer, dtypes)):
+    if node.attributes["function"] in PURE_CALLS and all(map(is_integer, dtypes)):
         return None if not node.attributes.get("writes") else "it writes"
     return "a call may raise, warn or write"
 

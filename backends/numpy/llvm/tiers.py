@@ -1,4 +1,4 @@
-"""Which segments of a kernel become native, and when."""
+"""Which segments of a kernel become native functions."""
 
 from __future__ import annotations
 

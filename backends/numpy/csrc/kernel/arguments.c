@@ -1,4 +1,4 @@
-/* Arguments: arrays of the right dtype, and scalars packed into one element. */
+/* Arguments of a kernel: arrays of its operands' dtypes, and scalars packed into one element. */
 #include "kernel/bind.h"
 
 static bool
@@ -120,8 +120,9 @@ pack(PyObject *argument, int type, char *out)
 }
 
 /*
- * Whether every number among borrowed `arguments` would fit the kernel; NULL is one that is not
- * known yet, and fits. Runs no Python code and leaves no exception.
+ * Whether every number among borrowed `arguments` fits its operand's dtype. NULL stands for an
+ * argument that is not known yet, which counts as fitting. Runs no Python code, leaves no
+ * exception.
  */
 bool
 kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments)

@@ -1,7 +1,7 @@
-/* kernel_run: arguments become operands and a space, tiles are run, results are given. */
+/* kernel_run: bind the arguments, find the space, run the tiles, return the results. */
 #include "kernel/bind.h"
 
-/* The last axis of rows kernels: how many elements a row has. */
+/* Set how many elements a row has: the last axis, in kernels by rows. */
 static bool
 split_rows(Binding *binding)
 {
@@ -25,8 +25,8 @@ split_rows(Binding *binding)
 }
 
 /*
- * Whether an argument is a single number with the stride of a view: NumPy takes its loops for
- * strided memory then, though flags say that it is contiguous.
+ * Whether an argument is a view of one element whose stride is not its itemsize: NumPy takes its
+ * loops for strided memory then, although its flags say that it is contiguous.
  */
 static bool
 is_odd_single(PyObject *argument)
@@ -71,7 +71,7 @@ read_operand(Binding *binding, int i)
     }
 }
 
-/* Rows kernels with map_row: operands over the rows. False: one of them is no row value. */
+/* Kernels by rows with map_row: walks of operands with one element per row. False: one has more. */
 static bool
 read_row_operands(Binding *binding, const Plan *plan)
 {
@@ -100,7 +100,7 @@ read_row_operands(Binding *binding, const Plan *plan)
     return true;
 }
 
-/* How many row values a map must spread out at once, where rows are short. */
+/* Where rows are short: the most row values that one map needs repeated along their rows. */
 static int
 count_expansions(const Kernel *kernel, const Plan *plan)
 {
@@ -155,8 +155,8 @@ must_not_be_empty(const Binding *binding)
 }
 
 /*
- * Tell the planner, once, that this kernel has had its share of work. An interrupt that hits it is
- * raised again in this thread as soon as Python code runs, and the planner is told another time.
+ * Call `on_hot`, once, when the kernel has done `hot` elements of work. An interrupt that hits the
+ * call is raised again in this thread as soon as Python code runs, and `on_hot` is called later.
  */
 static void
 call_on_hot(Kernel *kernel)
@@ -208,8 +208,7 @@ give_results(Binding *binding, char (*out)[MAX_ITEM], PyObject **results)
     return 0;
 }
 
-/* Everything between a space that is known and results that are computed; 0, 1, -1 as kernel_run.
- */
+/* From the known space to computed results; 0, 1, -1 as kernel_run. */
 static int
 run_bound(Binding *binding, char (*out)[MAX_ITEM])
 {
@@ -222,7 +221,7 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
         return RUN_REFUSED;
     }
     for (int i = 0; i < kernel->operands; i++) {
-        if (kernel->sees_strides && binding->elements == 1 &&
+        if (kernel->depends_on_strides && binding->elements == 1 &&
             is_odd_single(binding->arguments[i])) {
             return RUN_REFUSED;
         }
@@ -252,7 +251,7 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
     return run_space(binding, out, kernel->cost * (double)binding->elements);
 }
 
-/* The same with the arrays on the stack that only some kernels need. */
+/* The same, with the arrays that only some kernels need on this function's stack. */
 static int
 run_with_memory(Binding *binding, PyObject **results, PyObject **flags)
 {
@@ -305,8 +304,8 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags)
  * Run the kernel on borrowed `arguments`, one per operand. RUN_DONE: `results`, one for each of the
  * kernel's, and `flags` (None or a tuple) are new references. RUN_REFUSED: nothing was written and
  * there is no exception; with `may_refuse` also where the bits would not be NumPy's (unlike.c).
- * RUN_FAILED: exception. Only flags in `mask` are told. May run Python code
- * only through on_hot, and may let go of the GIL.
+ * RUN_FAILED: exception. Only flags in `mask` are reported. Runs
+ * Python code only through on_hot, and may release the GIL.
  */
 int
 kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
@@ -322,7 +321,7 @@ kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_r
     binding.run.any_copies = false;
     binding.run.starts = NULL;
     binding.run.flagged = 0;
-    binding.run.looks_for_unlike = may_refuse && !kernel->has_into;
+    binding.run.checks_for_unlike = may_refuse && !kernel->has_into;
     binding.run.met_unlike = false;
     binding.arguments = arguments;
     binding.packed = packed;

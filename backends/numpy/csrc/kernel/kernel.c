@@ -196,7 +196,7 @@ read_results(Kernel *self, PyObject *results)
     return 0;
 }
 
-/* What the plain segments tell: when an operand may be written without a copy in between. */
+/* Find, from the plain segments, which operands may be written without a copy in between. */
 static int
 examine_plain(Kernel *self)
 {
@@ -211,8 +211,8 @@ examine_plain(Kernel *self)
                     result->kind == RESULT_INTO && segment->values[j] == result->operand ? s : read;
             }
         }
-        result->pure = read < 0;
-        result->late = read <= made;
+        result->unread = read < 0;
+        result->read_before = read <= made;
         bool total = self->value[result->value].is_total;
         if (total != (result->kind == RESULT_SCALAR)) {
             PyErr_Format(PyExc_ValueError, "result %d: totals, and only they, are scalars", i);
@@ -230,7 +230,7 @@ examine_plain(Kernel *self)
         const Segment *segment = &self->plain->segment[s];
         self->totals += segment->kind == SEGMENT_TOTAL;
         self->raises |= segment->loop->raises;
-        self->sees_strides |= segment->loop->sees_strides;
+        self->depends_on_strides |= segment->loop->depends_on_strides;
     }
     return 0;
 }

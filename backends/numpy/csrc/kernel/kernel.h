@@ -10,13 +10,14 @@ typedef struct {
     Loop *loop;
     SegmentKind kind;
     int node;
-    int arguments;     /* inputs and outputs */
-    short *values;     /* their numbers */
+    int arguments;     /* how many inputs and outputs */
+    short *values;     /* numbers of the values they are: inputs, then outputs */
     bool mixes_rows;   /* a map that reads or writes row values */
     PyObject *initial; /* bytes or NULL, of a reduce or total */
 } Segment;
 
-/* Where a plan keeps a temporary: elements of `itemsize` at a place in a tile's scratch memory. */
+/* A part of each tile's scratch memory, for temporaries of `itemsize` whose lives do not overlap.
+ */
 typedef struct {
     npy_intp itemsize;
     bool is_row;
@@ -37,12 +38,12 @@ typedef enum { RESULT_NEW, RESULT_INTO, RESULT_SCALAR, RESULT_ROWS } ResultKind;
 typedef struct {
     ResultKind kind;
     int value;
-    int operand;   /* into */
-    bool keepdims; /* rows */
-    bool direct;   /* the value's memory is the result's */
-    bool pure;     /* into: no plain segment reads the operand */
-    bool late;     /* into: no plain segment reads the operand after the value is made */
-    int axes;      /* new: of the order, or -1 for C order */
+    int operand;      /* into */
+    bool keepdims;    /* rows */
+    bool direct;      /* segments write the value straight into the result's memory */
+    bool unread;      /* into: no plain segment reads the operand */
+    bool read_before; /* into: no plain segment reads the operand once the value is made */
+    int axes;         /* new: of the order, or -1 for C order */
     signed char order[MAX_AXES];
 } Result;
 
@@ -55,7 +56,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     int operands, values, results;
-    bool rows, raises, has_into, maps_rows, sees_strides;
+    bool rows, raises, has_into, maps_rows, depends_on_strides;
     int totals;
     Value *value;
     Result *result;
@@ -121,13 +122,13 @@ typedef struct {
     Commit *commits;
     Total *totals;
     int commit_count, total_count, expansions;
-    bool any_copies;
+    bool any_copies; /* some operand is READ_COPY */
     size_t scratch_bytes;
     npy_intp widest;     /* elements of the largest tile */
     unsigned char *bits; /* flags by plain segment, of the whole run */
     long long flagged;
     npy_intp failed_tile;
-    bool looks_for_unlike, met_unlike; /* unlike.c */
+    bool checks_for_unlike, met_unlike; /* pairs whose bits depend on their position: unlike.c */
 } Run;
 
 /* run.c, total.c, unlike.c */

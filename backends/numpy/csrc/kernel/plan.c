@@ -113,7 +113,7 @@ check_types(const Kernel *kernel, const Segment *segment)
     return 0;
 }
 
-/* The laws of each kind. `made` says which values exist before the segment. -1: exception. */
+/* Check a segment by its kind; `made` says which values exist before it. -1: exception. */
 static int
 check_segment(Kernel *kernel, Segment *segment, bool *made)
 {
@@ -231,8 +231,7 @@ read_segment(Kernel *kernel, PyObject *item, Segment *segment, bool native, bool
                                        : 0;
 }
 
-/* Whether a result takes the value straight from where segments put it: it needs no scratch slot.
- */
+/* Whether segments write the value straight into a result, so that it needs no scratch slot. */
 static bool
 value_is_direct(const Kernel *kernel, int value)
 {
@@ -273,8 +272,9 @@ last_use(const Kernel *kernel, const Plan *plan, int value)
 }
 
 /*
- * Give temporaries slots, the slot of a dead value to the next of its kind. Inputs die after their
- * last segment, never within it: loops see disjoint memory, as they mostly do in eager NumPy.
+ * Assign slots to temporaries; a dead value's slot goes to the next one of its kind. Inputs die
+ * after their last segment, never within it: loops see disjoint memory, as they mostly do in eager
+ * NumPy.
  */
 static int
 assign_slots(const Kernel *kernel, Plan *plan)

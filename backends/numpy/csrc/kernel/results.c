@@ -1,4 +1,4 @@
-/* Results: fresh arrays, and operands written over. */
+/* Results of a kernel: fresh arrays, and operands written over. */
 #include "kernel/bind.h"
 
 static PyArrayObject *
@@ -34,8 +34,9 @@ new_result(Binding *binding, const Result *result)
     return memory_new_array(descr, space->axes, space->shape, strides, bytes);
 }
 
-/* Whether another operand may lie in the memory of operand `target`: the planner allows equal
- * views. */
+/* Whether another operand shares the memory of operand `target`: the planner gives only equal
+ * views.
+ */
 static bool
 has_twin(const Binding *binding, int target)
 {
@@ -67,7 +68,7 @@ bind_into(Binding *binding, const Result *result)
     }
     bool replayed = run->native != NULL;
     if (run->readings[result->operand] == READ_LINEAR && run->direct[result->value] == NULL &&
-        !has_twin(binding, result->operand) && (replayed ? result->pure : result->late)) {
+        !has_twin(binding, result->operand) && (replayed ? result->unread : result->read_before)) {
         run->direct[result->value] = run->walks[result->operand].base;
         run->direct_step[result->value] = walk_step(&run->walks[result->operand]);
         return true;

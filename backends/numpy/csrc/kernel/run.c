@@ -2,8 +2,9 @@
 #include "kernel/kernel.h"
 
 enum {
-    SHORT_ROW = 16, /* rows below this are spread out instead of run one by one */
-    SPREAD = 192,   /* bytes between slots, so that equal offsets fall on other cache sets */
+    SHORT_ROW =
+        16, /* shorter rows are run together, their row values repeated, instead of one by one */
+    SPREAD = 192, /* bytes between slots, so that equal offsets fall on different cache sets */
 };
 
 typedef struct {
@@ -13,7 +14,7 @@ typedef struct {
     bool any_cut;
     char **data;
     npy_intp *step;
-    unsigned char *cut; /* the operand needs a cursor in this tile */
+    unsigned char *cut; /* per operand: whether it needs a cursor in this tile */
     char *copies;       /* scratch memory for operands that are copied */
     char *expansions;
     bool replayed;
@@ -141,7 +142,8 @@ row_value_walk(const Tile *tile, int v, Walk *walk)
     walk->stride[1] = tile->step[v];
 }
 
-/* Run a map of which some arguments jump: a call for each piece in which none does. */
+/* Run a map whose arguments are not each one run of memory: a call for each piece where they are.
+ */
 static int
 map_pieces(const Tile *tile, const Segment *segment)
 {
@@ -189,7 +191,7 @@ map_pieces(const Tile *tile, const Segment *segment)
                 piece = cursors[i].left;
             }
         }
-        char *now[MAX_ARGUMENTS]; /* loops may move the pointers they are given */
+        char *now[MAX_ARGUMENTS]; /* a copy: loops may move the pointers they are given */
         for (int i = 0; i < segment->arguments; i++) {
             now[i] = walks[i] != NULL ? cursors[i].at : data[i] + done * steps[i];
         }
@@ -316,7 +318,10 @@ segment_total(const Tile *tile, const Segment *segment)
     return 0;
 }
 
-/* Whether places in the tile are places in the array, for this segment. */
+/*
+ * Whether the tile begins, for this segment, at a multiple of PHASE elements of one run of memory:
+ * then NumPy's loop treats every element as it would in the whole array.
+ */
 static bool
 keeps_places(const Tile *tile, const Segment *segment)
 {
@@ -356,7 +361,7 @@ input_walk(const Tile *tile, const Segment *segment, int i, Walk *walk)
     return 0;
 }
 
-/* Look for the numbers of unlike.c in a segment of a fickle loop. */
+/* Look for unlike pairs (unlike.c) in a segment of a position-dependent loop. */
 static void
 look_for_unlike(const Tile *tile, const Segment *segment)
 {
@@ -367,13 +372,13 @@ look_for_unlike(const Tile *tile, const Segment *segment)
     if (count == 0) {
         return; /* an empty array has no first number either */
     }
-    if (loop->fickle_limit != 0) {
+    if (loop->position_dependent_limit != 0) {
         first[0] = input_walk(tile, segment, 0, &inputs[0]);
         met = met_out_of_range(loop, &inputs[0], first[0], count);
     }
     else {
         /* A number and itself are alike. */
-        bool product = loop->fickle_product && PyTypeNum_ISCOMPLEX(loop->types[0]);
+        bool product = loop->position_dependent_product && PyTypeNum_ISCOMPLEX(loop->types[0]);
         if ((segment->values[0] == segment->values[1] && !product) || keeps_places(tile, segment)) {
             return;
         }
@@ -389,12 +394,12 @@ look_for_unlike(const Tile *tile, const Segment *segment)
 
 /*
  * Run a plan over the tile. `bits`, unless NULL, takes the flags of each segment; `seen` all of
- * them. Returns what the loop that ended it returned, or 0.
+ * them. Returns 0, or what a loop returned that was not 0.
  */
 static int
 run_segments(const Tile *tile, const Plan *plan, unsigned char *bits, unsigned *seen)
 {
-    bool run_looks = tile->run->looks_for_unlike;
+    bool checks = tile->run->checks_for_unlike;
     for (int i = 0; i < plan->segments; i++) {
         const Segment *segment = &plan->segment[i];
         int result = 0;
@@ -422,7 +427,7 @@ run_segments(const Tile *tile, const Plan *plan, unsigned char *bits, unsigned *
         if (result != 0) {
             return result;
         }
-        if (segment->loop->fickle && segment->kind <= SEGMENT_MAP_ROW && run_looks) {
+        if (segment->loop->position_dependent && segment->kind <= SEGMENT_MAP_ROW && checks) {
             look_for_unlike(tile, segment);
         }
     }

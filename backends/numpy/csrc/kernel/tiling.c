@@ -11,7 +11,7 @@ enum {
     LONG_TILE_BYTES = 256 * 1024,
 };
 
-/* Nanoseconds from which letting go of the GIL, and sharing the work, pay. */
+/* Nanoseconds of work from which it pays to release the GIL, and to use several threads. */
 static const double WITHOUT_GIL = 20e3, SHARED = 100e3;
 
 static npy_intp
@@ -82,7 +82,7 @@ choose_tiles(Binding *binding, bool shared, bool exact)
             }
         }
     }
-    /* A division takes as long as the rest of a small run. */
+    /* Avoids a division, which takes as long as the rest of a small run. */
     run->tiles = run->size <= run->tile ? run->size > 0 : (run->size + run->tile - 1) / run->tile;
     return 0;
 }
@@ -127,7 +127,8 @@ run_all(Binding *binding, double work)
         if (done) {
             return 0;
         }
-        /* A worker's exception died with its thread state: make this thread meet it again. */
+        /* A worker's exception is lost with its thread state: run the tile here to raise it again.
+         */
         if (!PyErr_Occurred() && run->failed_tile >= 0) {
             run_tiles(run, run->failed_tile, run->failed_tile + 1, run->bits);
         }
@@ -139,8 +140,8 @@ run_all(Binding *binding, double work)
 }
 
 /*
- * Run the tiles, and again with whole inputs where some total's parts do not tell its bits.
- * 0, 1, -1 as kernel_run.
+ * Run the tiles; run them again with whole inputs where partial results do not decide a total's
+ * bits. 0, 1, -1 as kernel_run.
  */
 int
 run_space(Binding *binding, char (*out)[MAX_ITEM], double work)

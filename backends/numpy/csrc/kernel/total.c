@@ -6,7 +6,7 @@
 
 /*
  * NumPy adds floating-point numbers on a tree: n elements are n / 2, rounded down to a multiple of
- * 8, and the rest, down to 128. Any node may be given to NumPy's own loop, which goes on by itself.
+ * 8, and the rest, down to 128. NumPy's own loop on a node's elements gives that node's sum.
  * A complex number counts for two, so its nodes are multiples of `granule` 4.
  */
 static npy_intp
@@ -111,7 +111,7 @@ total_partial(const Total *total, npy_intp tile, npy_intp first, npy_intp count,
     return fold_call(loop, partial, input + step, count - 1, step);
 }
 
-/* One component of a sum of two partial sums. Two unlike NaN: which one wins is NumPy's secret. */
+/* One component of the sum of two partial sums. Of two unlike NaN NumPy's choice is not known. */
 #define ADD_PARTS(TYPE, COMPONENTS)                                                                \
     {                                                                                              \
         TYPE a[COMPONENTS], b[COMPONENTS];                                                         \
@@ -189,8 +189,9 @@ zero_or_nan(int type, const char *item)
 }
 
 /*
- * Write the total to `out`. `exact` becomes true where the parts do not tell NumPy's bits: the
- * whole input must then be folded at once. The space is not empty, or there is an initial value.
+ * Write the total to `out`. `exact` becomes true where the parts do not decide NumPy's bits:
+ * the whole input must then be folded at once. The space is not empty, or there is an initial
+ * value.
  */
 int
 total_finish(const Run *run, const Total *total, char *out, bool *exact)

@@ -1,4 +1,4 @@
-/* What totals need in a run: how each may be split, and memory for the parts. */
+/* Before a run: how each total may be split, and memory for its parts. */
 #include "kernel/bind.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ list_totals(Run *run)
             fold = FOLD_WHOLE;
         }
         if (run->kernel->has_into && fold != FOLD_ANYWHERE) {
-            fold = FOLD_WHOLE; /* the inputs may be gone when the parts turn out not to do */
+            fold = FOLD_WHOLE; /* its inputs may be written over before the parts turn out not to
+                                  decide the bits */
         }
         run->totals[run->total_count++] = (Total){
             .value = segment->values[1],
@@ -28,7 +29,7 @@ list_totals(Run *run)
             .fold = fold,
         };
     }
-    /* One kernel, one tree: real and complex sums have different nodes. */
+    /* A kernel's tiles follow one tree: real and complex sums have different nodes. */
     int granule = 0;
     for (int i = 0; i < run->total_count; i++) {
         Total *total = &run->totals[i];

@@ -1,13 +1,13 @@
 /*
- * Where NumPy's bits depend on more than the two numbers.
+ * *Unlike pairs*: operands whose result in NumPy depends on their position in the array.
  *
- * Of two NaN with unlike bits, and of +0.0 and -0.0 in a maximum, a loop that commutes keeps one or
- * the other by the instruction that the compiler chose for that place in the array: vector body or
- * rest. A tile keeps places only where it begins at a multiple of PHASE elements of one run of
- * memory; elsewhere such pairs are looked for, and the kernel refuses when it finds one.
+ * Of two NaN with unlike bits, and of +0.0 and -0.0 in a maximum, a commutative loop keeps one or
+ * the other, as the compiler ordered the operands in the vector body and in the remainder. A tile
+ * keeps positions only where it begins at a multiple of PHASE elements of one run of
+ * memory; elsewhere the kernel looks for such pairs, and refuses when it finds one.
  *
- * The same goes for floats out of range of a wide unsigned integer: C leaves them open, and vector
- * code takes them otherwise than the rest does.
+ * The same goes for casts of floats out of range of a wide unsigned integer: undefined in C, and
+ * different in vector body and remainder.
  */
 #include "kernel/kernel.h"
 
@@ -37,7 +37,7 @@ SUSPECTS(any_suspect_double_one_by_one, double)
 
 #ifdef __SSE2__
 #    include <emmintrin.h>
-/* The compiler finds the vectors for floats, not for doubles. */
+/* Written out for doubles: the compiler vectorises this loop for floats only. */
 static bool
 any_suspect_double(const char *out, npy_intp count, bool zeros)
 {
@@ -93,8 +93,9 @@ any_unlike(const char *one, const char *other, npy_intp count, bool is_float, bo
 }
 
 /*
- * Whether a segment of a loop that is `Loop.fickle` met an unlike pair. `inputs` walk its two
- * inputs over `count` elements from `first`; `out` is contiguous unless `step` says otherwise.
+ * Whether a segment of a loop that is `Loop.position_dependent` met an unlike pair. `inputs` walk
+ * its two inputs over `count` elements from `first`; `out` is contiguous unless `step` says
+ * otherwise.
  */
 bool
 met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count,
@@ -108,11 +109,11 @@ met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy
     for (int i = 0; i < 2; i++) {
         bool one_number = walk_is_linear(&inputs[i]) && walk_step(&inputs[i]) == 0;
         if (one_number && !is_complex &&
-            !any_suspect(inputs[i].base, 1, is_float, loop->fickle_zeros)) {
+            !any_suspect(inputs[i].base, 1, is_float, loop->position_dependent_zeros)) {
             return false;
         }
     }
-    if (step == itemsize && !any_suspect(out, parts, is_float, loop->fickle_zeros)) {
+    if (step == itemsize && !any_suspect(out, parts, is_float, loop->position_dependent_zeros)) {
         return false;
     }
     char *copies = malloc((size_t)(2 * count * itemsize) + 1);
@@ -121,27 +122,27 @@ met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy
     }
     walk_gather(&inputs[0], first[0], count, copies, itemsize);
     walk_gather(&inputs[1], first[1], count, copies + count * itemsize, itemsize);
-    bool product = is_complex && loop->fickle_product;
-    bool unlike =
-        any_unlike(copies, copies + count * itemsize, parts, is_float, loop->fickle_zeros, product);
+    bool product = is_complex && loop->position_dependent_product;
+    bool unlike = any_unlike(copies, copies + count * itemsize, parts, is_float,
+                             loop->position_dependent_zeros, product);
     free(copies);
     return unlike;
 }
 
-/* Whether a cast from floats to `uint32` or `uint64` met a number that is none of theirs. */
+/* Whether a cast from floats to `uint32` or `uint64` met a number out of range. */
 bool
 met_out_of_range(const Loop *loop, const Walk *input, npy_intp first, npy_intp count)
 {
     enum { CHUNK = 512 };
     _Alignas(16) char items[CHUNK * MAX_ITEM];
-    double numbers[CHUNK], limit = loop->fickle_limit;
-    npy_intp steps[2] = {loop->fickle_itemsize, sizeof(double)};
+    double numbers[CHUNK], limit = loop->position_dependent_limit;
+    npy_intp steps[2] = {loop->position_dependent_itemsize, sizeof(double)};
     LoopFunction *to_double = cast_function(loop->types[0], NPY_DOUBLE);
     bool met = false;
     for (npy_intp done = 0; done < count && !met; done += CHUNK) {
         npy_intp chunk = count - done < CHUNK ? count - done : CHUNK;
         char *data[2] = {items, (char *)numbers};
-        walk_gather(input, first + done, chunk, items, loop->fickle_itemsize);
+        walk_gather(input, first + done, chunk, items, loop->position_dependent_itemsize);
         to_double(data, &chunk, steps, NULL);
         int any = 0;
         for (npy_intp i = 0; i < chunk; i++) {

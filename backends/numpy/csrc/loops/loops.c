@@ -65,7 +65,7 @@ fold_of(const char *ufunc, const int *types)
     return FOLD_WHOLE; /* half sums its tree in single precision, which partial sums would round */
 }
 
-/* Which pairs of numbers the loop may treat by their place: see unlike.c. */
+/* Set which pairs of numbers the loop treats differently by position: see unlike.c. */
 static void
 note_fickleness(Loop *loop)
 {
@@ -74,9 +74,11 @@ note_fickleness(Loop *loop)
     int type = loop->types[0];
     bool vectors =
         type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
-    loop->fickle = vectors && name_is_one_of(loop->name, commuting);
-    loop->fickle_product = loop->fickle && strcmp(loop->name, "multiply") == 0;
-    loop->fickle_zeros = loop->fickle && loop->name[0] != 'a' && !loop->fickle_product;
+    loop->position_dependent = vectors && name_is_one_of(loop->name, commuting);
+    loop->position_dependent_product =
+        loop->position_dependent && strcmp(loop->name, "multiply") == 0;
+    loop->position_dependent_zeros =
+        loop->position_dependent && loop->name[0] != 'a' && !loop->position_dependent_product;
 }
 
 /* Fill `loop` from the capsule, with the dtypes that NumPy resolved. -1: exception. */
@@ -122,9 +124,9 @@ static PyObject *
 numpy_loop(PyObject *module, PyObject *arguments)
 {
     PyObject *ufunc, *asked;
-    int sees_strides = 0;
+    int depends_on_strides = 0;
     if (!PyArg_ParseTuple(arguments, "OO!|p:numpy_loop", &ufunc, &PyTuple_Type, &asked,
-                          &sees_strides)) {
+                          &depends_on_strides)) {
         return NULL;
     }
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
@@ -151,7 +153,7 @@ numpy_loop(PyObject *module, PyObject *arguments)
     }
     loop->owner = PyTuple_Pack(3, capsule, name, ufunc);
     loop->name = text; /* the name is alive in the owner */
-    loop->sees_strides = sees_strides;
+    loop->depends_on_strides = depends_on_strides;
     if (loop->owner == NULL || take_call_info(loop, ufunc, asked, resolved, capsule) < 0) {
         Py_CLEAR(loop);
         goto done;
@@ -238,9 +240,10 @@ cast_loop(PyObject *module, PyObject *arguments)
     Loop *loop = (Loop *)own_loop(cast_function(types[0], types[1]), "cast", 1, !exact, types);
     bool wide = types[1] == NPY_UINT || types[1] == NPY_ULONG || types[1] == NPY_ULONGLONG;
     if (loop != NULL && wide && (PyTypeNum_ISFLOAT(types[0]) || PyTypeNum_ISCOMPLEX(types[0]))) {
-        loop->fickle = true;
-        loop->fickle_limit = PyDataType_ELSIZE(to) == 4 ? 4294967296.0 : 18446744073709551616.0;
-        loop->fickle_itemsize = PyDataType_ELSIZE(from);
+        loop->position_dependent = true;
+        loop->position_dependent_limit =
+            PyDataType_ELSIZE(to) == 4 ? 4294967296.0 : 18446744073709551616.0;
+        loop->position_dependent_itemsize = PyDataType_ELSIZE(from);
     }
     return (PyObject *)loop;
 }
@@ -284,7 +287,7 @@ loop_traverse(Loop *self, visitproc visit, void *arg)
 static int
 loop_clear(Loop *self)
 {
-    /* The owner stays until the end: a kernel in the same garbage may not call, but code is code.
+    /* The owner is released last: the code it keeps mapped may still be called.
      */
     return 0;
 }
@@ -346,7 +349,7 @@ loops_begin(PyObject *module)
 
 PyMethodDef loops_methods[] = {
     {"numpy_loop", numpy_loop, METH_VARARGS,
-     PyDoc_STR("numpy_loop(ufunc, dtypes, sees_strides=False, /)\n--\n\nNumPy's own loop for "
+     PyDoc_STR("numpy_loop(ufunc, dtypes, depends_on_strides=False, /)\n--\n\nNumPy's own loop for "
                "exactly these dtypes, "
                "inputs then outputs; ValueError where it has none that needs no GIL.")},
     {"native_loop", native_loop, METH_VARARGS,

@@ -1,4 +1,5 @@
-/* Inner loops: NumPy's, native code's, and the three that NumPy gives no door to. */
+/* Inner loops: NumPy's own, native code, and the three that NumPy exports no loop for: cast, where,
+ * copy. */
 #ifndef UFUSE_LOOPS_H
 #define UFUSE_LOOPS_H
 
@@ -23,12 +24,15 @@ typedef struct {
     PyObject *owner; /* keeps all of these alive */
     const char *name;
     short inputs, outputs;
-    bool raises;       /* floating-point flags */
-    bool sees_strides; /* other bits where memory is strided */
+    bool raises;             /* may raise floating-point flags */
+    bool depends_on_strides; /* other bits where memory is strided */
     bool native;
-    bool fickle, fickle_zeros, fickle_product; /* unlike.c */
-    double fickle_limit; /* of a cast: what the integer type cannot hold, or 0 */
-    npy_intp fickle_itemsize;
+    /* unlike.c: bits depend on the position in the array: of two NaN; also of two zeros; of any NaN
+     * in a complex product. */
+    bool position_dependent, position_dependent_zeros, position_dependent_product;
+    double position_dependent_limit; /* of a cast: the first float that its integer type cannot
+                                        hold; 0: none */
+    npy_intp position_dependent_itemsize;
     Fold fold;
     int types[MAX_ARGUMENTS]; /* type numbers; not known for native loops */
 } Loop;

@@ -211,12 +211,12 @@ static PyObject *
 program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"n_inputs", "n_slots", "constants", "steps",
-                            "outputs",  "report",  "plainly",   NULL};
+                            "outputs",  "report",  "fallback",  NULL};
     int inputs, slots;
-    PyObject *constants, *steps, *outputs, *report = Py_None, *plainly = Py_None;
+    PyObject *constants, *steps, *outputs, *report = Py_None, *fallback = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OO:Program", names, &inputs, &slots,
                                      &PyTuple_Type, &constants, &PyTuple_Type, &steps,
-                                     &PyTuple_Type, &outputs, &report, &plainly)) {
+                                     &PyTuple_Type, &outputs, &report, &fallback)) {
         return NULL;
     }
     if (inputs < 0 || slots < inputs || slots > 1000000) {
@@ -230,7 +230,7 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->inputs = inputs;
     self->slots = slots;
     self->report = report == Py_None ? NULL : Py_NewRef(report);
-    self->plainly = plainly == Py_None ? NULL : Py_NewRef(plainly);
+    self->fallback = fallback == Py_None ? NULL : Py_NewRef(fallback);
     Py_ssize_t count = PyTuple_GET_SIZE(steps);
     self->step = PyMem_Calloc((size_t)count + 1, sizeof(Step));
     if (self->step == NULL) {
@@ -256,7 +256,7 @@ program_traverse(Program *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->report);
-    Py_VISIT(self->plainly);
+    Py_VISIT(self->fallback);
     for (int i = 0; i < self->constants; i++) {
         Py_VISIT(self->constant[i]);
     }
@@ -266,12 +266,12 @@ program_traverse(Program *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* A program in a cycle is cut at what it holds; a later call, from a finalizer, finds no steps. */
+/* tp_clear of a garbage cycle: a later call, from a finalizer, finds no steps. */
 static int
 program_clear(Program *self)
 {
     Py_CLEAR(self->report);
-    Py_CLEAR(self->plainly);
+    Py_CLEAR(self->fallback);
     int constants = self->constants, steps = self->steps;
     self->constants = 0;
     self->steps = 0;
@@ -311,7 +311,7 @@ static PyMemberDef program_members[] = {
 
 static PyType_Slot program_slots[] = {
     {Py_tp_doc,
-     "Program(n_inputs, n_slots, constants, steps, outputs, report=None, plainly=None)\n--\n\n"
+     "Program(n_inputs, n_slots, constants, steps, outputs, report=None, fallback=None)\n--\n\n"
      "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
     {Py_tp_new, program_new},
     {Py_tp_call, PyVectorcall_Call},

@@ -25,7 +25,7 @@ typedef PyObject *(*UnaryFunction)(PyObject *);
 typedef struct {
     StepKind kind;
     bool committed;
-    bool first_write; /* a kernel before whose own writes nothing was written: it may refuse */
+    bool first_write; /* a kernel whose writes are the first visible ones: it may still refuse */
     PyObject *object; /* the kernel or callable, or NULL */
     PyObject *names;  /* of the last arguments of a call, or NULL */
     BinaryFunction binary;
@@ -41,8 +41,8 @@ typedef struct {
     PyObject **constant;
     Step *step;
     Slots outputs;
-    PyObject *report;  /* or NULL */
-    PyObject *plainly; /* or NULL */
+    PyObject *report;   /* or NULL */
+    PyObject *fallback; /* or NULL */
     bool has_kernels, has_calls, has_committed;
 } Program;
 

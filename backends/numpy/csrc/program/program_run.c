@@ -1,11 +1,11 @@
-/* A call of a program: slots on the stack, steps in order. */
+/* Calling a program: slots on the stack, steps in order. */
 #include "program/program.h"
 
 enum { SLOTS_ON_STACK = 64 };
 
 typedef enum { STEP_DONE, STEP_GIVES_UP, STEP_FAILED } Outcome;
 
-/* An exception is set: pass it on, or forget it because plain Python will meet it again. */
+/* An exception is set: propagate it, or clear it where plain Python runs next and will raise it. */
 static Outcome
 outcome_of_exception(const Step *step)
 {
@@ -56,15 +56,15 @@ report_flags(const Program *self, int number, PyObject *flags)
 }
 
 /*
- * A kernel that refuses when it is too late for plain Python: its operations one by one, by NumPy.
- * Runs Python code. The results are new references.
+ * Call `fallback` for a kernel that refuses after a visible write: its operations one by one, by
+ * NumPy. Runs Python code. The results are new references.
  */
 static int
-run_plainly(const Program *self, int number, PyObject *const *arguments, PyObject **results)
+run_fallback(const Program *self, int number, PyObject *const *arguments, PyObject **results)
 {
     const Step *step = &self->step[number];
     int count = step->outputs.count;
-    if (self->plainly == NULL) {
+    if (self->fallback == NULL) {
         PyErr_Format(PyExc_RuntimeError, "kernel of step %d refuses after a write was seen",
                      number);
         return -1;
@@ -74,7 +74,7 @@ run_plainly(const Program *self, int number, PyObject *const *arguments, PyObjec
         PyTuple_SET_ITEM(given, i, Py_NewRef(arguments[i]));
     }
     PyObject *made =
-        given == NULL ? NULL : PyObject_CallFunction(self->plainly, "iO", number, given);
+        given == NULL ? NULL : PyObject_CallFunction(self->fallback, "iO", number, given);
     Py_XDECREF(given);
     if (made == NULL) {
         return -1;
@@ -103,8 +103,8 @@ step_kernel(const Program *self, int number, PyObject **slots, unsigned mask)
         if (!step->committed || step->first_write) {
             return STEP_GIVES_UP;
         }
-        done = run_plainly(self, number, arguments, results) < 0 ? RUN_FAILED : RUN_DONE;
-        flags = done == RUN_DONE ? Py_NewRef(Py_None) : NULL; /* they are told already */
+        done = run_fallback(self, number, arguments, results) < 0 ? RUN_FAILED : RUN_DONE;
+        flags = done == RUN_DONE ? Py_NewRef(Py_None) : NULL; /* NumPy has warned already */
     }
     if (done == RUN_FAILED) {
         return outcome_of_exception(step);
@@ -199,7 +199,8 @@ run_step(const Program *self, int number, PyObject **slots, unsigned mask)
     return STEP_DONE;
 }
 
-/* The error state, for programs with kernels. A program that writes must not meet an exception. */
+/* Read the error state, for programs with kernels. One that writes must not run into an exception.
+ */
 static Outcome
 read_state(const Program *self, unsigned *mask)
 {

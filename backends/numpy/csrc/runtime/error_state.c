@@ -8,8 +8,8 @@ static PyObject *state_variable, *state_default, *geterr, *make_state; /* NumPy'
 static PyObject *warnings;
 
 /*
- * Whether NumPy's capsules are what we take them for: a struct that begins with an int, three bits
- * of it for each flag. Tried out with NumPy's own, once.
+ * Whether the capsules of NumPy's error state have the layout assumed here: a struct that begins
+ * with an int, three bits of it for each flag. Tested once, on capsules that NumPy made.
  */
 static bool capsules_are_known;
 
@@ -53,7 +53,7 @@ modes_in_capsule(PyObject *state)
     return *bits & 07777;
 }
 
-/* Find out whether capsules are what we take them for. Returns 0, or -1 with an exception set. */
+/* Find out whether capsules have the assumed layout. Returns 0, or -1 with an exception set. */
 static int
 try_capsules(void)
 {

@@ -42,7 +42,7 @@ static struct {
 
 _Static_assert(sizeof(Header) <= LINE, "a header fits before its data");
 
-/* The class whose size, returned in `rounded`, is the smallest that holds `bytes`. */
+/* The size class that holds `bytes`; its size goes to `rounded`. */
 static int
 size_class(size_t bytes, size_t *rounded)
 {
@@ -159,8 +159,7 @@ memory_take(size_t bytes)
     return block == NULL ? NULL : (char *)block + LINE;
 }
 
-/* Keep the block for the next taker, and let go of the blocks longest unused where that is too
- * much. */
+/* Keep the block for reuse; unmap the least recently used ones beyond the limit. */
 void
 memory_give(void *data)
 {

@@ -11,9 +11,9 @@
 #include <time.h>
 
 enum {
-    LATE = 100000,       /* ns; a wait this long is a core that somebody else has */
-    LATE_KERNELS = 3,    /* so many in a row, nearly */
-    ALONE_KERNELS = 200, /* are answered with so many on one thread */
+    LATE = 100000,       /* ns; a wait this long: some other process has the core */
+    LATE_KERNELS = 3,    /* after about this many late kernels in a row */
+    ALONE_KERNELS = 200, /* this many run on the caller's thread alone */
 };
 
 typedef struct {
@@ -32,8 +32,7 @@ static struct {
     Job *job;
     unsigned long long round;
     int wanted, started, busy;
-    int late,
-        alone; /* guarded by `owner`: kernels that waited long, kernels still to be run alone */
+    int late, alone; /* guarded by `owner`: late kernels in a row, kernels still to be run alone */
 } pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .owner = PTHREAD_MUTEX_INITIALIZER,

@@ -1,4 +1,5 @@
-/* What every file of _tiles shares: limits, floating-point status, values, walks over memory. */
+/* What every file of _tiles shares: limits, floating-point status, walks over memory, the runtime.
+ */
 #ifndef UFUSE_TILES_H
 #define UFUSE_TILES_H
 
@@ -92,7 +93,7 @@ status_numbered(unsigned raw)
 }
 #endif
 
-/* The flags that are up, which are then down. */
+/* The flags that are raised; clears them. */
 static inline unsigned
 status_take(void)
 {

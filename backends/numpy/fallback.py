@@ -1,4 +1,4 @@
-"""A kernel's operations one by one with plain NumPy: for a kernel that refuses after the user may have seen a write.
+"""A kernel's operations one by one with plain NumPy, for a kernel that refuses when it is too late for plain Python.
 
 Kernels refuse numbers that NumPy converts with a warning, and memory over which NumPy takes other loops. Before the
 first write plain Python then runs instead of the program; afterwards it would repeat what was written.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.report import Teller, Told
+from ufuse.backends.numpy.report import LocatedCall, Warner
 from ufuse.backends.planning.steps import Step
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
@@ -20,12 +20,12 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType
 
 
-class Plainly:
+class Fallback:
     """What `_tiles.Program` calls with the number of a step that refused and its arguments: the step's results."""
 
-    def __init__(self, steps: Sequence[Step], teller: Teller) -> None:
+    def __init__(self, steps: Sequence[Step], warner: Warner) -> None:
         self.steps = steps
-        self.teller = teller
+        self.warner = warner
 
     def __call__(self, number: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of the kernel's operations in program order, with NumPy's own bits and warnings."""
@@ -35,32 +35,32 @@ class Plainly:
         chains: dict[Any, Chain] = {}
         for node, sources, position in kernel.operations:
             inputs = [values[one] if isinstance(one, Node) else arguments[one] for one in sources]
-            teller = self.teller
+            warner = self.warner
             if "warns_as" in node.attributes:
                 chain = node.attributes["warns_as"]
-                teller = chains.setdefault(chain, Chain(chain[0], self.teller))
+                warner = chains.setdefault(chain, Chain(chain[0], self.warner))
             function, inputs = plain_call(node, inputs)
-            result = Told(function, node.location, position, teller)(*inputs)
+            result = LocatedCall(function, node.location, position, warner)(*inputs)
             values[node] = inputs[0] if node.op.kind is Kind.STORE else result
         return tuple(values[result.node] for result in kernel.results)
 
 
-class Chain(Teller):
-    """Tells what the operations of a chain warn of as warnings of one operation, each once."""
+class Chain(Warner):
+    """Issues the warnings of a chain of operations as those of one operation, each once."""
 
-    def __init__(self, name: str, teller: Teller) -> None:
+    def __init__(self, name: str, warner: Warner) -> None:
         super().__init__()
         self.name = name
-        self.teller = teller
-        self.said: set[str] = set()
+        self.warner = warner
+        self.issued: set[str] = set()
 
     def warn(self, position: int, message: str, location: Location | None) -> None:
         """Issue a RuntimeWarning that names the chain, or the cast of a number, once."""
         what, _, name = message.rpartition(" encountered in ")
-        told = f"{what} encountered in {name if name == 'cast' else self.name}"
-        if told not in self.said:
-            self.said.add(told)
-            self.teller.warn(position, told, location)
+        text = f"{what} encountered in {name if name == 'cast' else self.name}"
+        if text not in self.issued:
+            self.issued.add(text)
+            self.warner.warn(position, text, location)
 
 
 def plain_call(node: Node, inputs: list[Any]) -> tuple[Callable[..., Any], list[Any]]:
@@ -68,7 +68,7 @@ def plain_call(node: Node, inputs: list[Any]) -> tuple[Callable[..., Any], list[
     if node.op.kind is Kind.STORE:
         return operator.setitem, [inputs[0], Ellipsis, inputs[1]]
     axes = [one.type.ndim if isinstance(one.type, ArrayType) else 0 for one in node.inputs]
-    # a kernel takes `rows[:, None]` for the rows themselves
+    # Inside a kernel `rows[:, None]` is the same value as `rows`: the axis is added here.
     whole = [
         one[..., np.newaxis] if np.ndim(one) < wanted else one
         for one, wanted in zip(inputs, axes, strict=True)
