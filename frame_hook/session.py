@@ -46,6 +46,7 @@ from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
 from ufuse.frame_hook.library import (
     bisection,
+    blind_writes,
     container_methods,
     deque_methods,
     exception_methods,
@@ -56,7 +57,6 @@ from ufuse.frame_hook.library import (
     mapping_methods,
     numeric,
     text,
-    unseen,
 )
 from ufuse.frame_hook.opcodes import (
     calls,
@@ -99,7 +99,7 @@ LOG_ERRORS = logging.getLogger("ufuse")
 TABLES_ARE_FILLED_BY = (
     exception_methods, making, reductions, variables, operators, displays, patterns, control, exceptions, functions,
     bisection, introspection, container_methods, deque_methods, function_tools, heaps, lazy_tools,
-    mapping_methods, numeric, text, unseen,
+    mapping_methods, numeric, text, blind_writes,
 )  # fmt: skip
 
 
@@ -387,7 +387,7 @@ class Session:
             if self.longest is None
             else end_after(code, position, self.longest(code, position)),
         )
-        trace.changes.replay = partial(unseen.replay, weakref.ref(interpreter))  # no cycle
+        trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
         for symbol in trace.state[len(names) :]:
             if isinstance(symbol, Unbound):

@@ -9,23 +9,13 @@ import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
 from ufuse.frame_hook.arrays.reductions import (
+    NO_VALUE,
     array_argument,
     axes_argument,
-    bound,
     dtype_argument,
-    looked,
-    only,
 )
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import (
-    BUILTINS,
-    METHODS,
-    Given,
-    Positional,
-    Rule,
-    method,
-    rule_for,
-)
+from ufuse.frame_hook.interpreter.rules import Positional, Rule, method, rule_for
 from ufuse.frame_hook.objects.values import as_size, described, is_none, pure
 from ufuse.frame_hook.trace.followed import NUMERIC, is_shared
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
@@ -36,6 +26,8 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, c_order
+
+NONE = Constant(None)
 
 # Creation --------------------------------------------------------------------------------------------------------
 
@@ -58,7 +50,8 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
 
 
 def _order_argument(interpreter: Interpreter, symbol: Symbol | None, ndim: int) -> tuple[int, ...]:
-    order = "C" if symbol is None else arrays.plain(interpreter.trace, symbol)
+    order = None if symbol is None else arrays.plain(interpreter.trace, symbol)
+    order = "C" if order is None else order
     if order not in ("C", "F"):
         raise GraphBreak("numpy-call", f"order={order!r}")
     return c_order(ndim) if order == "C" else tuple(reversed(range(ndim)))
@@ -71,61 +64,98 @@ def _check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dt
         raise GraphBreak("eager-raises", "MemoryError: no memory for an array of that size")
 
 
+def _created(
+    interpreter: Interpreter,
+    op: Op,
+    shape: Symbol,
+    dtype: Symbol | None,
+    order: Symbol | None,
+    device: Symbol | None,
+    value: Symbol | None = None,
+) -> Symbol:
+    trace = interpreter.trace
+    if device is not None and not is_none(trace.look(device)):
+        raise GraphBreak("numpy-call", f"numpy.{op.name} with device=")
+    sizes = shape_argument(interpreter, shape)
+    kind = dtype_argument(interpreter, dtype)
+    axes = _order_argument(interpreter, order, len(sizes))
+    _check_bytes(interpreter, sizes, np.dtype(np.float64) if kind is None else kind)
+    inputs: tuple[Node, ...] = ()
+    if value is not None:
+        number = trace.look(value)
+        if not arrays.is_number(number):
+            raise GraphBreak("numpy-call", "numpy.full with an array")
+        inputs = (arrays.node_of(trace, number),)
+    elif kind is None:
+        kind = np.dtype(np.float64)
+    attributes = {"shape": sizes, "dtype": kind, "order": axes}
+    return trace.graph.fresh(trace.graph.node(op, inputs, attributes))
+
+
 def _create(op: Op) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        names = (
-            "shape fill_value dtype order device" if op is ops.FULL else "shape dtype order device"
-        )
-        given = bound(names, arguments, keywords, f"numpy.{op.name}", 1 + (op is ops.FULL))
-        only(given, "shape fill_value dtype order", f"numpy.{op.name}")
-        shape = shape_argument(interpreter, given["shape"])
-        dtype = dtype_argument(interpreter, given.get("dtype"))
-        order = _order_argument(interpreter, given.get("order"), len(shape))
-        _check_bytes(interpreter, shape, np.dtype(np.float64) if dtype is None else dtype)
-        inputs: tuple[Node, ...] = ()
-        if op is ops.FULL:
-            value = interpreter.trace.look(given["fill_value"])
-            if not arrays.is_number(value):
-                raise GraphBreak("numpy-call", "numpy.full with an array")
-            inputs = (arrays.node_of(interpreter.trace, value),)
-        elif dtype is None:
-            dtype = np.dtype(np.float64)
-        attributes = {"shape": shape, "dtype": dtype, "order": order}
-        return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
+    def rule(
+        interpreter: Interpreter,
+        /,
+        shape: Symbol,
+        dtype: Symbol | None = None,
+        order: Symbol | None = None,
+        *,
+        device: Symbol | None = None,
+    ) -> Symbol:
+        return _created(interpreter, op, shape, dtype, order, device)
 
     return rule
+
+
+@rule_for(np.full)
+def _full(
+    interpreter: Interpreter,
+    /,
+    shape: Symbol,
+    fill_value: Symbol,
+    dtype: Symbol | None = None,
+    order: Symbol | None = None,
+    *,
+    device: Symbol | None = None,
+) -> Symbol:
+    return _created(interpreter, ops.FULL, shape, dtype, order, device, fill_value)
+
+
+def _created_like(
+    interpreter: Interpreter, op: Op, a: Symbol, dtype: Symbol | None, value: Symbol | None = None
+) -> Symbol:
+    like = array_argument(interpreter, a, f"numpy.{op.name}_like")
+    if like.type.order is None:
+        raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
+    kind = dtype_argument(interpreter, dtype) or like.type.dtype
+    inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
+    attributes = {"shape": like.type.shape, "dtype": kind, "order": like.type.order}
+    return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
 
 def _create_like(op: Op) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        names = (
-            "a fill_value dtype order subok shape"
-            if op is ops.FULL
-            else "a dtype order subok shape"
-        )
-        what = f"numpy.{op.name}_like"
-        given = bound(names, arguments, keywords, what, 1 + (op is ops.FULL))
-        only(given, "a fill_value dtype", what)
-        like = array_argument(interpreter, given["a"], what)
-        if like.type.order is None:
-            raise GraphBreak("layout", f"{what} of an array with unusual strides")
-        dtype = dtype_argument(interpreter, given.get("dtype")) or like.type.dtype
-        inputs = (arrays.node_of(interpreter.trace, given["fill_value"]),) if op is ops.FULL else ()
-        attributes = {"shape": like.type.shape, "dtype": dtype, "order": like.type.order}
-        return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
+    def rule(interpreter: Interpreter, a: Symbol, /, dtype: Symbol | None = None) -> Symbol:
+        return _created_like(interpreter, op, a, dtype)
 
     return rule
 
 
-for _op in (ops.EMPTY, ops.ZEROS, ops.ONES, ops.FULL):
-    BUILTINS[getattr(np, _op.name)] = _create(_op)
-    BUILTINS[getattr(np, f"{_op.name}_like")] = _create_like(_op)
+@rule_for(np.full_like)
+def _full_like(
+    interpreter: Interpreter, /, a: Symbol, fill_value: Symbol, dtype: Symbol | None = None
+) -> Symbol:
+    return _created_like(interpreter, ops.FULL, a, dtype, fill_value)
+
+
+for _op in (ops.EMPTY, ops.ZEROS, ops.ONES):
+    rule_for(getattr(np, _op.name))(_create(_op))
+    rule_for(getattr(np, f"{_op.name}_like"))(_create_like(_op))
 
 
 @rule_for(np.arange)
-def _arange(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     trace = interpreter.trace
-    result = arrays.call_whole(trace, "numpy.arange", arguments, dict(keywords), may_raise=True)
+    result = arrays.call_whole(trace, "numpy.arange", arguments, keywords, may_raise=True)
     if isinstance(result, Array) and not trace.sizes.decide("ge", result.type.shape[0], 0):
         raise GraphBreak("numpy-call", "numpy.arange that ends before it begins")
     return result
@@ -135,16 +165,14 @@ def _arange(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
 
 
 @rule_for(np.asarray, np.asanyarray)
-def _asarray(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a dtype order", arguments, keywords, "numpy.asarray")
-    only(given, "a dtype", "numpy.asarray")
-    array = array_argument(interpreter, given["a"], "numpy.asarray")
-    dtype = dtype_argument(interpreter, given.get("dtype"))
-    if dtype is None:
+def _asarray(interpreter: Interpreter, /, a: Symbol, dtype: Symbol | None = None) -> Symbol:
+    array = array_argument(interpreter, a, "numpy.asarray")
+    wanted = dtype_argument(interpreter, dtype)
+    if wanted is None:
         return array
     kinds = [node.type for node, _ in interpreter.trace.graph.inputs]
     of_own = any(isinstance(kind, ArrayType) and not is_shared(kind.dtype) for kind in kinds)
-    if dtype is not array.type.dtype or of_own:  # a view, where it is equal but another object
+    if wanted is not array.type.dtype or of_own:  # a view, where it is equal but another object
         raise GraphBreak("numpy-call", "numpy.asarray with another dtype")
     return array
 
@@ -163,17 +191,21 @@ def _ascontiguousarray(interpreter: Interpreter, /, a: Symbol) -> Symbol:
 
 
 @rule_for(np.array)
-def _array(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("object dtype", arguments, keywords, "numpy.array")
-    value = interpreter.trace.look(given["object"])
+def _array(
+    interpreter: Interpreter,
+    /,
+    object: Symbol,  # noqa: A002  NumPy's name
+    dtype: Symbol | None = None,
+) -> Symbol:
+    value = interpreter.trace.look(object)
     if isinstance(value, Array):
-        if "dtype" in given:
+        if dtype is not None and not is_none(interpreter.trace.look(dtype)):
             raise GraphBreak("numpy-call", "numpy.array of an array with dtype=")
         return _copied(interpreter, value, "K")
-    constant = arrays.plain(interpreter.trace, value)
-    if not _small_numbers(constant):
+    if not _small_numbers(arrays.plain(interpreter.trace, value)):
         raise GraphBreak("numpy-call", "numpy.array of these values")
-    return arrays.call_whole(interpreter.trace, "numpy.array", arguments, dict(keywords))
+    keywords = {} if dtype is None else {"dtype": dtype}
+    return arrays.call_whole(interpreter.trace, "numpy.array", (object,), keywords)
 
 
 def _small_numbers(value: Any) -> bool:
@@ -189,46 +221,42 @@ def _copied(interpreter: Interpreter, array: Array, order: str) -> Symbol:
     return interpreter.trace.graph.fresh(node)
 
 
-def _copy_method(default: str) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        given = bound("a order", arguments, keywords, "copy")
-        order = arrays.plain(interpreter.trace, given["order"]) if "order" in given else default
-        if order not in ("C", "K"):
-            raise GraphBreak("numpy-call", f"a copy with order={order!r}")
-        return _copied(interpreter, array_argument(interpreter, given["a"], "copy"), order)
+def _copying(default: str) -> Rule:
+    def rule(interpreter: Interpreter, /, a: Symbol, order: Symbol | None = None) -> Symbol:
+        named = None if order is None else arrays.plain(interpreter.trace, order)
+        wanted = default if named is None else named
+        if wanted not in ("C", "K"):
+            raise GraphBreak("numpy-call", f"a copy with order={wanted!r}")
+        return _copied(interpreter, array_argument(interpreter, a, "copy"), wanted)
 
     return rule
 
 
-METHODS["copy"] = _copy_method("C")
-BUILTINS[np.copy] = _copy_method("K")
+method("copy")(_copying("C"))
+rule_for(np.copy)(_copying("K"))
 
 
-def _astype(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a dtype order casting subok copy", arguments, keywords, "astype", 2)
-    only(given, "a dtype copy", "astype")
-    symbol = interpreter.trace.look(given["a"])
-    dtype = dtype_argument(interpreter, given["dtype"])
+@method("astype")
+def _astype(
+    interpreter: Interpreter, a: Symbol, /, dtype: Symbol, *, copy: Symbol | None = None
+) -> Symbol:
+    symbol = interpreter.trace.look(a)
+    wanted = dtype_argument(interpreter, dtype)
     node = arrays.node_of(interpreter.trace, symbol)
     assert isinstance(node.type, ArrayType)
-    copy = arrays.plain(interpreter.trace, given["copy"]) if "copy" in given else True
-    if dtype is None or type(copy) not in (bool, int):
+    copies = True if copy is None else arrays.plain(interpreter.trace, copy)
+    if wanted is None or type(copies) not in (bool, int):
         raise GraphBreak("numpy-call", "astype with these arguments")
-    if not copy and dtype == node.type.dtype:
+    if not copies and wanted == node.type.dtype:
         return symbol
     return interpreter.trace.graph.fresh(
-        interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": dtype})
+        interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": wanted})
     )
 
 
-METHODS["astype"] = _astype
-
-
 def _scalar_type(kind: type) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        if len(arguments) != 1 or keywords:
-            raise GraphBreak("numpy-call", f"numpy.{kind.__name__} with these arguments")
-        symbol = interpreter.trace.look(arguments[0])
+    def rule(interpreter: Interpreter, value: Symbol, /) -> Symbol:
+        symbol = interpreter.trace.look(value)
         if isinstance(symbol, Constant):
             return pure(kind, symbol.value)
         if isinstance(symbol, Number):
@@ -241,7 +269,7 @@ def _scalar_type(kind: type) -> Rule:
 
 
 for _kind in {np.dtype(_char).type for _char in NUMERIC}:
-    BUILTINS[_kind] = _scalar_type(_kind)
+    rule_for(_kind)(_scalar_type(_kind))
 
 
 # Shape -----------------------------------------------------------------------------------------------------------
@@ -273,29 +301,20 @@ def _reshaped(
     return arrays.reshape(interpreter.trace, array, sizes)
 
 
-def _refuse(what: str) -> Symbol:
-    raise GraphBreak("numpy-call", f"{what} with these arguments")
-
-
 @rule_for(np.ravel)
 @method("ravel")
 def _ravel(interpreter: Interpreter, /, a: Symbol) -> Symbol:
     return arrays.ravel(interpreter.trace, array_argument(interpreter, a, "ravel"))
 
 
-def _transpose_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords:
-        raise GraphBreak("eager-raises", "TypeError: transpose() takes no keyword arguments")
-    axes: Symbol = Tuple(tuple(arguments[1:])) if len(arguments) > 1 else Constant(None)
-    if len(arguments) == 2:
-        axes = arguments[1]
-    return _transposed(interpreter, arguments[0], axes)
+@method("transpose")
+def _transpose_method(interpreter: Interpreter, a: Symbol, /, *axes: Symbol) -> Symbol:
+    return _transposed(interpreter, a, Tuple(axes) if len(axes) > 1 else axes[0] if axes else NONE)
 
 
 @rule_for(np.transpose)
-def _transpose(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a axes", arguments, keywords, "numpy.transpose")
-    return _transposed(interpreter, given["a"], given.get("axes", Constant(None)))
+def _transpose(interpreter: Interpreter, /, a: Symbol, axes: Symbol = NONE) -> Symbol:
+    return _transposed(interpreter, a, axes)
 
 
 def _transposed(interpreter: Interpreter, symbol: Symbol, axes: Symbol) -> Symbol:
@@ -312,10 +331,10 @@ def _transposed(interpreter: Interpreter, symbol: Symbol, axes: Symbol) -> Symbo
     return arrays.transpose(interpreter.trace, array, normal)
 
 
-def _swapaxes(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a axis1 axis2", arguments, keywords, "swapaxes", 3)
-    array = array_argument(interpreter, given["a"], "swapaxes")
-    pair = [arrays.plain(interpreter.trace, given[name]) for name in ("axis1", "axis2")]
+@rule_for(np.swapaxes)
+def _swapaxes(interpreter: Interpreter, /, a: Symbol, axis1: Symbol, axis2: Symbol) -> Symbol:
+    array = array_argument(interpreter, a, "swapaxes")
+    pair = [arrays.plain(interpreter.trace, axis) for axis in (axis1, axis2)]
     order = list(range(array.type.ndim))
     if not all(type(axis) is int and -len(order) <= axis < len(order) for axis in pair):
         raise GraphBreak("eager-raises", "AxisError: axis is out of bounds")
@@ -324,9 +343,11 @@ def _swapaxes(interpreter: Interpreter, arguments: Positional, keywords: Given) 
     return arrays.transpose(interpreter.trace, array, tuple(order))
 
 
-METHODS["transpose"] = _transpose_method
-METHODS["swapaxes"] = lambda i, a, k: _refuse("swapaxes") if k else _swapaxes(i, a, k)
-BUILTINS[np.swapaxes] = _swapaxes
+@method("swapaxes")
+def _swapaxes_method(
+    interpreter: Interpreter, a: Symbol, axis1: Symbol, axis2: Symbol, /
+) -> Symbol:
+    return _swapaxes(interpreter, a, axis1, axis2)
 
 
 def _asking(name: str) -> Rule:
@@ -345,10 +366,8 @@ rule_for(np.ndim)(_asking("ndim"))
 
 
 @rule_for(np.where)
-def _where(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if len(arguments) != 3 or keywords:
-        raise GraphBreak("numpy-call", "numpy.where with a condition alone")
-    nodes = tuple(arrays.node_of(interpreter.trace, a) for a in arguments)
+def _where(interpreter: Interpreter, condition: Symbol, x: Symbol, y: Symbol, /) -> Symbol:
+    nodes = tuple(arrays.node_of(interpreter.trace, one) for one in (condition, x, y))
     if not any(isinstance(n.type, ArrayType) and not n.type.scalar for n in nodes):
         raise GraphBreak("numpy-call", "numpy.where of numbers")
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(ops.WHERE, nodes))
@@ -357,57 +376,60 @@ def _where(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
 CLIP_TAKES_MIN = "min" in inspect.signature(np.clip).parameters  # from NumPy 2.1 on
 
 
-def _clip(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    """`np.clip(a, a_min, a_max)`, where both are given, and `np.clip(a, min=, max=)`."""
-    names = ("a", "a_min", "a_max")[: len(arguments)]
-    limits = {"a_min", "a_max"}.intersection((*names, *keywords))
-    if not {"min", "max"}.isdisjoint(keywords) and not CLIP_TAKES_MIN:
-        raise GraphBreak("numpy-call", "numpy.clip with min= or max=")
-    if len(limits) == 1 or (limits and not {"min", "max"}.isdisjoint(keywords)):
-        raise GraphBreak("eager-raises", "numpy.clip with these bounds")
-    if limits:
-        given = bound("a a_min a_max", arguments, keywords, "numpy.clip")
-        return _between(interpreter, given, "a_min", "a_max")
-    given = bound("a min max", arguments[:1], keywords, "numpy.clip")
-    return _between(interpreter, given, "min", "max")
-
-
-def _clip_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = bound("a min max", arguments, keywords, "ndarray.clip")
-    return _between(interpreter, given, "min", "max")
-
-
-def _between(
-    interpreter: Interpreter, given: dict[str, Symbol], lowest: str, highest: str
+@rule_for(np.clip)
+def _clip(
+    interpreter: Interpreter,
+    /,
+    a: Symbol,
+    a_min: Symbol | None = None,
+    a_max: Symbol | None = None,
+    *,
+    min: Symbol | None = None,  # noqa: A002  NumPy's name
+    max: Symbol | None = None,  # noqa: A002  the same
 ) -> Symbol:
-    array = array_argument(interpreter, given["a"], "numpy.clip")
-    given = looked(interpreter, given)
-    low, high = given.get(lowest), given.get(highest)
+    """`np.clip(a, a_min, a_max)`, where both are given, and `np.clip(a, min=, max=)`."""
+    by_name = min is not None or max is not None
+    if by_name and not CLIP_TAKES_MIN:
+        raise GraphBreak("numpy-call", "numpy.clip with min= or max=")
+    if (a_min is None) != (a_max is None) or (by_name and a_min is not None):
+        raise GraphBreak("eager-raises", "numpy.clip with these bounds")
+    if a_min is None:
+        return _clip_method(interpreter, a, min, max)
+    return _clip_method(interpreter, a, a_min, a_max)
+
+
+@method("clip")
+def _clip_method(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    min: Symbol | None = None,  # noqa: A002  NumPy's name
+    max: Symbol | None = None,  # noqa: A002  the same
+) -> Symbol:
+    array = array_argument(interpreter, a, "numpy.clip")
+    low, high = _limit(interpreter, min), _limit(interpreter, max)
     clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
-    if low is None or high is None:
-        if low is None and high is None:
-            raise GraphBreak("numpy-call", "numpy.clip without bounds")
-        bound_, ufunc = (high, np.minimum) if low is None else (low, np.maximum)
-        assert bound_ is not None
-        return arrays.elementwise(interpreter.trace, ufunc, (array, bound_))
-    return arrays.elementwise(interpreter.trace, clip, (array, low, high))
+    if low is not None and high is not None:
+        return arrays.elementwise(interpreter.trace, clip, (array, low, high))
+    if low is not None:
+        return arrays.elementwise(interpreter.trace, np.maximum, (array, low))
+    if high is not None:
+        return arrays.elementwise(interpreter.trace, np.minimum, (array, high))
+    raise GraphBreak("numpy-call", "numpy.clip without bounds")
 
 
-METHODS["clip"], BUILTINS[np.clip] = _clip_method, _clip
+def _limit(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
+    """A limit of `clip`, read; None where there is none, which may be said by None or NumPy's own "no value"."""
+    symbol = None if symbol is None else interpreter.trace.look(symbol)
+    is_absent = isinstance(symbol, Constant) and (symbol.value is None or symbol.value is NO_VALUE)
+    return None if is_absent else symbol
 
 
-def _fill(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if len(arguments) != 2 or keywords:
-        raise GraphBreak("numpy-call", "fill with these arguments")
-    array = array_argument(interpreter, arguments[0], "fill")
-    value = interpreter.trace.look(arguments[1])
-    if not arrays.is_number(value):
+@method("fill")
+def _fill(interpreter: Interpreter, a: Symbol, value: Symbol, /) -> Symbol:
+    array = array_argument(interpreter, a, "fill")
+    number = interpreter.trace.look(value)
+    if not arrays.is_number(number):
         raise GraphBreak("numpy-call", "fill with an array")
-    indexing.store_into(interpreter.trace, array, value)
-    return Constant(None)
-
-
-METHODS["fill"] = _fill
-
-
-__all__ = ["METHODS"]
+    indexing.store_into(interpreter.trace, array, number)
+    return NONE

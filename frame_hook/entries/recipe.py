@@ -14,7 +14,7 @@ from typing import Any
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.recipe_iterators import iterator_row, made_set, refilled
 from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
-from ufuse.frame_hook.objects.classes import HEAP_TYPE, KEY_MAKER, UNBOUND_C
+from ufuse.frame_hook.objects.classes import HEAP_TYPE, UNBOUND_C
 from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.trace.changes import Effect, ObjectOperand, RegisterOperand
 from ufuse.frame_hook.trace.guards import Guard, postfix
@@ -148,7 +148,6 @@ def bound_in_c(found: Any, receiver: Any) -> Any:
 
 
 MADE_BY_CALL = (operator.itemgetter, operator.attrgetter, operator.methodcaller, functools.partial)
-NOT_REBUILT = (KEY_MAKER,)
 # The size of an instance of a class that adds a dict and weak references to a plain exception, and nothing else.
 PLAIN_EXCEPTION_SIZE = type("Plain", (Exception,), {}).__basicsize__
 
@@ -361,8 +360,6 @@ class Recipe:
             raise NotRebuilt(instance.raised, "an exception that was raised")
         if instance.kind in MADE_BY_CALL:
             return self._called_class(instance)
-        if instance.kind in NOT_REBUILT:
-            raise NotRebuilt(0, f"a {instance.kind.__name__}")
         made = self._empty_instance(instance)
         self._made[id(instance)] = made
         self._kept.append(instance)

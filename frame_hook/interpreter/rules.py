@@ -20,6 +20,7 @@ Given = Mapping[str, Symbol]
 Positional = Sequence[Symbol]
 Rule = Callable[..., Symbol]
 OneRule = TypeVar("OneRule", bound=Rule)
+Result = TypeVar("Result")
 # C functions and types, by identity.
 BUILTINS: Table[Any, Rule] = Table()
 # Methods: of built-in types as "list.append", of ufuncs as "ufunc.reduce", of arrays and NumPy's numbers as "sum".
@@ -28,13 +29,13 @@ METHODS: Table[str, Rule] = Table()
 SPECIAL: Table[str, Rule] = Table()
 # Calls of objects of C classes, such as partial; the object is the first argument.
 INSTANCES: Table[type, Rule] = Table()
-# What is done to a container without looking at what it holds: see `unseen`.
-UNSEEN: Table[tuple[Any, str], Any] = Table()
+# Methods that change a container which nothing has read: see `library/blind_writes.py`.
+BLIND_WRITES: Table[tuple[type, str], Callable[..., Any]] = Table()
 
 
-def unseen_rule(kind: type, name: str) -> Any:
-    """The rule in `UNSEEN`, or None; classes whose metaclass could be asked for a hash have none."""
-    return UNSEEN.get((kind, name)) if type(kind) is type else None
+def blind_write_of(kind: type, name: str) -> Any:
+    """The rule in `BLIND_WRITES`, or None; classes whose metaclass could be asked for a hash have none."""
+    return BLIND_WRITES.get((kind, name)) if type(kind) is type else None
 
 
 def rule_for(*functions: Any) -> Callable[[OneRule], OneRule]:
@@ -59,8 +60,12 @@ def registering(table: Table[Any, Rule], keys: Sequence[Any]) -> Callable[[OneRu
 
 
 def applied(
-    rule: Rule, of: Any, interpreter: Interpreter, arguments: Positional, keywords: Given
-) -> Symbol:
+    rule: Callable[..., Result],
+    of: Any,
+    interpreter: Interpreter,
+    arguments: Positional,
+    keywords: Given,
+) -> Result:
     """What a rule gives for arguments; `of` is the function, or the name of the method, whose rule it is.
 
     Raises:
@@ -78,7 +83,7 @@ def applied(
     raise _misfit(of)
 
 
-def _takes_all(rule: Rule) -> bool:
+def _takes_all(rule: Callable[..., object]) -> bool:
     """Whether a rule takes arguments and keywords as they are: until all rules state their signatures."""
     kinds = list(rule.__annotations__.values())[1:3]
     return kinds == ["Positional", "Given"] or rule.__name__ == "<lambda>"

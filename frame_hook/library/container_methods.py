@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
-from ufuse.frame_hook.interpreter.rules import METHODS, Given, Positional, Rule, rule_for
+from ufuse.frame_hook.interpreter.rules import Rule, method, rule_for
 from ufuse.frame_hook.objects.classes import refuse_finalizer, special_method
 from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import (
@@ -41,24 +40,6 @@ from ufuse.frame_hook.trace.symbols import (
 NONE = Constant(None)
 
 
-def method(*names: str, least: int = 0, most: int | None = None) -> Callable[[Rule], Rule]:
-    """Register the rule of methods that take positional arguments only; `least` to `most` of them behind self."""
-
-    def register(rule: Rule) -> Rule:
-        @functools.wraps(rule)
-        def checked(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-            count = len(arguments) - 1
-            if keywords or count < least or count > (least if most is None else most):
-                raise GraphBreak("eager-raises", f"TypeError: the arguments of {names[0]}")
-            return rule(interpreter, arguments, keywords)
-
-        for name in names:
-            METHODS[name] = checked
-        return rule
-
-    return register
-
-
 def whole(interpreter: Interpreter, symbol: Symbol) -> int:
     """An argument that has to be a whole number, and is known."""
     value = known_value(interpreter, symbol)
@@ -67,121 +48,94 @@ def whole(interpreter: Interpreter, symbol: Symbol) -> int:
     return int(value)
 
 
-def _list(symbol: Symbol) -> List:
-    assert isinstance(symbol, List)
-    return symbol
-
-
-def _dict(symbol: Symbol) -> Dict:
-    assert isinstance(symbol, Dict)
-    return symbol
-
-
-def _set(symbol: Symbol) -> Set:
-    assert isinstance(symbol, Set)
-    return symbol
-
-
 # Making them -----------------------------------------------------------------------------------------------------
 
 
 @rule_for(tuple)
-def _make_tuple(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _at_most_one(arguments, keywords, "tuple")
-    if not arguments:
+def _make_tuple(interpreter: Interpreter, iterable: Symbol | None = None, /) -> Symbol:
+    if iterable is None:
         return Tuple(())
-    given = interpreter.trace.look(arguments[0])
-    if isinstance(given, Tuple):
-        return given
-    return Tuple(tuple(iterate.items_of(interpreter, given)))
+    given = interpreter.trace.look(iterable)
+    return given if isinstance(given, Tuple) else Tuple(tuple(iterate.items_of(interpreter, given)))
 
 
 @rule_for(list)
-def _make_list(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _at_most_one(arguments, keywords, "list")
-    return List(iterate.items_of(interpreter, arguments[0]) if arguments else [])
+def _make_list(interpreter: Interpreter, iterable: Symbol | None = None, /) -> Symbol:
+    return List([] if iterable is None else iterate.items_of(interpreter, iterable))
 
 
 @rule_for(set)
-def _make_set(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _at_most_one(arguments, keywords, "set")
-    return containers.set_of(interpreter, arguments[0] if arguments else None)
+def _make_set(interpreter: Interpreter, iterable: Symbol | None = None, /) -> Symbol:
+    return containers.set_of(interpreter, iterable)
 
 
 @rule_for(frozenset)
-def _make_frozenset(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _at_most_one(arguments, keywords, "frozenset")
-    if not arguments:
+def _make_frozenset(interpreter: Interpreter, iterable: Symbol | None = None, /) -> Symbol:
+    if iterable is None:
         return containers.new_set(interpreter, frozenset)
-    given = interpreter.trace.look(arguments[0])
+    given = interpreter.trace.look(iterable)
     if isinstance(given, Constant) and type(given.value) is frozenset:
         return given
     return containers.new_set(interpreter, frozenset, given)
 
 
-def _at_most_one(arguments: Positional, keywords: Given, name: str) -> None:
-    if keywords or len(arguments) > 1:
-        raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
-
-
 @rule_for(dict)
-def _make_dict(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+def _make_dict(
+    interpreter: Interpreter, iterable: Symbol | None = None, /, **entries: Symbol
+) -> Symbol:
     made = Dict({})
-    _update(interpreter, made, arguments, keywords, "dict")
+    _update(interpreter, made, iterable, **entries)
     return made
 
 
+@method("dict.update")
 def _update(
-    interpreter: Interpreter, target: Dict, arguments: Positional, keywords: Given, name: str
-) -> None:
-    if len(arguments) > 1:
-        raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
-    for argument in arguments:
-        containers.update(interpreter, target, argument)
-    for key, value in keywords.items():
+    interpreter: Interpreter, target: Dict, iterable: Symbol | None = None, /, **entries: Symbol
+) -> Symbol:
+    if iterable is not None:
+        containers.update(interpreter, target, iterable)
+    for key, value in entries.items():
         containers.store_entry(interpreter, target, Constant(key), value)
+    return NONE
 
 
 @rule_for(dict.__dict__["fromkeys"])
-def _fromkeys(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    kind, *given = arguments
-    if class_of(kind) is not dict or keywords or not 1 <= len(given) <= 2:
+def _fromkeys(
+    interpreter: Interpreter, kind: Symbol, iterable: Symbol, value: Symbol = NONE, /
+) -> Symbol:
+    if class_of(kind) is not dict:
         raise GraphBreak("call", "fromkeys")
-    value = given[1] if len(given) > 1 else NONE
-    keys = iterate.items_of(interpreter, given[0])
+    keys = iterate.items_of(interpreter, iterable)
     return Dict({key_of(interpreter, key): value for key in keys})
 
 
 # Lists -----------------------------------------------------------------------------------------------------------
 
 
-@method("list.append", least=1)
-def _append(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target, item = arguments
-    _list(target).items.append(item)
+@method("list.append")
+def _append(interpreter: Interpreter, target: List, item: Symbol, /) -> Symbol:
+    target.items.append(item)
     interpreter.trace.changes.call(list.append, target, item)
     return NONE
 
 
-@method("list.extend", least=1)
-def _extend(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    containers.extend(interpreter, _list(arguments[0]), arguments[1])
+@method("list.extend")
+def _extend(interpreter: Interpreter, target: List, iterable: Symbol, /) -> Symbol:
+    containers.extend(interpreter, target, iterable)
     return NONE
 
 
-@method("list.insert", least=2)
-def _insert(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target, where, item = arguments
-    place = whole(interpreter, where)
-    _list(target).items.insert(place, item)
+@method("list.insert")
+def _insert(interpreter: Interpreter, target: List, index: Symbol, item: Symbol, /) -> Symbol:
+    place = whole(interpreter, index)
+    target.items.insert(place, item)
     interpreter.trace.changes.call(list.insert, target, Constant(place), item)
     return NONE
 
 
-@method("list.pop", most=1)
-def _pop(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target = _list(arguments[0])
-    place = whole(interpreter, arguments[1]) if len(arguments) > 1 else -1
+@method("list.pop")
+def _pop(interpreter: Interpreter, target: List, index: Symbol | None = None, /) -> Symbol:
+    place = -1 if index is None else whole(interpreter, index)
     if not target.items:
         raise raise_error(IndexError, "pop from empty list")
     if not -len(target.items) <= place < len(target.items):
@@ -190,10 +144,9 @@ def _pop(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
     return target.items.pop(place)
 
 
-@method("list.remove", least=1)
-def _remove(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target = _list(arguments[0])
-    place = _place(interpreter, target, arguments[1], 0, None)
+@method("list.remove")
+def _remove(interpreter: Interpreter, target: List, value: Symbol, /) -> Symbol:
+    place = _place(interpreter, target, value, 0, None)
     if place is None:
         raise raise_error(ValueError, "list.remove(x): x not in list")
     if place < len(target.items):  # comparing may have made it shorter
@@ -220,49 +173,51 @@ def _place(
 
 
 @method("list.clear")
-def _clear(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    for dropped in _list(arguments[0]).items:
+def _clear(interpreter: Interpreter, target: List, /) -> Symbol:
+    for dropped in target.items:
         refuse_finalizer(dropped)
-    _list(arguments[0]).items.clear()
-    interpreter.trace.changes.call(list.clear, arguments[0])
+    target.items.clear()
+    interpreter.trace.changes.call(list.clear, target)
     return NONE
 
 
 @method("list.reverse")
-def _reverse(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    _list(arguments[0]).items.reverse()
-    interpreter.trace.changes.call(list.reverse, arguments[0])
+def _reverse(interpreter: Interpreter, target: List, /) -> Symbol:
+    target.items.reverse()
+    interpreter.trace.changes.call(list.reverse, target)
     return NONE
 
 
 @method("list.copy")
-def _copy(_: Interpreter, arguments: Positional, __: Given) -> Symbol:
-    return List(list(_list(arguments[0]).items))
+def _copy(_: Interpreter, target: List, /) -> Symbol:
+    return List(list(target.items))
 
 
-@method("list.index", "tuple.index", least=1, most=3)
-def _index(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    sequence, wanted, *bounds = arguments
-    assert isinstance(sequence, List | Tuple)
-    start = whole(interpreter, bounds[0]) if bounds else 0
-    stop = whole(interpreter, bounds[1]) if len(bounds) > 1 else None
-    place = _place(interpreter, sequence, wanted, start, stop)
+@method("list.index", "tuple.index")
+def _index(
+    interpreter: Interpreter,
+    sequence: List | Tuple,
+    value: Symbol,
+    start: Symbol | None = None,
+    stop: Symbol | None = None,
+    /,
+) -> Symbol:
+    first = 0 if start is None else whole(interpreter, start)
+    end = None if stop is None else whole(interpreter, stop)
+    place = _place(interpreter, sequence, value, first, end)
     if place is not None:
         return Constant(place)
     if isinstance(sequence, Tuple):
         raise raise_error(ValueError, "tuple.index(x): x not in tuple")
-    if not isinstance(look := interpreter.trace.look(wanted), Constant) or not isinstance(
-        look.value, KNOWN
-    ):
+    wanted = interpreter.trace.look(value)
+    if not isinstance(wanted, Constant) or not isinstance(wanted.value, KNOWN):
         raise GraphBreak("eager-raises", "ValueError: it is not in the list")
-    return pure([].index, look.value)  # words the error as this Python does
+    return pure([].index, wanted.value)  # words the error as this Python does
 
 
-@method("list.count", "tuple.count", least=1)
-def _count(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    sequence, wanted = arguments
-    assert isinstance(sequence, List | Tuple)
-    wanted = interpreter.trace.look(wanted)
+@method("list.count", "tuple.count")
+def _count(interpreter: Interpreter, sequence: List | Tuple, value: Symbol, /) -> Symbol:
+    wanted = interpreter.trace.look(value)
     same = [comparisons.equal_or_same(interpreter, one, wanted) for one in sequence.items]
     return Constant(sum(same))
 
@@ -285,13 +240,12 @@ class Compared:
         return arithmetic.truth(self.interpreter, relation)
 
 
-def sorted_items(interpreter: Interpreter, items: list[Symbol], keywords: Given) -> list[Symbol]:
+def sorted_items(
+    interpreter: Interpreter, items: list[Symbol], key: Symbol | None, reverse: Symbol | None
+) -> list[Symbol]:
     """The items in order: with Python's own sort, on values where they are known."""
-    options = dict(keywords)
-    key = interpreter.trace.look(options.pop("key", NONE))
-    reverse = arithmetic.truth(interpreter, options.pop("reverse", Constant(value=False)))
-    if options:
-        raise GraphBreak("eager-raises", f"TypeError: sort() has no argument {next(iter(options))}")
+    key = NONE if key is None else interpreter.trace.look(key)
+    backwards = reverse is not None and arithmetic.truth(interpreter, reverse)
     keys = items
     if not isinstance(key, Constant) or key.value is not None:
         keys = [interpreter.call(key, (item,)) for item in items]
@@ -301,32 +255,41 @@ def sorted_items(interpreter: Interpreter, items: list[Symbol], keywords: Given)
     ]
     values = [constants_in(row.key) for row in rows]
     if not any(value is UNKNOWN for value in values):
-        order = pure(lambda: sorted(range(len(rows)), key=values.__getitem__, reverse=reverse))
+        order = pure(lambda: sorted(range(len(rows)), key=values.__getitem__, reverse=backwards))
         assert isinstance(order, List)
         return [items[place.value] for place in order.items if isinstance(place, Constant)]
-    rows.sort(reverse=reverse)
+    rows.sort(reverse=backwards)
     return [row.symbol for row in rows]
 
 
 @rule_for(sorted)
-def _sorted(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if len(arguments) != 1:
-        raise GraphBreak("eager-raises", "TypeError: sorted expected 1 argument")
-    given = interpreter.trace.look(arguments[0])
-    if isinstance(given, Set) and keywords.keys() <= {"reverse"} and in_any_order(given):
-        in_order: Symbol = List([Constant(value) for value in sorted(given.items)])
-        return List(sorted_items(interpreter, iterate.items_of(interpreter, in_order), keywords))
-    return List(sorted_items(interpreter, iterate.items_of(interpreter, given), keywords))
+def _sorted(
+    interpreter: Interpreter,
+    iterable: Symbol,
+    /,
+    *,
+    key: Symbol | None = None,
+    reverse: Symbol | None = None,
+) -> Symbol:
+    given = interpreter.trace.look(iterable)
+    if isinstance(given, Set) and key is None and in_any_order(given):
+        given = List([Constant(value) for value in sorted(given.items)])
+    return List(sorted_items(interpreter, iterate.items_of(interpreter, given), key, reverse))
 
 
-def _sort(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    target = _list(arguments[0])
-    if len(arguments) > 1:
-        raise GraphBreak("eager-raises", "TypeError: sort() takes no positional arguments")
+@method("list.sort")
+def _sort(
+    interpreter: Interpreter,
+    target: List,
+    /,
+    *,
+    key: Symbol | None = None,
+    reverse: Symbol | None = None,
+) -> Symbol:
     items = list(target.items)
     target.items.clear()  # as CPython empties it meanwhile
     try:
-        found = sorted_items(interpreter, items, keywords)
+        found = sorted_items(interpreter, items, key, reverse)
     except Raised:
         if len(items) > 1:
             raise GraphBreak("effect", "a sort that stops in the middle") from None
@@ -338,72 +301,60 @@ def _sort(interpreter: Interpreter, arguments: Positional, keywords: Given) -> S
     return NONE
 
 
-METHODS["list.sort"] = _sort
-
-
 # Dicts -----------------------------------------------------------------------------------------------------------
 
 
-@method("dict.get", least=1, most=2)
-def _get(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    default = arguments[2] if len(arguments) > 2 else NONE
-    return _dict(arguments[0]).items.get(key_of(interpreter, arguments[1]), default)
+@method("dict.get")
+def _get(interpreter: Interpreter, target: Dict, key: Symbol, default: Symbol = NONE, /) -> Symbol:
+    return target.items.get(key_of(interpreter, key), default)
 
 
-@method("dict.setdefault", least=1, most=2)
-def _setdefault(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target, key = _dict(arguments[0]), arguments[1]
+@method("dict.setdefault")
+def _setdefault(
+    interpreter: Interpreter, target: Dict, key: Symbol, default: Symbol = NONE, /
+) -> Symbol:
     known = target.items.get(key_of(interpreter, key))
-    if known is not None:
-        return known
-    value = arguments[2] if len(arguments) > 2 else NONE
-    containers.store_entry(interpreter, target, key, value)
-    return value
+    if known is None:
+        containers.store_entry(interpreter, target, key, default)
+    return default if known is None else known
 
 
-@method("dict.pop", least=1, most=2)
-def _dict_pop(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target, key = _dict(arguments[0]), key_of(interpreter, arguments[1])
-    if key in target.items:
-        return containers.delete_entry(interpreter.trace, target, key)
-    if len(arguments) > 2:
-        return arguments[2]
-    raise raise_error(KeyError, key)
+@method("dict.pop")
+def _dict_pop(
+    interpreter: Interpreter, target: Dict, key: Symbol, default: Symbol | None = None, /
+) -> Symbol:
+    name = key_of(interpreter, key)
+    if name in target.items:
+        return containers.delete_entry(interpreter.trace, target, name)
+    if default is None:
+        raise raise_error(KeyError, name)
+    return default
 
 
 @method("dict.popitem")
-def _popitem(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target = _dict(arguments[0])
+def _popitem(interpreter: Interpreter, target: Dict, /) -> Symbol:
     if not target.items:
         raise raise_error(KeyError, "popitem(): dictionary is empty")
     return containers.take_last_entry(interpreter.trace, target)
 
 
 @method("dict.clear")
-def _dict_clear(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    for dropped in _dict(arguments[0]).items.values():
+def _dict_clear(interpreter: Interpreter, target: Dict, /) -> Symbol:
+    for dropped in target.items.values():
         refuse_finalizer(dropped)
-    _dict(arguments[0]).items.clear()
-    interpreter.trace.changes.call(dict.clear, arguments[0])
+    target.items.clear()
+    interpreter.trace.changes.call(dict.clear, target)
     return NONE
 
 
 @method("dict.copy")
-def _dict_copy(_: Interpreter, arguments: Positional, __: Given) -> Symbol:
-    return Dict(dict(_dict(arguments[0]).items))
-
-
-def _dict_update(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _update(interpreter, _dict(arguments[0]), arguments[1:], keywords, "update")
-    return NONE
-
-
-METHODS["dict.update"] = _dict_update
+def _dict_copy(_: Interpreter, target: Dict, /) -> Symbol:
+    return Dict(dict(target.items))
 
 
 def _view(kind: str) -> Rule:
-    def view(_: Interpreter, arguments: Positional, __: Given) -> Symbol:
-        return View(_dict(arguments[0]), kind)
+    def view(_: Interpreter, target: Dict, /) -> Symbol:
+        return View(target, kind)
 
     return view
 
@@ -412,9 +363,8 @@ for _kind in ("keys", "values", "items"):
     method(f"dict.{_kind}")(_view(_kind))
 
 
-@method("view.isdisjoint", "set.isdisjoint", "frozenset.isdisjoint", least=1)
-def _isdisjoint(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    one, other = arguments
+@method("view.isdisjoint", "set.isdisjoint", "frozenset.isdisjoint")
+def _isdisjoint(interpreter: Interpreter, one: Symbol, other: Symbol, /) -> Symbol:
     if isinstance(one, View) and one.kind != "keys":
         raise GraphBreak("call", "isdisjoint of pairs")
     other = unwrapped(interpreter.trace, interpreter.trace.look(other), "__iter__")
@@ -433,10 +383,8 @@ def _gives_any(interpreter: Interpreter, over: Symbol, members: Symbol, *, insid
 
 
 @rule_for(reversed)
-def _reversed(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 1:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of reversed()")
-    symbol = interpreter.trace.look(arguments[0])
+def _reversed(interpreter: Interpreter, sequence: Symbol, /) -> Symbol:
+    symbol = interpreter.trace.look(sequence)
     new = functools.partial(iterate.new_iterator, interpreter)
     match symbol:
         case List() | Tuple():
@@ -482,24 +430,22 @@ def _reversed_rows(interpreter: Interpreter, symbol: Symbol) -> Symbol:
 
 
 def _changing(name: str) -> Rule:
-    def change(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-        target, member = arguments
+    def change(interpreter: Interpreter, target: Set, member: Symbol, /) -> Symbol:
         value = key_of(interpreter, member)
-        if name == "remove" and value not in _set(target).items:
+        if name == "remove" and value not in target.items:
             raise raise_error(KeyError, value)
-        containers.change_set(interpreter, _set(target), name, value)
+        containers.change_set(interpreter, target, name, value)
         return NONE
 
     return change
 
 
 for _name in ("add", "discard", "remove"):
-    method(f"set.{_name}", least=1)(_changing(_name))
+    method(f"set.{_name}")(_changing(_name))
 
 
 @method("set.pop")
-def _set_pop(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    target = _set(arguments[0])
+def _set_pop(interpreter: Interpreter, target: Set, /) -> Symbol:
     if not target.items:
         raise raise_error(KeyError, "pop from an empty set")
     ordered_members(target)
@@ -507,54 +453,60 @@ def _set_pop(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbo
 
 
 @method("set.clear")
-def _set_clear(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    containers.change_set(interpreter, _set(arguments[0]), "clear")
+def _set_clear(interpreter: Interpreter, target: Set, /) -> Symbol:
+    containers.change_set(interpreter, target, "clear")
     return NONE
 
 
 @method("set.copy")
-def _set_copy(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-    return containers.new_set(interpreter, set.copy, arguments[0])
+def _set_copy(interpreter: Interpreter, target: Set, /) -> Symbol:
+    return containers.new_set(interpreter, set.copy, target)
 
 
 @method("frozenset.copy")
-def _frozenset_copy(_: Interpreter, arguments: Positional, __: Given) -> Symbol:
-    return arguments[0]
+def _frozenset_copy(_: Interpreter, target: Constant, /) -> Symbol:
+    return target
 
 
 def _updating(name: str) -> Rule:
-    def change(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-        containers.update_set(interpreter, _set(arguments[0]), name, *arguments[1:])
+    def change(interpreter: Interpreter, target: Set, /, *others: Symbol) -> Symbol:
+        containers.update_set(interpreter, target, name, *others)
         return NONE
 
     return change
 
 
 def _combining(name: str) -> Rule:
-    def combine(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-        kind = frozenset if isinstance(arguments[0], Constant) else set
-        return containers.new_set(interpreter, getattr(kind, name), *arguments)
+    def combine(interpreter: Interpreter, target: Symbol, /, *others: Symbol) -> Symbol:
+        kind = frozenset if isinstance(target, Constant) else set
+        return containers.new_set(interpreter, getattr(kind, name), target, *others)
 
     return combine
 
 
+def _of_two(rule: Rule) -> Rule:
+    def of_two(interpreter: Interpreter, target: Symbol, other: Symbol, /) -> Symbol:
+        return rule(interpreter, target, other)
+
+    return of_two
+
+
 def _relating(name: str) -> Rule:
-    def relate(interpreter: Interpreter, arguments: Positional, _: Given) -> Symbol:
-        one, other = arguments
+    def relate(interpreter: Interpreter, one: Symbol, other: Symbol, /) -> Symbol:
         if name == "issuperset" and containers.may_run_code(interpreter, other):
             return Constant(not _gives_any(interpreter, other, one, inside=False))
-        mine, theirs = (row[0] for row in containers.operands(interpreter, name, arguments))
+        mine, theirs = (row[0] for row in containers.operands(interpreter, name, (one, other)))
         return Constant(getattr(mine, name)(theirs))
 
     return relate
 
 
-MANY = 1000
-for _name in ("union", "intersection", "difference", "symmetric_difference"):
-    _most = 1 if _name == "symmetric_difference" else MANY
-    _least = 1 if _name == "symmetric_difference" else 0
-    method(f"set.{_name}", f"frozenset.{_name}", least=_least, most=_most)(_combining(_name))
-    _method = "update" if _name == "union" else f"{_name}_update"
-    method(f"set.{_method}", least=_least, most=_most)(_updating(_method))
+for _name in ("union", "intersection", "difference"):
+    method(f"set.{_name}", f"frozenset.{_name}")(_combining(_name))
+for _name in ("update", "intersection_update", "difference_update"):
+    method(f"set.{_name}")(_updating(_name))
+_name = "symmetric_difference"
+method(f"set.{_name}", f"frozenset.{_name}")(_of_two(_combining(_name)))
+method(f"set.{_name}_update")(_of_two(_updating(f"{_name}_update")))
 for _name in ("issubset", "issuperset"):
-    method(f"set.{_name}", f"frozenset.{_name}", least=1)(_relating(_name))
+    method(f"set.{_name}", f"frozenset.{_name}")(_relating(_name))

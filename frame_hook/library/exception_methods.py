@@ -8,7 +8,8 @@ import types
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import resume
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import Given, Positional, rule_for
+from ufuse.frame_hook.interpreter.rules import rule_for
+from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Constant,
@@ -21,36 +22,30 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 
-
-def _made(interpreter: Interpreter, arguments: Positional, name: str) -> Instance:
-    """The exception that a method is called on, where the trace made it."""
-    error = interpreter.trace.look(arguments[0])
-    if not isinstance(error, Instance) or error.source is not None or len(arguments) != 2:
-        raise GraphBreak("call", f"BaseException.{name}")
-    return error
+NONE = Constant(None)
 
 
 @rule_for(BaseException.add_note)
-def add_note(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    """`error.add_note(note)`."""
-    error = _made(interpreter, arguments, "add_note")
-    note = interpreter.trace.look(arguments[1])
+def _add_note(interpreter: Interpreter, error: Symbol, note: Symbol, /) -> Symbol:
+    error, note = interpreter.trace.look(error), interpreter.trace.look(note)
+    if not isinstance(error, Instance) or error.source is not None:
+        raise GraphBreak("call", "BaseException.add_note")
     notes = error.attributes.get("__notes__", List([]))
     known = isinstance(note, Constant) and type(note.value) is str
-    if keywords or not known or not isinstance(notes, List) or notes.source is not None:
+    if not known or not isinstance(notes, List) or notes.source is not None:
         raise GraphBreak("call", "BaseException.add_note")
     error.attributes["__notes__"] = notes
     notes.items.append(note)
-    return Constant(None)
+    return NONE
 
 
 @rule_for(BaseException.with_traceback)
-def _with_traceback(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    """One that was raised is never made again, so which traceback it has is seen by nobody."""
-    error = _made(interpreter, arguments, "with_traceback")
-    given = interpreter.trace.look(arguments[1])
-    is_none = isinstance(given, Constant) and given.value is None
-    if keywords or not (is_none or (isinstance(given, Handled) and error.raised is not None)):
+def _with_traceback(interpreter: Interpreter, error: Symbol, traceback: Symbol, /) -> Symbol:
+    """Which traceback an exception of the trace has is seen by nobody: one that was raised is never made again."""
+    error, given = interpreter.trace.look(error), interpreter.trace.look(traceback)
+    if not isinstance(error, Instance) or error.source is not None:
+        raise GraphBreak("call", "BaseException.with_traceback")
+    if not (is_none(given) or (isinstance(given, Handled) and error.raised is not None)):
         raise GraphBreak("call", "BaseException.with_traceback")
     return error
 
@@ -70,42 +65,29 @@ def _current(interpreter: Interpreter) -> Symbol | None:
 
 
 @rule_for(sys.exception)
-def _exception(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _refuse_any(arguments, keywords)
-    return _current(interpreter) or Constant(None)
+def _exception(interpreter: Interpreter) -> Symbol:
+    return _current(interpreter) or NONE
 
 
 @rule_for(sys.exc_info)
-def _exc_info(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _refuse_any(arguments, keywords)
+def _exc_info(interpreter: Interpreter) -> Symbol:
     error = _current(interpreter)
     if error is None:
-        return Tuple((Constant(None),) * 3)
+        return Tuple((NONE,) * 3)
     if not isinstance(error, Instance):
         raise GraphBreak("call", "asking for an exception that was caught before")
     return Tuple((Constant(error.kind), error, Handled(interpreter.root_count)))
-
-
-def _refuse_any(arguments: Positional, keywords: Given) -> None:
-    if arguments or keywords:
-        raise GraphBreak("eager-raises", "TypeError: it takes no arguments")
 
 
 # Methods made by hand --------------------------------------------------------------------------------------------
 
 
 @rule_for(types.MethodType)
-def _bind(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    """`types.MethodType(function, instance)`."""
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: method expected 2 arguments")
-    function, receiver = (interpreter.trace.look(one) for one in arguments)
+def _bind(interpreter: Interpreter, function: Symbol, instance: Symbol, /) -> Symbol:
+    function, receiver = (interpreter.trace.look(one) for one in (function, instance))
     is_function = isinstance(function, Function) or (
         isinstance(function, Constant) and isinstance(function.value, types.FunctionType)
     )
-    if not is_function or (isinstance(receiver, Constant) and receiver.value is None):
+    if not is_function or is_none(receiver):
         raise GraphBreak("call", "a method that is made of something unusual")
     return Method(receiver, function)
-
-
-__all__ = ["add_note"]

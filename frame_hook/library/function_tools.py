@@ -1,4 +1,4 @@
-"""The modules operator, functools and copy."""
+"""The modules operator, functools and copy, and `len`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import operator
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
-from ufuse.frame_hook.interpreter.rules import INSTANCES, SPECIAL, Given, Positional, Rule, rule_for
-from ufuse.frame_hook.library.lazy import bound
-from ufuse.frame_hook.library.numeric import one_of
-from ufuse.frame_hook.objects.classes import KEY_MAKER
+from ufuse.frame_hook.interpreter.rules import INSTANCES, SPECIAL, Rule, registering, rule_for
 from ufuse.frame_hook.objects.values import (
     PURE,
     UNKNOWN,
@@ -45,31 +42,23 @@ NONE = Constant(None)
 # operator --------------------------------------------------------------------------------------------------------
 
 
-def _fits(arguments: Positional, keywords: Given, count: int, name: str) -> None:
-    if keywords or len(arguments) != count:
-        raise GraphBreak("eager-raises", f"TypeError: {name} expected {count} arguments")
-
-
 def _binary(sign: str, *, in_place: bool) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        _fits(arguments, keywords, 2, sign)
-        left, right = arguments
-        return arithmetic.binary(interpreter, sign, left, right, in_place=in_place)
+    def rule(interpreter: Interpreter, a: Symbol, b: Symbol, /) -> Symbol:
+        return arithmetic.binary(interpreter, sign, a, b, in_place=in_place)
 
     return rule
 
 
 def _comparison(name: str) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        _fits(arguments, keywords, 2, name)
-        return comparisons.compare(interpreter, name, *arguments)
+    def rule(interpreter: Interpreter, a: Symbol, b: Symbol, /) -> Symbol:
+        return comparisons.compare(interpreter, name, a, b)
 
     return rule
 
 
 def _unary(name: str) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        return arithmetic.unary(interpreter, name, one_of(arguments, keywords, name))
+    def rule(interpreter: Interpreter, a: Symbol, /) -> Symbol:
+        return arithmetic.unary(interpreter, name, a)
 
     return rule
 
@@ -84,8 +73,8 @@ for _name in arithmetic.UNARY:
 
 
 @rule_for(operator.index)
-def _index(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    symbol = interpreter.trace.look(one_of(arguments, keywords, "index"))
+def _index(interpreter: Interpreter, a: Symbol, /) -> Symbol:
+    symbol = interpreter.trace.look(a)
     if isinstance(symbol, Integer):
         return symbol
     if isinstance(symbol, Constant):
@@ -94,64 +83,55 @@ def _index(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
 
 
 @rule_for(operator.getitem)
-def _getitem(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _fits(arguments, keywords, 2, "getitem")
-    return subscripts.item(interpreter, *arguments)
+@registering(SPECIAL, ("__getitem__",))
+def _getitem(interpreter: Interpreter, a: Symbol, key: Symbol, /) -> Symbol:
+    return subscripts.item(interpreter, a, key)
 
 
 @rule_for(operator.setitem)
-def _setitem(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _fits(arguments, keywords, 3, "setitem")
-    subscripts.store_item(interpreter, *arguments)
+@registering(SPECIAL, ("__setitem__",))
+def _setitem(interpreter: Interpreter, a: Symbol, key: Symbol, value: Symbol, /) -> Symbol:
+    subscripts.store_item(interpreter, a, key, value)
     return NONE
 
 
 @rule_for(operator.delitem)
-def _delitem(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _fits(arguments, keywords, 2, "delitem")
-    subscripts.delete_item(interpreter, *arguments)
+@registering(SPECIAL, ("__delitem__",))
+def _delitem(interpreter: Interpreter, a: Symbol, key: Symbol, /) -> Symbol:
+    subscripts.delete_item(interpreter, a, key)
     return NONE
 
 
 @rule_for(operator.contains)
-def _contains(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _fits(arguments, keywords, 2, "contains")
-    return Constant(subscripts.contains(interpreter, *arguments))
+@registering(SPECIAL, ("__contains__",))
+def _contains(interpreter: Interpreter, a: Symbol, key: Symbol, /) -> Symbol:
+    return Constant(subscripts.contains(interpreter, a, key))
+
+
+@rule_for(len)
+@registering(SPECIAL, ("__len__",))
+def _len(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
+    return arithmetic.length(interpreter, obj)
 
 
 @rule_for(operator.truth)
-def _truth(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return Constant(arithmetic.truth(interpreter, one_of(arguments, keywords, "truth")))
+def _truth(interpreter: Interpreter, a: Symbol, /) -> Symbol:
+    return Constant(arithmetic.truth(interpreter, a))
 
 
 @rule_for(operator.not_)
-def _not(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return Constant(not arithmetic.truth(interpreter, one_of(arguments, keywords, "not_")))
+def _not(interpreter: Interpreter, a: Symbol, /) -> Symbol:
+    return Constant(not arithmetic.truth(interpreter, a))
 
 
 @rule_for(operator.is_)
-def _is(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _fits(arguments, keywords, 2, "is_")
-    return Constant(comparisons.identical(interpreter, *arguments))
+def _is(interpreter: Interpreter, a: Symbol, b: Symbol, /) -> Symbol:
+    return Constant(comparisons.identical(interpreter, a, b))
 
 
 @rule_for(operator.is_not)
-def _is_not(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    _fits(arguments, keywords, 2, "is_not")
-    return Constant(not comparisons.identical(interpreter, *arguments))
-
-
-def _length(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arithmetic.length(interpreter, one_of(arguments, keywords, "__len__"))
-
-
-SPECIAL.update(
-    __len__=_length,
-    __getitem__=_getitem,
-    __setitem__=_setitem,
-    __delitem__=_delitem,
-    __contains__=_contains,
-)
+def _is_not(interpreter: Interpreter, a: Symbol, b: Symbol, /) -> Symbol:
+    return Constant(not comparisons.identical(interpreter, a, b))
 
 
 # Callables that hold what they were made of ----------------------------------------------------------------------
@@ -185,65 +165,65 @@ def _guarded(
     return tuple(Constant(one) for one in given), {}
 
 
-def _maker(kind: type, least: int) -> None:
-    @rule_for(kind)
-    def make(_: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        if len(arguments) < least or (keywords and kind is not operator.methodcaller):
-            raise GraphBreak("eager-raises", f"TypeError: the arguments of {kind.__name__}")
-        return Instance(kind, content=Tuple((Tuple(tuple(arguments)), Dict(dict(keywords)))))
+def _made(kind: type, *arguments: Symbol, **keywords: Symbol) -> Instance:
+    return Instance(kind, content=Tuple((Tuple(arguments), Dict(keywords))))
 
 
-for _kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
-    _maker(_kind, 1)
+@rule_for(operator.itemgetter)
+def _itemgetter(_: Interpreter, item: Symbol, /, *items: Symbol) -> Symbol:
+    return _made(operator.itemgetter, item, *items)
 
 
-def _get_items(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    getter, *subject = arguments
+@rule_for(operator.attrgetter)
+def _attrgetter(_: Interpreter, name: Symbol, /, *names: Symbol) -> Symbol:
+    return _made(operator.attrgetter, name, *names)
+
+
+@rule_for(operator.methodcaller)
+def _methodcaller(
+    _: Interpreter, name: Symbol, /, *arguments: Symbol, **keywords: Symbol
+) -> Symbol:
+    return _made(operator.methodcaller, name, *arguments, **keywords)
+
+
+@registering(INSTANCES, (operator.itemgetter,))
+def _get_items(interpreter: Interpreter, getter: Symbol, obj: Symbol, /) -> Symbol:
     keys, _ = _given(interpreter, getter)
-    of = one_of(subject, keywords, "itemgetter")
-    found = [subscripts.item(interpreter, of, key) for key in keys]
+    found = [subscripts.item(interpreter, obj, key) for key in keys]
     return found[0] if len(found) == 1 else Tuple(tuple(found))
 
 
-def _get_attributes(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    getter, *subject = arguments
+@registering(INSTANCES, (operator.attrgetter,))
+def _get_attributes(interpreter: Interpreter, getter: Symbol, obj: Symbol, /) -> Symbol:
     names, _ = _given(interpreter, getter)
-    of = one_of(subject, keywords, "attrgetter")
     found = []
     for name in names:
         path = known_value(interpreter, name)
         if not isinstance(path, str):
             raise raise_error(TypeError, "attribute name must be a string")
-        value = of
+        value = obj
         for step in path.split("."):
             value = attribute(interpreter, value, step)
         found.append(value)
     return found[0] if len(found) == 1 else Tuple(tuple(found))
 
 
-def _call_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    caller, *subject = arguments
+@registering(INSTANCES, (operator.methodcaller,))
+def _call_method(interpreter: Interpreter, caller: Symbol, obj: Symbol, /) -> Symbol:
     (name, *given), named = _given(interpreter, caller)
-    method = attribute(
-        interpreter, one_of(subject, keywords, "methodcaller"), known_value(interpreter, name)
+    return interpreter.call(
+        attribute(interpreter, obj, known_value(interpreter, name)), given, named
     )
-    return interpreter.call(method, given, named)
-
-
-INSTANCES[operator.itemgetter] = _get_items
-INSTANCES[operator.attrgetter] = _get_attributes
-INSTANCES[operator.methodcaller] = _call_method
 
 
 # functools -------------------------------------------------------------------------------------------------------
 
 
 @rule_for(functools.reduce)
-def _reduce(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    function, over, initial = bound(arguments, keywords, "function", "iterable", "initial", least=2)
-    assert function is not None
-    assert over is not None
-    iterator = iterate.iterator_over(interpreter, over)
+def _reduce(
+    interpreter: Interpreter, function: Symbol, iterable: Symbol, initial: Symbol | None = None, /
+) -> Symbol:
+    iterator = iterate.iterator_over(interpreter, iterable)
     total = initial
     for _ in range(iterate.LONGEST_SEQUENCE):
         item = iterate.next_item(interpreter, iterator)
@@ -258,12 +238,10 @@ def _reduce(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
 
 
 @rule_for(functools.partial)
-def _partial(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if not arguments:
-        raise GraphBreak("eager-raises", "TypeError: partial takes at least one argument")
-    function, *given = arguments
-    function = interpreter.trace.look(function)
-    named = dict(keywords)
+def _partial(
+    interpreter: Interpreter, function: Symbol, /, *arguments: Symbol, **keywords: Symbol
+) -> Symbol:
+    function, given, named = interpreter.trace.look(function), arguments, keywords
     if isinstance(function, Instance) and function.kind is functools.partial:
         if function.source is not None:
             raise GraphBreak("call", "a partial of a partial")
@@ -271,8 +249,8 @@ def _partial(interpreter: Interpreter, arguments: Positional, keywords: Given) -
         assert inner is not None
         assert isinstance(before, Tuple)
         assert isinstance(named_before, Dict)
-        function, given, named = inner, [*before.items, *given], {**named_before.items, **named}
-    parts = function, Tuple(tuple(given)), Dict(named)
+        function, given, named = inner, (*before.items, *given), {**named_before.items, **named}
+    parts = function, Tuple(given), Dict(named)
     content = Tuple((Tuple((function, *given)), parts[2]))
     return Instance(
         functools.partial, attributes=dict(zip(PARTS, parts, strict=True)), content=content
@@ -282,8 +260,10 @@ def _partial(interpreter: Interpreter, arguments: Positional, keywords: Given) -
 PARTS = ("func", "args", "keywords")
 
 
-def _call_partial(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    made, *given = arguments
+@registering(INSTANCES, (functools.partial,))
+def _call_partial(
+    interpreter: Interpreter, made: Symbol, /, *arguments: Symbol, **keywords: Symbol
+) -> Symbol:
     look = interpreter.trace.look
     function, before, named = (look(attribute(interpreter, made, name)) for name in PARTS)
     if not isinstance(before, Tuple) or not isinstance(named, Dict):
@@ -293,54 +273,15 @@ def _call_partial(interpreter: Interpreter, arguments: Positional, keywords: Giv
         constants_in(look(one)) is placeholder for one in before.items if placeholder is not UNKNOWN
     ):
         raise GraphBreak("call", "a partial with placeholders")
-    return interpreter.call(function, (*before.items, *given), {**named.items, **keywords})
-
-
-INSTANCES[functools.partial] = _call_partial
-
-
-@rule_for(functools.cmp_to_key)
-def _cmp_to_key(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    (function,) = bound(arguments, keywords, "mycmp", least=1)
-    return Instance(KEY_MAKER, attributes={"compare": function})
-
-
-def _make_key(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    maker, *given = arguments
-    (of,) = bound(given, keywords, "obj", least=1)
-    assert isinstance(maker, Instance)
-    if maker.source is not None:
-        raise GraphBreak("call", "a key function that was made before")
-    return Instance(KEY_MAKER, attributes={"compare": maker.attributes["compare"], "of": of})
-
-
-def _compare_keys(name: str) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        keys = [interpreter.trace.look(argument) for argument in arguments]
-        if not all(isinstance(key, Instance) and "of" in key.attributes for key in keys):
-            raise GraphBreak("eager-raises", "TypeError: other argument must be K instance")
-        compare, first = (keys[0].attributes[part] for part in ("compare", "of"))  # type: ignore[union-attr]
-        second = keys[1].attributes["of"]  # type: ignore[union-attr]
-        assert compare is not None
-        assert first is not None
-        assert second is not None
-        answer = interpreter.call(compare, (first, second))
-        return comparisons.compare(interpreter, name, answer, Constant(0))
-
-    return rule
-
-
-INSTANCES[KEY_MAKER] = _make_key
-for _name in comparisons.COMPARE:
-    rule_for(KEY_MAKER.__dict__[f"__{_name}__"])(_compare_keys(_name))
+    return interpreter.call(function, (*before.items, *arguments), {**named.items, **keywords})
 
 
 # copy ------------------------------------------------------------------------------------------------------------
 
 
 @rule_for(copy.copy)
-def _copy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    symbol = interpreter.trace.look(one_of(arguments, keywords, "copy"))
+def _copy(interpreter: Interpreter, /, x: Symbol) -> Symbol:
+    symbol = interpreter.trace.look(x)
     match symbol:
         case Tuple() | Constant() | Integer() | Function() | Range():
             return _kept(symbol)
@@ -376,9 +317,8 @@ def _kept(symbol: Symbol) -> Symbol:
 
 
 @rule_for(copy.deepcopy)
-def _deepcopy(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    symbol = interpreter.trace.look(one_of(arguments, keywords, "deepcopy"))
-    return _deep(interpreter, symbol, {})
+def _deepcopy(interpreter: Interpreter, /, x: Symbol) -> Symbol:
+    return _deep(interpreter, x, {})
 
 
 def _deep(interpreter: Interpreter, symbol: Symbol, met: dict[int, Symbol]) -> Symbol:
@@ -401,7 +341,7 @@ def _deep(interpreter: Interpreter, symbol: Symbol, met: dict[int, Symbol]) -> S
         return copied
     if isinstance(symbol, Set | Number | Instance):
         raise GraphBreak("call", f"deepcopy of {described(symbol)}")
-    return _copy(interpreter, (symbol,), {})
+    return _copy(interpreter, symbol)
 
 
 def _deep_value(interpreter: Interpreter, symbol: Tuple | Array, met: dict[int, Symbol]) -> Symbol:

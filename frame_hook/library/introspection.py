@@ -183,18 +183,6 @@ def _implicit_super(interpreter: Interpreter) -> tuple[Symbol, Symbol]:
     return cell.content, first
 
 
-@rule_for(object.__setattr__)
-def _setattr_plainly(
-    interpreter: Interpreter, target: Symbol, name: Symbol, value: Symbol, /
-) -> Symbol:
-    target = interpreter.trace.look(target)
-    if not isinstance(target, Instance):
-        raise GraphBreak("effect", "object.__setattr__")
-    text = known_value(interpreter, name)
-    attribute_stores.object_setattr(interpreter, target, text, value)
-    return NONE
-
-
 @rule_for(setattr)
 def _setattr(interpreter: Interpreter, obj: Symbol, name: Symbol, value: Symbol, /) -> Symbol:
     attribute_stores.store_attribute(interpreter, obj, _name(interpreter, name), value)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised
-from ufuse.frame_hook.interpreter.rules import Given, Positional, method, rule_for
+from ufuse.frame_hook.interpreter.rules import method, rule_for
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.classes import ABSENT
 from ufuse.frame_hook.objects.values import known_value
@@ -34,23 +34,6 @@ from ufuse.frame_hook.trace.symbols import (
 )
 
 NONE = Constant(None)
-
-
-def bound(
-    arguments: Positional, keywords: Given, *names: str, least: int = 0
-) -> list[Symbol | None]:
-    """Arguments by their names; None for those not given.
-
-    Raises:
-        GraphBreak: they do not fit, which plain Python will say.
-
-    """
-    found: dict[str, Symbol] = dict(zip(names, arguments, strict=False))
-    fits = len(arguments) <= len(names) and not (found.keys() & keywords.keys())
-    found |= keywords
-    if not fits or not found.keys() <= set(names) or not all(n in found for n in names[:least]):
-        raise GraphBreak("eager-raises", "TypeError: the arguments do not fit")
-    return [found.get(name) for name in names]
 
 
 def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:

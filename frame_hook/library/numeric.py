@@ -13,8 +13,8 @@ from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
-from ufuse.frame_hook.interpreter.rules import BUILTINS, Given, Positional, Rule, rule_for
-from ufuse.frame_hook.library.lazy import bound, is_none
+from ufuse.frame_hook.interpreter.rules import BUILTINS, Rule, rule_for
+from ufuse.frame_hook.library.lazy import is_none
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.values import (
     PURE,
@@ -40,26 +40,20 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 
-NONE = Constant(None)
-
-
-def one_of(arguments: Positional, keywords: Given, name: str) -> Symbol:
-    """The argument of a function that takes exactly one."""
-    if keywords or len(arguments) != 1:
-        raise GraphBreak("eager-raises", f"TypeError: {name}() takes exactly one argument")
-    return arguments[0]
-
-
-@rule_for(len)
-def _len(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arithmetic.length(interpreter, one_of(arguments, keywords, "len"))
+NONE, ONE = Constant(None), Constant(1)
 
 
 @rule_for(range)
-def _range(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    looked = [interpreter.trace.look(a) for a in arguments]
-    fits = not keywords and 1 <= len(looked) <= 3
-    if not fits or not all(as_size(a) is not None for a in looked):
+def _range(
+    interpreter: Interpreter,
+    start_or_stop: Symbol,
+    stop: Symbol | None = None,
+    step: Symbol | None = None,
+    /,
+) -> Symbol:
+    given = (start_or_stop, stop, step)
+    looked = [interpreter.trace.look(one) for one in given if one is not None]
+    if not all(as_size(a) is not None for a in looked):
         raise GraphBreak("call", "range of something other than whole numbers")
     if all(isinstance(a, Constant) for a in looked):
         return pure(range, *[a.value for a in looked if isinstance(a, Constant)])
@@ -67,24 +61,22 @@ def _range(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
         looked.insert(0, Constant(0))
     if len(looked) == 2:
         looked.append(Constant(1))
-    step = as_size(looked[2])
-    if step is not None and interpreter.trace.sizes.decide("eq", step, 0):
+    stride = as_size(looked[2])
+    if stride is not None and interpreter.trace.sizes.decide("eq", stride, 0):
         raise raise_error(ValueError, "range() arg 3 must not be zero")
     return Range(looked[0], looked[1], looked[2])
 
 
 @rule_for(slice)
-def _slice(_: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or not 1 <= len(arguments) <= 3:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of slice()")
-    if len(arguments) == 1:
-        return Slice(NONE, arguments[0], NONE)
-    return Slice(arguments[0], arguments[1], arguments[2] if len(arguments) > 2 else NONE)
+def _slice(
+    _: Interpreter, start_or_stop: Symbol, stop: Symbol | None = None, step: Symbol = NONE, /
+) -> Symbol:
+    return Slice(NONE, start_or_stop, NONE) if stop is None else Slice(start_or_stop, stop, step)
 
 
 @rule_for(abs)
-def _abs(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return arithmetic.unary(interpreter, "abs", one_of(arguments, keywords, "abs"))
+def _abs(interpreter: Interpreter, number: Symbol, /) -> Symbol:
+    return arithmetic.unary(interpreter, "abs", number)
 
 
 # Conversions -----------------------------------------------------------------------------------------------------
@@ -93,7 +85,7 @@ def _abs(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Sy
 def _conversion(kind: type) -> Rule:
     special = f"__{kind.__name__}__"
 
-    def convert(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    def convert(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         if len(arguments) != 1 or keywords:
             values = [known_value(interpreter, one) for one in arguments]
             named = {name: known_value(interpreter, one) for name, one in keywords.items()}
@@ -120,14 +112,12 @@ def _conversion(kind: type) -> Rule:
 
 
 for _kind in (float, int, bool, complex):
-    BUILTINS[_kind] = _conversion(_kind)
+    rule_for(_kind)(_conversion(_kind))
 
 
 @rule_for(divmod)
-def _divmod(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or len(arguments) != 2:
-        raise GraphBreak("eager-raises", "TypeError: divmod expected 2 arguments")
-    left, right = (interpreter.trace.look(argument) for argument in arguments)
+def _divmod(interpreter: Interpreter, x: Symbol, y: Symbol, /) -> Symbol:
+    left, right = interpreter.trace.look(x), interpreter.trace.look(y)
     kinds = {number_type(side) for side in (left, right)}
     if isinstance(left, Constant) and isinstance(right, Constant):
         return pure(divmod, *[known_value(interpreter, side) for side in (left, right)])
@@ -139,22 +129,16 @@ def _divmod(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
 
 
 @rule_for(pow)
-def _pow(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    base, exponent, modulus = bound(arguments, keywords, "base", "exp", "mod", least=2)
-    assert base is not None
-    assert exponent is not None
-    if is_none(interpreter, modulus):
-        return arithmetic.binary(interpreter, "**", base, exponent, in_place=False)
-    values = [known_value(interpreter, one) for one in (base, exponent, modulus or NONE)]
-    return pure(pow, *values)
+def _pow(interpreter: Interpreter, /, base: Symbol, exp: Symbol, mod: Symbol = NONE) -> Symbol:
+    if is_none(interpreter, mod):
+        return arithmetic.binary(interpreter, "**", base, exp, in_place=False)
+    return pure(pow, *[known_value(interpreter, one) for one in (base, exp, mod)])
 
 
 @rule_for(round)
-def _round(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    number, digits = bound(arguments, keywords, "number", "ndigits", least=1)
-    assert number is not None
+def _round(interpreter: Interpreter, /, number: Symbol, ndigits: Symbol = NONE) -> Symbol:
     number = interpreter.trace.look(number)
-    given = [] if is_none(interpreter, digits) else [known_value(interpreter, digits or NONE)]
+    given = [] if is_none(interpreter, ndigits) else [known_value(interpreter, ndigits)]
     if isinstance(number, Integer) and not any(n < 0 for n in given):
         return number
     if isinstance(number, Constant | Integer):
@@ -166,8 +150,8 @@ def _round(interpreter: Interpreter, arguments: Positional, keywords: Given) -> 
 
 
 @rule_for(hash)
-def _hash(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    symbol = interpreter.trace.look(one_of(arguments, keywords, "hash"))
+def _hash(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
+    symbol = interpreter.trace.look(obj)
     if isinstance(symbol, Instance):
         raise GraphBreak("call", f"hash of a {symbol.kind.__name__}")
     value = key_of(interpreter, symbol)
@@ -189,14 +173,13 @@ def _has_nan(value: Any) -> bool:
 
 
 @rule_for(any)
-def _any(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return Constant(_first_that_is(interpreter, one_of(arguments, keywords, "any"), wanted=True))
+def _any(interpreter: Interpreter, iterable: Symbol, /) -> Symbol:
+    return Constant(_first_that_is(interpreter, iterable, wanted=True))
 
 
 @rule_for(all)
-def _all(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    met = _first_that_is(interpreter, one_of(arguments, keywords, "all"), wanted=False)
-    return Constant(not met)
+def _all(interpreter: Interpreter, iterable: Symbol, /) -> Symbol:
+    return Constant(not _first_that_is(interpreter, iterable, wanted=False))
 
 
 def _first_that_is(interpreter: Interpreter, over: Symbol, *, wanted: bool) -> bool:
@@ -206,27 +189,29 @@ def _first_that_is(interpreter: Interpreter, over: Symbol, *, wanted: bool) -> b
     )
 
 
-def _extreme(name: str) -> Rule:
-    relation = "gt" if name == "max" else "lt"
-
-    def choose(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        key, default = bound((), keywords, "key", "default")
-        if not arguments or (default is not None and len(arguments) > 1):
-            raise GraphBreak("eager-raises", f"TypeError: the arguments of {name}()")
-        over = (
-            Tuple(tuple(arguments)) if len(arguments) > 1 else interpreter.trace.look(arguments[0])
-        )
+def _extreme(function: Callable[..., Any], relation: str) -> Rule:
+    def choose(
+        interpreter: Interpreter,
+        first: Symbol,
+        /,
+        *others: Symbol,
+        key: Symbol | None = None,
+        default: Symbol | None = None,
+    ) -> Symbol:
+        if default is not None and others:
+            raise GraphBreak("eager-raises", f"TypeError: the arguments of {function.__name__}()")
+        over = Tuple((first, *others)) if others else interpreter.trace.look(first)
         if (
             isinstance(over, Set)
             and over.items
             and is_none(interpreter, key)
             and in_any_order(over)
         ):
-            return pure(max if name == "max" else min, over.items)
-        function = None if is_none(interpreter, key) else key
+            return pure(function, over.items)
+        asked = None if is_none(interpreter, key) else key
         best = best_key = None
         for item in iterate.each_item(interpreter, over):
-            value = item if function is None else interpreter.call(function, (item,))
+            value = item if asked is None else interpreter.call(asked, (item,))
             if best_key is None or arithmetic.truth(
                 interpreter, comparisons.compare(interpreter, relation, value, best_key)
             ):
@@ -235,26 +220,24 @@ def _extreme(name: str) -> Rule:
             return best
         if default is not None:
             return default
-        return pure(max if name == "max" else min, ())  # words the error as this Python does
+        return pure(function, ())  # words the error as this Python does
 
     return choose
 
 
-BUILTINS[max] = _extreme("max")
-BUILTINS[min] = _extreme("min")
+rule_for(max)(_extreme(max, "gt"))
+rule_for(min)(_extreme(min, "lt"))
 
 COMPENSATES = VERSION >= (3, 12)  # sum() of floats carries their rounding errors along
 
 
 @rule_for(sum)
-def _sum(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    over, start = bound(arguments, keywords, "iterable", "start", least=1)
-    assert over is not None
+def _sum(interpreter: Interpreter, iterable: Symbol, /, start: Symbol | None = None) -> Symbol:
     look = interpreter.trace.look
     total: Symbol = look(start) if start is not None else Constant(0)
     if isinstance(total, Constant) and isinstance(total.value, str | bytes):
         return pure(sum, (), total.value)  # words the error as this Python does
-    over = look(over)
+    over = look(iterable)
     if isinstance(over, Set) and all(type(member) is int for member in over.items):
         over = Tuple(tuple(Constant(member) for member in over.items))  # in whatever order
     terms = [total]
@@ -289,7 +272,7 @@ def _is_compensated(terms: list[Symbol]) -> bool:
 
 
 def _of_known_values(function: Callable[..., Any]) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
+    def rule(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         values = [_value(interpreter, one, function) for one in arguments]
         named = {name: _value(interpreter, one, function) for name, one in keywords.items()}
         return pure(lambda: function(*values, **named))
@@ -306,41 +289,38 @@ def _value(interpreter: Interpreter, symbol: Symbol, function: Callable[..., Any
 
 
 @rule_for(math.prod)
-def _prod(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    over, start = bound(arguments, keywords, "iterable", "start", least=1)
-    assert over is not None
-    look = interpreter.trace.look
-    total: Symbol = Constant(1) if start is None else look(start)
-    for item in iterate.each_item(interpreter, over):
+def _prod(interpreter: Interpreter, iterable: Symbol, /, *, start: Symbol = ONE) -> Symbol:
+    total = interpreter.trace.look(start)
+    for item in iterate.each_item(interpreter, iterable):
         total = arithmetic.binary(interpreter, "*", total, item, in_place=False)
     return total
 
 
 def _rounded(function: Callable[..., Any]) -> Rule:
-    others = _of_known_values(function)
+    of_known_value = _of_known_values(function)
 
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        if len(arguments) == 1 and not keywords:
-            given = interpreter.trace.look(arguments[0])
-            if isinstance(given, Integer):
-                return given  # CPython gives this very object
-        return others(interpreter, arguments, keywords)
+    def rule(interpreter: Interpreter, x: Symbol, /) -> Symbol:
+        given = interpreter.trace.look(x)
+        if isinstance(given, Integer):
+            return given  # CPython gives this very object
+        return of_known_value(interpreter, given)
 
     return rule
 
 
-BUILTINS.update({function: _rounded(function) for function in (math.floor, math.ceil, math.trunc)})
+for _function in (math.floor, math.ceil, math.trunc):
+    rule_for(_function)(_rounded(_function))
 for _function in (*vars(math).values(), bin, oct, hex):
-    if callable(_function):
-        BUILTINS.setdefault(_function, _of_known_values(_function))
+    if callable(_function) and _function not in BUILTINS:
+        rule_for(_function)(_of_known_values(_function))
 
 
 def _of_constants(function: Callable[..., Any]) -> Rule:
     """For NumPy's functions of types: classes are known values here."""
 
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        values = [interpreter.trace.look(a) for a in arguments]
-        if keywords or not all(isinstance(v, Constant) and _is_of_numpy(v.value) for v in values):
+    def rule(interpreter: Interpreter, *arguments: Symbol) -> Symbol:
+        values = [interpreter.trace.look(one) for one in arguments]
+        if not all(isinstance(one, Constant) and _is_of_numpy(one.value) for one in values):
             text = f"{function.__module__}.{function.__name__} of a value known only at run time"
             raise GraphBreak("call", text)
         return pure(function, *[v.value for v in values if isinstance(v, Constant)])
@@ -354,5 +334,5 @@ def _is_of_numpy(value: Any) -> bool:
     return isinstance(value, (*PURE, np.dtype))
 
 
-for _function in (np.dtype, np.result_type, np.promote_types, np.isscalar, np.issubdtype):
-    BUILTINS.setdefault(_function, _of_constants(_function))
+for _of_types in (np.dtype, np.result_type, np.promote_types, np.isscalar, np.issubdtype):
+    rule_for(_of_types)(_of_constants(_of_types))

@@ -8,12 +8,14 @@ from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
-from ufuse.frame_hook.interpreter.rules import METHODS, Given, Positional, rule_for
+from ufuse.frame_hook.interpreter.rules import method, rule_for
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.values import known_value, pure, text_value
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple
+
+EMPTY = Constant("")
 
 
 def text_of(interpreter: Interpreter, symbol: Symbol, function: Callable[[Any], str]) -> Symbol:
@@ -53,37 +55,34 @@ EXCEPTION_TEXTS = (
 
 
 @rule_for(str)
-def _str(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords:
-        raise GraphBreak("call", "str() with keywords")
-    if len(arguments) > 1:
-        return pure(str, *[known_value(interpreter, one) for one in arguments])
-    return text_of(interpreter, arguments[0], str) if arguments else Constant("")
+def _str(
+    interpreter: Interpreter,
+    /,
+    object: Symbol | None = None,  # noqa: A002  CPython's name
+    encoding: Symbol | None = None,
+    errors: Symbol | None = None,
+) -> Symbol:
+    if encoding is None and errors is None:
+        return EMPTY if object is None else text_of(interpreter, object, str)
+    given = {"object": object, "encoding": encoding, "errors": errors}
+    known = {name: known_value(interpreter, one) for name, one in given.items() if one is not None}
+    return pure(lambda: str(**known))
 
 
 @rule_for(repr)
-def _repr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return text_of(interpreter, _single(arguments, keywords, "repr"), repr)
+def _repr(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
+    return text_of(interpreter, obj, repr)
 
 
 @rule_for(ascii)
-def _ascii(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return text_of(interpreter, _single(arguments, keywords, "ascii"), ascii)
-
-
-def _single(arguments: Positional, keywords: Given, name: str) -> Symbol:
-    if keywords or len(arguments) != 1:
-        raise GraphBreak("eager-raises", f"TypeError: {name}() takes exactly one argument")
-    return arguments[0]
+def _ascii(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
+    return text_of(interpreter, obj, ascii)
 
 
 @rule_for(format)
-def _format(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    if keywords or not 1 <= len(arguments) <= 2:
-        raise GraphBreak("eager-raises", "TypeError: the arguments of format()")
+def _format(interpreter: Interpreter, obj: Symbol, format_spec: Symbol = EMPTY, /) -> Symbol:
     look = interpreter.trace.look
-    value = look(arguments[0])
-    spec = look(arguments[1]) if len(arguments) > 1 else Constant("")
+    value, spec = look(obj), look(format_spec)
     if not isinstance(value, Instance):
         return pure(format, text_value(interpreter, value), known_value(interpreter, spec))
     found = classes.static_lookup(value.kind, "__format__")
@@ -98,29 +97,22 @@ def _format(interpreter: Interpreter, arguments: Positional, keywords: Given) ->
     return text
 
 
-def _join(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    separator, *given = arguments
-    if keywords or len(given) != 1 or not isinstance(separator, Constant):
-        raise GraphBreak("eager-raises", "TypeError: join() takes exactly one argument")
+@method("str.join", "bytes.join")
+def _join(interpreter: Interpreter, separator: Constant, iterable: Symbol, /) -> Symbol:
     look = interpreter.trace.look
-    parts = [look(part) for part in iterate.items_of(interpreter, given[0])]
+    parts = [look(part) for part in iterate.items_of(interpreter, iterable)]
     if any(not isinstance(part, Constant) for part in parts):
         raise GraphBreak("call", "join of what is known only at run time")
     return pure(separator.value.join, [part.value for part in parts if isinstance(part, Constant)])
 
 
-METHODS["str.join"] = METHODS["bytes.join"] = _join
-
-
-def _format_method(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    text, *given = arguments
-    assert isinstance(text, Constant)
-    values = [text_value(interpreter, one) for one in given]
+@method("str.format")
+def _format_method(
+    interpreter: Interpreter, text: Constant, /, *arguments: Symbol, **keywords: Symbol
+) -> Symbol:
+    values = [text_value(interpreter, one) for one in arguments]
     named = {name: text_value(interpreter, one) for name, one in keywords.items()}
     return pure(lambda: text.value.format(*values, **named))
-
-
-METHODS["str.format"] = _format_method
 
 
 def joined(parts: list[Symbol]) -> Symbol:
@@ -132,14 +124,13 @@ def joined(parts: list[Symbol]) -> Symbol:
 
 
 @rule_for(chr)
-def _chr(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    return pure(chr, text_value(interpreter, _single(arguments, keywords, "chr")))
+def _chr(interpreter: Interpreter, i: Symbol, /) -> Symbol:
+    return pure(chr, text_value(interpreter, i))
 
 
 @rule_for(ord)
-def _ord(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    given = interpreter.trace.look(_single(arguments, keywords, "ord"))
-    value = known_value(interpreter, given)
+def _ord(interpreter: Interpreter, character: Symbol, /) -> Symbol:
+    value = known_value(interpreter, character)
     if isinstance(value, str) and len(value) != 1:
         text = f"ord() expected a character, but string of length {len(value)} found"
         raise raise_error(TypeError, text)

@@ -41,8 +41,6 @@ CALLBACK: Any = weakref.ref.__dict__["__callback__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
-# The type of what `functools.cmp_to_key` returns, and of the keys which that makes.
-KEY_MAKER: type = type(functools.cmp_to_key(lambda *_: 0))
 TRACEBACK = vars(BaseException)["__traceback__"]
 
 

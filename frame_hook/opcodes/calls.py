@@ -23,7 +23,7 @@ from ufuse.frame_hook.interpreter.rules import (
     SPECIAL,
     Positional,
     applied,
-    unseen_rule,
+    blind_write_of,
 )
 from ufuse.frame_hook.objects import classes, instances
 from ufuse.frame_hook.objects.values import PURE, described, known_value, pure
@@ -169,7 +169,7 @@ def _call_method(
             raise GraphBreak("numpy-call", f"numpy.{name}")
         return applied(METHODS[name], name, interpreter, given, keywords)
     if isinstance(method.self, Unread):
-        return _change_unseen(interpreter, method.self, method.name, arguments, keywords)
+        return _write_blindly(interpreter, method.self, method.name, arguments, keywords)
     if isinstance(method.self, KEPT):
         name = f"{_kind_name(method.self)}.{method.name}"
         if name in METHODS:
@@ -225,34 +225,31 @@ def _pure_method(
     return pure(lambda: method(*given, **named))
 
 
-def _change_unseen(
+def _write_blindly(
     interpreter: Interpreter,
     target: Unread,
     name: str,
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
-    """A change of a container of the frame for which nothing of its content need be known or guarded."""
+    """A method of a container of the frame that nothing has read; it stays unread where the method lets it."""
     trace, kind = interpreter.trace, type(target.value)
-    rule, blind = unseen_rule(kind, name), None
+    rule, write = blind_write_of(kind, name), None
     if rule is not None and not trace.changes.is_known(target.value):
-        blind = rule(interpreter, target, arguments, keywords)
+        given = (target, *arguments)
+        write = applied(rule, f"{kind.__name__}.{name}", interpreter, given, keywords)
     if kind is dict and name == "get" and not keywords and len(arguments) in (1, 2):
         found = subscripts.entry_of(interpreter, target, arguments[0])
         if found is not None:
             default = arguments[1] if len(arguments) > 1 else Constant(None)
             return default if found is subscripts.MISSING else found
-    if blind is None or trace.changes.is_known(target.value):
+    if write is None or trace.changes.is_known(target.value):
         method = attributes.attribute(interpreter, trace.look(target), name)
         return call(interpreter, method, arguments, keywords)
     trace.guards.check("TYPE", target.source, kind)
-    trace.changes.unseen(target.source, target.value, *_flat(blind))
+    function, operands = write
+    trace.changes.unseen(target.source, target.value, function, *operands)
     return Constant(None)
-
-
-def _flat(blind: tuple[Any, tuple[Symbol, ...]]) -> tuple[Any, ...]:
-    function, arguments = blind
-    return function, *arguments
 
 
 def call_ufunc(

@@ -11,7 +11,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
-from ufuse.frame_hook.interpreter.rules import unseen_rule
+from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.values import PURE, described
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -45,7 +45,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     trace = interpreter.trace
     if isinstance(symbol, Unread):
         kind = type(symbol.value)
-        if unseen_rule(kind, name) is not None or (kind is dict and name == "get"):
+        if blind_write_of(kind, name) is not None or (kind is dict and name == "get"):
             return ArrayMethod(symbol, name)
     symbol = trace.look(symbol)
     match symbol:

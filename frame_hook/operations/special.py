@@ -6,12 +6,18 @@ import math
 import operator
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
-from ufuse.frame_hook.interpreter.rules import SPECIAL, Given, Positional
+from ufuse.frame_hook.interpreter.rules import (
+    BUILTINS,
+    SPECIAL,
+    Given,
+    Positional,
+    applied,
+    rule_for,
+)
 from ufuse.frame_hook.objects import contents
 from ufuse.frame_hook.objects.attribute_stores import object_setattr, store_in_class
 from ufuse.frame_hook.objects.classes import (
@@ -39,8 +45,7 @@ from ufuse.frame_hook.trace.symbols import (
     class_of,
 )
 
-MethodRule = Callable[[Interpreter, Symbol, Positional, Given], Symbol]
-
+NONE = Constant(None)
 CONTENT_TYPES: dict[type, type] = {Tuple: tuple, List: list, Dict: dict, Set: set}
 # fmt: off
 #  function          special method   what its result must be
@@ -129,13 +134,12 @@ def _built_in_method(
     interpreter: Interpreter, function: Any, receiver: Symbol, rest: Positional, keywords: Given
 ) -> Symbol | None:
     owner, name = function.__objclass__, function.__name__
+    if function in BUILTINS and (owner is object or isinstance(receiver, Instance)):
+        return applied(BUILTINS[function], function, interpreter, (receiver, *rest), keywords)
     if owner is object:
-        rule = OF_OBJECT.get(name)
-        return None if rule is None else rule(interpreter, receiver, rest, keywords)
+        return None
     if owner is type:
         return _method_of_type(interpreter, name, receiver, rest, keywords)
-    if function in OF_OTHERS and isinstance(receiver, Instance):
-        return OF_OTHERS[function](interpreter, receiver, rest, keywords)
     content = (
         receiver.content
         if isinstance(receiver, Instance) and contents.has_content(receiver)
@@ -169,7 +173,7 @@ def _wrapped(
 ) -> Symbol | None:
     """A special method of a built-in type, called by its name as `super().__getitem__(key)` does."""
     if name in SPECIAL:
-        return SPECIAL[name](interpreter, (content, *rest), {})
+        return applied(SPECIAL[name], name, interpreter, (content, *rest), {})
     if name == "__iter__":
         return iterate.iterator_over(interpreter, content)
     if isinstance(content, Constant):
@@ -218,91 +222,100 @@ def _method_of_type(
     return None
 
 
+@rule_for(defaultdict.__init__)
 def _make_default(
-    interpreter: Interpreter, receiver: Instance, rest: Positional, keywords: Given
+    interpreter: Interpreter,
+    receiver: Symbol,
+    default_factory: Symbol = NONE,
+    /,
+    *entries: Symbol,
+    **more: Symbol,
 ) -> Symbol:
-    """`defaultdict.__init__`."""
-    if receiver.source is not None:
+    if not isinstance(receiver, Instance) or receiver.source is not None:
         raise GraphBreak("call", "__init__ of an object that exists already")
-    receiver.attributes["default_factory"] = rest[0] if rest else Constant(None)
+    receiver.attributes["default_factory"] = default_factory
     assert receiver.content is not None
-    return _fill(interpreter, receiver.content, rest[1:], keywords)
+    return _fill(interpreter, receiver.content, entries, more)
 
 
-def _missing(interpreter: Interpreter, receiver: Instance, rest: Positional, _: Given) -> Symbol:
-    """`defaultdict.__missing__`: what the factory makes is stored, past any `__setitem__` of a subclass."""
+@rule_for(defaultdict.__missing__)
+def _missing(interpreter: Interpreter, receiver: Symbol, key: Symbol, /) -> Symbol:
+    """What the factory makes is stored, past any `__setitem__` of a subclass."""
     factory = interpreter.trace.look(interpreter.attribute(receiver, "default_factory"))
     if isinstance(factory, Constant) and factory.value is None:
-        raise raise_error(KeyError, key_of(interpreter, rest[0]))
+        raise raise_error(KeyError, key_of(interpreter, key))
     made = interpreter.call(factory)
-    subscripts.store_item(interpreter, receiver, rest[0], made)
+    subscripts.store_item(interpreter, receiver, key, made)
     return made
 
 
+@rule_for(types.SimpleNamespace.__init__)
 def _make_namespace(
-    interpreter: Interpreter, receiver: Instance, rest: Positional, keywords: Given
+    interpreter: Interpreter, receiver: Symbol, /, *mapping: Symbol, **attributes: Symbol
 ) -> Symbol:
-    """`SimpleNamespace.__init__`."""
-    if rest or receiver.source is not None:
+    if mapping or not isinstance(receiver, Instance) or receiver.source is not None:
         raise GraphBreak("call", "a SimpleNamespace made of a mapping")
-    receiver.attributes.update(keywords)
-    return Constant(None)
-
-
-OF_OTHERS: dict[Any, Callable[[Interpreter, Instance, Positional, Given], Symbol]] = {
-    defaultdict.__init__: _make_default,
-    defaultdict.__missing__: _missing,
-    types.SimpleNamespace.__init__: _make_namespace,
-}
+    receiver.attributes.update(attributes)
+    return NONE
 
 
 # Methods of object -----------------------------------------------------------------------------------------------
 
 
-def _equal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
-    if comparisons.identical(interpreter, receiver, rest[0]):
+@rule_for(object.__eq__)
+def _equal(interpreter: Interpreter, receiver: Symbol, other: Symbol, /) -> Symbol:
+    if comparisons.identical(interpreter, receiver, other):
         return Constant(value=True)
     return Constant(NotImplemented)
 
 
-def _unequal(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
-    result = interpreter.trace.look(call_special(interpreter, receiver, "__eq__", rest))
+@rule_for(object.__ne__)
+def _unequal(interpreter: Interpreter, receiver: Symbol, other: Symbol, /) -> Symbol:
+    answer = call_special(interpreter, interpreter.trace.look(receiver), "__eq__", (other,))
+    result = interpreter.trace.look(answer)
     if is_not_implemented(result):
         return result
     return Constant(not arithmetic.truth(interpreter, result))
 
 
-def _attribute(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
-    name = known_value(interpreter, rest[0])
-    if not isinstance(receiver, Instance) or type(name) is not str:
+@rule_for(object.__getattribute__)
+def _attribute(interpreter: Interpreter, receiver: Symbol, name: Symbol, /) -> Symbol:
+    text = known_value(interpreter, name)
+    if not isinstance(receiver, Instance) or type(text) is not str:
         raise GraphBreak("attribute", f"object.__getattribute__ of {described(receiver)}")
-    return object_getattribute(interpreter, receiver, name)
+    return object_getattribute(interpreter, receiver, text)
 
 
-def _delete_attribute(
-    interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given
+@rule_for(object.__setattr__)
+def _set_attribute(
+    interpreter: Interpreter, receiver: Symbol, name: Symbol, value: Symbol, /
 ) -> Symbol:
-    name = known_value(interpreter, rest[0])
-    if not isinstance(receiver, Instance) or type(name) is not str:
+    if not isinstance(receiver, Instance):
+        raise GraphBreak("effect", "object.__setattr__")
+    object_setattr(interpreter, receiver, known_value(interpreter, name), value)
+    return NONE
+
+
+@rule_for(object.__delattr__)
+def _delete_attribute(interpreter: Interpreter, receiver: Symbol, name: Symbol, /) -> Symbol:
+    text = known_value(interpreter, name)
+    if not isinstance(receiver, Instance) or type(text) is not str:
         raise GraphBreak("effect", "object.__delattr__")
-    object_setattr(interpreter, receiver, name, None)
-    return Constant(None)
+    object_setattr(interpreter, receiver, text, None)
+    return NONE
 
 
-def _plain_text(interpreter: Interpreter, receiver: Symbol, _: Positional, __: Given) -> Symbol:
+@rule_for(object.__str__)
+def _plain_text(interpreter: Interpreter, receiver: Symbol, /) -> Symbol:
     return interpreter.call(Constant(repr), (receiver,))
 
 
-def _plain_format(interpreter: Interpreter, receiver: Symbol, rest: Positional, _: Given) -> Symbol:
-    spec = interpreter.trace.look(rest[0])
+@rule_for(object.__format__)
+def _plain_format(interpreter: Interpreter, receiver: Symbol, format_spec: Symbol, /) -> Symbol:
+    spec = interpreter.trace.look(format_spec)
     if not isinstance(spec, Constant) or spec.value != "":
         raise GraphBreak("eager-raises", "TypeError: unsupported format string")
     return interpreter.call(Constant(str), (receiver,))
 
-
-OF_OBJECT: dict[str, MethodRule] = {
-    "__eq__": _equal, "__ne__": _unequal, "__getattribute__": _attribute, "__delattr__": _delete_attribute,
-    "__str__": _plain_text, "__format__": _plain_format,
-}  # fmt: skip
 
 __all__ = ["of_instance"]

@@ -160,7 +160,7 @@ def sorting_asks_as_often(x):
     return [(one.rank, one.asked) for one in found], x + 1
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def sorting_with_comparison(x):
     return sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a)), x * 2
 

@@ -30,6 +30,60 @@ def added(x):
 
 
 @PROGRAMS.whole()
+def taken_at_the_ends(x):
+    q, errors = deque([1, x, 3, x + 1]), []
+    first, last = q.popleft(), q.pop()
+    q[0] = x * 3
+    q[-1] += 1
+    del q[1]
+    for fails in (
+        deque().pop,
+        lambda: deque((), -1),
+        lambda: q[4],
+        lambda: operator.delitem(q, -3),
+    ):
+        try:
+            fails()
+        except (ValueError, IndexError) as error:
+            errors.append((type(error).__name__, str(error)))
+    return q, first, last, q[0], q.copy(), copy.copy(q), errors
+
+
+@PROGRAMS.whole()
+def added_while_gone_through(x):
+    said = []
+    for change in (
+        lambda q: q.append(1),
+        lambda q: q.popleft(),
+        lambda q: operator.setitem(q, 1, 9),
+        lambda q: q.clear(),
+    ):
+        q = deque([1, 2, 3])
+        try:
+            for item in q:
+                said.append(item)
+                change(q)
+        except RuntimeError as error:
+            said.append(str(error))
+    return x * 2, said
+
+
+@PROGRAMS.whole()
+def added_to_the_frame(x, d):
+    d.appendleft(0)
+    d.extend([5, 6])
+    found = 5 in d
+    d.append(x)
+    first, last = d.popleft(), d[-1]
+    d[1] = x * 2
+    d.extendleft(v for v in (7, 8))
+    del d[0]
+    d += (1,)
+    d *= 2
+    return first, last, len(d), found, d
+
+
+@PROGRAMS.cut()
 def taken(x):
     q = deque([1, x, 3, x + 1])
     first, last = q.popleft(), q.pop()
@@ -44,7 +98,7 @@ def taken(x):
     return q, first, last, q[0], q.copy(), copy.copy(q)
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def looked_for(x):
     q = deque([3, 1, 2, 1], maxlen=9)
     errors = []
@@ -56,7 +110,7 @@ def looked_for(x):
     return x, q.index(1), q.index(1, -2), q.count(1), 2 in q, 9 in q, errors
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def errors_made(x):
     full, errors = deque([1], 1), []
     for fails in (
@@ -119,7 +173,7 @@ def breadth_first(x):
     return x * len(order), order
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def changed_while_gone_through(x):
     said = []
     for change in (
@@ -179,7 +233,7 @@ def held_by_itself(x):
     return q
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def of_the_frame(x, d):
     d.appendleft(0)
     d.insert(1, "b")

@@ -48,6 +48,39 @@ def views_and_iterators(x, o):
 
 
 @PROGRAMS.whole()
+def stored_in_order(x, o):
+    o["z"] = x
+    o.setdefault("q", x * 2)
+    o.setdefault("q", 1)
+    o.update({"r": 1}, s=2)
+    o.update([("t", 3)])
+    gone = o.pop("r"), o.pop("none", 5)
+    del o["s"]
+    made = OrderedDict([("a", x), ("b", 2)], c=3)
+    errors = []
+    for fails in (lambda: made["q"], lambda: made.pop("p")):
+        try:
+            fails()
+        except KeyError as error:
+            errors.append(error.args)
+    return o, gone, made, made.copy(), errors
+
+
+@PROGRAMS.whole()
+def stored_while_gone_through(x):
+    said = []
+    for change in (lambda o: o.update(q=1), lambda o: o.pop("c"), lambda o: o.update(a=5)):
+        o = OrderedDict(a=1, b=2, c=3)
+        try:
+            for key in o:
+                said.append(key)
+                change(o)
+        except RuntimeError as error:
+            said.append(str(error))
+    return x * 2, said
+
+
+@PROGRAMS.cut()
 def reordered_in_the_trace(x, o):
     o.move_to_end("b")
     o.move_to_end("a", last=False)
@@ -61,7 +94,7 @@ def reordered_in_the_trace(x, o):
     return o, first, last, gone, o | {"v": 1}, {"w": 1} | o
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def made_in_the_trace(x):
     made = OrderedDict([("a", x), ("b", 2)], c=3)
     made.move_to_end("a")
@@ -82,7 +115,7 @@ def equality_with_order(x):
     return x, a == b, a != b, a == dict(b), dict(a) == b, a == OrderedDict(a=1, b=2), a == [1]
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def changed_while_gone_through(x):
     said = []
     for change in (
@@ -122,7 +155,7 @@ class Recent(OrderedDict[Any, Any]):
             del self[oldest]
 
 
-@PROGRAMS.whole()
+@PROGRAMS.cut()
 def least_recently_used(x):
     recent = Recent(2)
     for key in (1, 2, 1, 3):
@@ -153,6 +186,14 @@ def own_stores_are_called(x):
 
 
 @PROGRAMS.whole()
+def made_by_default(x, m):
+    m["new"] += 1
+    made = defaultdict(list, a=[x])
+    made["b"].append(2)
+    return m, m.copy(), made, dict(made), made.default_factory
+
+
+@PROGRAMS.cut()
 def defaults(x, m):
     m["new"] += 1
     made = defaultdict(list, a=[x])

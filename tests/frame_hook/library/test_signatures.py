@@ -1,0 +1,134 @@
+"""The rules of C functions state the signatures that these have, and tables hold each entry once."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections import deque
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse  # noqa: F401  fills the tables
+from ufuse.frame_hook.interpreter.rules import BUILTINS, METHODS, Rule, _takes_all, applied
+from ufuse.frame_hook.interpreter.tables import Table
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Constant, Symbol
+
+TYPES = {
+    "list": list, "tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset, "str": str, "bytes": bytes,
+    "deque": deque, "generator": GeneratorType, "ufunc": np.ufunc, "": np.ndarray,
+}  # fmt: skip
+
+
+def signature_of(function: Any) -> inspect.Signature | None:
+    """Give the signature of a C function, where this Python tells it."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def stated_by(rule: Rule) -> inspect.Signature:
+    """Give the signature that a rule states, behind the interpreter."""
+    stated = inspect.signature(rule)
+    return stated.replace(parameters=list(stated.parameters.values())[1:])
+
+
+def fits(signature: inspect.Signature, count: int, names: tuple[str, ...]) -> bool:
+    """Say whether a signature takes so many arguments by position, and these by name."""
+    try:
+        signature.bind(*range(count), **dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
+
+
+def differing(
+    real: inspect.Signature, stated: inspect.Signature, least: int
+) -> list[tuple[int, tuple[str, ...]]]:
+    """List calls that a rule takes and its function refuses."""
+    names = sorted({*real.parameters, *stated.parameters, "unheard_of"})
+    calls = [
+        (count, given)
+        for count in range(least, 6)
+        for many in range(3)
+        for given in itertools.combinations(names, many)
+    ]
+    return [call for call in calls if fits(stated, *call) and not fits(real, *call)]
+
+
+def takes_anything(rule: Rule) -> bool:
+    """Say whether a rule takes whatever is given, to run the function itself on it: then that refuses."""
+    _, first, *_ = inspect.signature(rule).parameters.values()
+    return first.kind is first.VAR_POSITIONAL
+
+
+def test_rules_take_only_what_functions_take() -> None:
+    """No call that a C function refuses reaches the body of its rule."""
+    rules = [(function, rule, 0) for function, rule in BUILTINS.items()]
+    for name, rule in METHODS.items():
+        kind, _, method = name.rpartition(".")
+        if kind in TYPES and hasattr(TYPES[kind], method):
+            rules.append((getattr(TYPES[kind], method), rule, 1))  # with the receiver
+    told, wrong = 0, {}
+    for function, rule, least in rules:
+        real = signature_of(function)
+        if (
+            real is None
+            or len(inspect.signature(rule).parameters) < 2
+            or takes_anything(rule)
+            or _takes_all(rule)
+        ):
+            continue
+        told += 1
+        if found := differing(real, stated_by(rule), least):
+            wrong[str(function)] = found
+    assert not wrong
+    assert told > 100
+
+
+KINDS = [
+    (sorted, "eager-raises"),
+    ("list.pop", "eager-raises"),
+    (np.copy, "numpy-call"),
+    ("copy", "numpy-call"),
+]
+
+
+def _two(_: Any, first: Symbol, /, second: Symbol | None = None) -> Symbol:
+    return second or first
+
+
+def _raises(_: Any, first: Symbol, /) -> Symbol:
+    return len(first)
+
+
+@pytest.mark.parametrize(
+    ("count", "names"), [(0, ()), (3, ()), (1, ("third",)), (2, ("second",)), (0, ("first",))]
+)
+def test_arguments_that_do_not_fit_end_the_graph(count: int, names: tuple[str, ...]) -> None:
+    """What a rule's parameters do not take is left to plain Python; a method's name says whether it is NumPy's."""
+    given, named = [Constant(n) for n in range(count)], {name: Constant(name) for name in names}
+    for of, kind in KINDS:
+        with pytest.raises(GraphBreak) as caught:
+            applied(_two, of, None, given, named)
+        assert caught.value.code == kind
+
+
+def test_errors_of_rules_are_no_misfits() -> None:
+    """A TypeError from within a rule is a mistake of ours, and is not taken for arguments that do not fit."""
+    assert applied(_two, sorted, None, [Constant(1)], {}).value == 1
+    with pytest.raises(TypeError, match="has no len"):
+        applied(_raises, sorted, None, [Constant(1)], {})
+
+
+def test_tables_refuse_a_second_entry() -> None:
+    """Of two rules for one function, one would never run."""
+    table: Table[str, int] = Table()
+    table["a"] = 1
+    with pytest.raises(ValueError, match="'a' is registered already"):
+        table["a"] = 2
+    assert table == {"a": 1}
