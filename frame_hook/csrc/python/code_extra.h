@@ -1,4 +1,7 @@
-/* What each session has answered about a code object, kept in the code object's `co_extra`. */
+/*
+ * What each session has answered when asked for the cache of a code object, kept in the code
+ * object's `co_extra`.
+ */
 #ifndef UFUSE_CODE_EXTRA_H
 #define UFUSE_CODE_EXTRA_H
 

@@ -240,14 +240,14 @@ leave_handler(PyThreadState *thread, FrameState *state, PyObject *outer)
 static Py_ssize_t
 count_offsets(const StackMarks *marks)
 {
-    return marks->errors == NULL ? 0 : PyTuple_GET_SIZE(marks->errors);
+    return marks->reraise_slots == NULL ? 0 : PyTuple_GET_SIZE(marks->reraise_slots);
 }
 
 /* The place on the stack of one of them. */
 static Py_ssize_t
 offset_place(const StackMarks *marks, Py_ssize_t i)
 {
-    return PyLong_AsSsize_t(PyTuple_GET_ITEM(marks->errors, i));
+    return PyLong_AsSsize_t(PyTuple_GET_ITEM(marks->reraise_slots, i));
 }
 
 /* Set SystemError: the stack does not hold what its marks say. Returns -1. */
@@ -490,8 +490,8 @@ PyObject *
 escaped_frame_object(PyThreadState *thread, Resumption *resumption)
 {
     PyObject *object = (PyObject *)current_frame(thread)->frame_obj;
-    Py_ssize_t ours = 1 + (resumption->frame_object != NULL);
-    if (object != NULL && Py_REFCNT(object) > ours) {
+    Py_ssize_t not_escaped = 1 + (resumption->frame_object != NULL);
+    if (object != NULL && Py_REFCNT(object) > not_escaped) {
         return Py_NewRef(object);
     }
     return Py_XNewRef(resumption->escaped);

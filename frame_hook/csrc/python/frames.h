@@ -30,9 +30,9 @@ enum { GENERATOR_LIKE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_IT
 
 /* The stack slots, counted from the lowest, that differ in a FrameState. */
 typedef struct {
-    Py_ssize_t previous; /* with the exc_info that the outermost handler restores; -1: none */
-    PyObject *errors;    /* borrowed: a tuple of those with offsets for RERAISE, or NULL */
-    PyObject *offsets;   /* borrowed: a tuple of the other code's offset for each of this code's */
+    Py_ssize_t previous;     /* with the exc_info that the outermost handler restores; -1: none */
+    PyObject *reraise_slots; /* borrowed: a tuple of those with offsets for RERAISE, or NULL */
+    PyObject *offsets; /* borrowed: a tuple of the other code's offset for each of this code's */
 } StackMarks;
 
 bool current_frame_runs(PyThreadState *thread, PyObject *code);

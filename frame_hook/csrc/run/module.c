@@ -155,7 +155,7 @@ static PyMethodDef module_methods[] = {
     {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,
      "Whether the program handles no exception where it has called, or been traced."},
     {"has_no_finalizer", ask_has_no_finalizer, METH_O,
-     "Whether nobody can notice when an object dies: no finalizer, no callback, in it and below."},
+     "Whether no finalizer or weakref callback runs when an object, and what it owns, dies."},
     {"is_dict_of", is_dict_of, METH_VARARGS,
      "Whether a dict is where an object has its attributes."},
     {"own_value", ask_own_value, METH_VARARGS,

@@ -370,9 +370,9 @@ static int
 read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
 {
     marks->previous = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, first));
-    marks->errors = PyTuple_GET_ITEM(key, first + 1);
+    marks->reraise_slots = PyTuple_GET_ITEM(key, first + 1);
     marks->offsets = PyTuple_GET_ITEM(key, first + 2);
-    if (PyErr_Occurred() || !PyTuple_CheckExact(marks->errors) ||
+    if (PyErr_Occurred() || !PyTuple_CheckExact(marks->reraise_slots) ||
         !PyTuple_CheckExact(marks->offsets)) {
         PyErr_Format(PyExc_SystemError, "ufuse: %R says nothing about a stack", key);
         return -1;
