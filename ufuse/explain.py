@@ -13,7 +13,7 @@ from ufuse.diagnostics.report import Report
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.resume import GENERATORS, why_not_code
-from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
+from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 
 
 def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:

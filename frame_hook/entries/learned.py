@@ -11,7 +11,7 @@ import numpy as np
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import in_words, shown
-from ufuse.frame_hook.entries.recipe import Specialisation
+from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.frame_hook.trace.symbols import Source
 

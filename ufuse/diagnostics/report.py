@@ -15,7 +15,7 @@ from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.learned import Retrace
-from ufuse.frame_hook.entries.recipe import Specialisation, is_idle
+from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.trace.reasons import Break
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ufuse.frame_hook.code.places import in_words
-from ufuse.frame_hook.entries.recipe import Specialisation
+from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind

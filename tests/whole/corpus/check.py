@@ -10,7 +10,7 @@ from tests.support.compare import MODES, Difference, check_same
 from tests.support.pieces import failures_heard, in_pieces
 from tests.whole.corpus.case import Case
 from ufuse.compiled import CompiledFunction
-from ufuse.frame_hook.entries.recipe import is_idle
+from ufuse.frame_hook.entries.entry import is_idle
 from ufuse.frame_hook.session import Session
 
 STRICT = MODES[2]

@@ -1,0 +1,139 @@
+"""The entry that a finished trace becomes: its graph with the inputs it uses, and what is kept of it for people."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.trace.guards import Guard
+from ufuse.frame_hook.trace.reasons import Break
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops, size
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.types import ArrayType, NumberType, Span
+
+IDLE_KINDS = frozenset({Kind.INPUT, Kind.CONST, Kind.SIZE})
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation:
+    """What Python keeps of an entry: for diagnostics, and to say why it was not taken."""
+
+    number: int  # of those of its session, in the order traced
+    code_reference: weakref.ref[types.CodeType]
+    position: int
+    graph: Graph
+    guards: tuple[Guard, ...]
+    inputs: tuple[str, ...]
+    ends_with: Break | None
+    line: int
+    effects: tuple[str, ...] = ()  # what is changed behind the graph, in words
+    trace_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+    @property
+    def code(self) -> types.CodeType:
+        """The code object that was traced, which is not kept alive; ReferenceError when it is gone."""
+        code = self.code_reference()
+        if code is None:
+            raise ReferenceError(f"the code traced from line {self.line} is gone")
+        return code
+
+
+def is_idle(graph: Graph) -> bool:
+    """Whether a graph computes nothing."""
+    return all(node.op.kind in IDLE_KINDS for node in graph.nodes)
+
+
+def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
+    """The graph of a trace with the inputs that it uses, and the registers they come from."""
+    new = _resolved_nodes(trace)
+    sources = {new[node]: source for node, source in trace.graph.inputs}
+    outputs = tuple(new[node] for node in recipe.outputs)
+    used = {one for node in new.values() for one in node.inputs} | set(outputs)
+    body = tuple(new[node] for node in trace.graph.nodes if new[node] not in sources)
+    leaves = [trace.sizes.leaves[symbol] for symbol in sorted(_symbols_in(body))]
+    sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
+    inputs = [
+        (n, source.register)
+        for n, source in sources.items()
+        if n in used or source.register in sized
+    ]
+    for symbol in sorted(_symbols_in(body)):
+        kind, register = trace.sizes.leaves[symbol][:2]
+        if kind == "int":
+            node = Node(ops.INPUT, (), NumberType("int", size.symbol(symbol)), {"name": symbol})
+            inputs.append((node, register))
+    first = tuple(node for node, _ in inputs)
+    return Graph(first, (*first, *body), outputs, name), [register for _, register in inputs]
+
+
+def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
+    """For every node of the trace, the same with sizes replaced by what they were found to equal."""
+    if not trace.sizes.known:
+        return {node: node for node in trace.graph.nodes}
+    new: dict[Node, Node] = {}
+    for node in trace.graph.nodes:
+        kind, attributes = _resolved(trace, node.type), _resolved(trace, node.attributes)
+        op = node.op
+        if op is ops.SIZE and isinstance(attributes["value"], int):
+            op, kind = ops.CONST, NumberType("int", attributes["value"])
+        inputs = tuple(new[one] for one in node.inputs)
+        new[node] = Node(op, inputs, kind, attributes, node.location)
+    return new
+
+
+def _resolved(trace: Trace, value: Any) -> Any:
+    """A type or attribute with its sizes resolved."""
+    if isinstance(value, size.Expression):
+        return trace.sizes.resolved(value)
+    if isinstance(value, ArrayType):
+        return replace(value, shape=_resolved(trace, value.shape))
+    if isinstance(value, NumberType):
+        return replace(value, value=_resolved(trace, value.value))
+    if isinstance(value, Span):
+        start, length = _resolved(trace, (value.start, value.length))
+        return Span(start, length, value.step)
+    if isinstance(value, Mapping):
+        return {key: _resolved(trace, item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_resolved(trace, item) for item in value)
+    return value
+
+
+def _symbols_in(value: Any) -> set[str]:
+    """Every symbol in the types and attributes of nodes."""
+    if isinstance(value, size.Expression):
+        return set(size.symbols(value))
+    if isinstance(value, Node):
+        return _symbols_in((value.type, value.attributes))
+    if isinstance(value, ArrayType):
+        return _symbols_in(value.shape)
+    if isinstance(value, NumberType):
+        return _symbols_in(value.value)
+    if isinstance(value, Span):
+        return _symbols_in((value.start, value.length))
+    if isinstance(value, Mapping):
+        return _symbols_in(tuple(value.values()))
+    if isinstance(value, (tuple, list)):
+        return set().union(*map(_symbols_in, value))
+    return set()
+
+
+def make_entry(
+    trace: Trace,
+    recipe: Recipe,
+    inputs: list[int],
+    artefact: Callable[..., Any] | None,
+    ending: tuple[Any, ...],
+) -> Any:
+    """The entry for C."""
+    return _hook.Entry(
+        trace.guards.for_c(), tuple(inputs), artefact, len(recipe.outputs), recipe.for_c(), ending
+    )
