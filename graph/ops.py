@@ -16,7 +16,7 @@ class Kind(Enum):
     CONST = "const"  # attribute `value`: a Python number, NumPy scalar or other constant object
     MAP = "map"  # elementwise, broadcasting: a fresh array, or a NumPy scalar where all inputs are 0-d
     REDUCE = "reduce"  # ufunc.reduce; attributes axis (tuple or None), keepdims, dtype (or None)
-    VIEW = "view"  # the same memory seen otherwise
+    VIEW = "view"  # the same memory under another shape or strides
     CREATE = "create"  # a fresh array from a shape; inputs: none, or a fill value
     STORE = "store"  # inputs (buffer, value): a new version of the buffer, written through attribute `path`
     SCALAR = "scalar"  # a Python operator on Python numbers and NumPy scalars, at least one known only at run time
@@ -101,14 +101,14 @@ NAMED = (
 OPS: dict[str, Op] = {op.name: op for op in NAMED} | UFUNCS | REDUCTIONS
 
 
-# Functions whose bits are theirs alone: exact, or computed element by element by one scalar routine.
-EVERYWHERE_ALIKE = frozenset(
+# Ufuncs whose vector and scalar code give the same bits: exact, or one scalar routine for each element.
+STRIDE_INDEPENDENT = frozenset(
     """add subtract multiply divide negative positive absolute fabs square sqrt reciprocal floor ceil trunc rint
     conjugate maximum minimum fmax fmin copysign signbit sign isnan isinf isfinite equal not_equal less
     less_equal greater greater_equal logical_and logical_or logical_xor logical_not floor_divide remainder fmod
     heaviside nextafter spacing""".split()
 )
-COMPLEX_ALIKE = EVERYWHERE_ALIKE - frozenset(
+STRIDE_INDEPENDENT_COMPLEX = STRIDE_INDEPENDENT - frozenset(
     "multiply divide absolute square sqrt reciprocal sign".split()
 )
 
@@ -116,8 +116,8 @@ COMPLEX_ALIKE = EVERYWHERE_ALIKE - frozenset(
 def depends_on_strides(name: str, *dtypes: np.dtype) -> bool:
     """Whether a ufunc's loop of these dtypes may compute other bits where memory is strided."""
     kinds = {dtype.kind for dtype in dtypes}
-    alike = COMPLEX_ALIKE if "c" in kinds else EVERYWHERE_ALIKE
-    return bool(kinds & {"f", "c"}) and name not in alike
+    independent = STRIDE_INDEPENDENT_COMPLEX if "c" in kinds else STRIDE_INDEPENDENT
+    return bool(kinds & {"f", "c"}) and name not in independent
 
 
 def op_of(ufunc: np.ufunc) -> Op:

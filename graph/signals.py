@@ -1,4 +1,4 @@
-"""Signals of the program's that arrive in the middle of our work: what their handlers raise is no failure of ours."""
+"""Exceptions of the program's signal handlers, raised while this package works: they go to the program, not to us."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def is_of_signal(error: BaseException) -> bool:
 
 
 def pass_on(error: BaseException) -> None:
-    """Raise an error again that says nothing of what was tried: for handlers that take whatever comes as an answer."""
+    """Raise an error of a signal handler again: for `except` clauses that take any other error as a refusal."""
     if is_of_signal(error):
         raise error
 
 
 def _code_of(handler: Any) -> CodeType | None:
-    """The code of what handles a signal, if that is Python."""
+    """The code object of a signal handler, or None where it is not written in Python."""
     for one in (handler, getattr(handler, "func", None), getattr(handler, "__call__", None)):  # noqa: B004
         code = getattr(getattr(one, "__func__", one), "__code__", None)
         if isinstance(code, CodeType):

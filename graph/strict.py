@@ -1,7 +1,7 @@
-"""Running functions while we compile: what they warn of is an error, and nothing of that is left behind.
+"""Running functions at compile time: a warning is an error, and the program's own state is as before afterwards.
 
-NumPy's error state is set in a copy of the context, and the filter of warnings is taken out in a `finally`: a signal
-handler of the program's may raise wherever it likes. Other threads do not notice.
+NumPy's error state is set in a copy of the context; the warning filter is removed in a `finally`, because a signal
+handler of the program may raise at any point. Other threads are not affected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def run_strictly(
 ) -> Any:
     """What a function returns where every mode of NumPy's error state is `mode`, and a warning is an error.
 
-    `warnings.catch_warnings` would make Python forget which warnings the program has shown already.
+    Without `warnings.catch_warnings`, which resets the registries of warnings that were shown once.
 
     Raises:
         Exception: whatever the function raises, or warns of.
@@ -47,7 +47,7 @@ def run_strictly(
 
 
 class _EveryWarning(type):
-    """Of such a class every warning is a subclass, on threads that run something strictly."""
+    """The type of a category that every warning matches, on threads inside `run_strictly`, and none elsewhere."""
 
     def __subclasscheck__(cls, other: type) -> bool:
         return DEPTHS.get(threading.get_ident(), 0) > 0
@@ -57,7 +57,7 @@ class _Strict(Warning, metaclass=_EveryWarning):
     pass
 
 
-DEPTHS: dict[int, int] = {}  # how many functions a thread runs strictly, one inside the other
+DEPTHS: dict[int, int] = {}  # by thread: how many calls of `run_strictly` are nested
 ROW = ("error", None, _Strict, None, 0)
 
 __all__ = ["context_with", "run_strictly"]

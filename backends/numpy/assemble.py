@@ -1,4 +1,4 @@
-"""A plan becomes objects of `_tiles`: loops, kernels that grow native when they are hot, the program."""
+"""From a plan to objects of `_tiles`: loops, kernels that become native when they are hot, the program."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ WORTH_WAITING = 50_000_000  # element-operations that take longer than loading L
 
 
 class Promotion:
-    """What a kernel calls when its work has grown: makes its native segments."""
+    """The `on_hot` of a kernel: compiles its native segments."""
 
     def __init__(self, segments: list[Segment | NativeSegment], *, wait: bool) -> None:
         self.segments = segments
         self.wait = wait
 
     def __call__(self, kernel: Any) -> None:
-        """Compile at once where that takes milliseconds, else (LLVM must be loaded first) in another thread."""
+        """Compile now where that takes milliseconds or the work is long; else, LLVM not being loaded, in a thread."""
         long = kernel.elements * len(self.segments) > WORTH_WAITING
         if self.wait or long or compiler.is_loaded():
             self.promote(kernel)

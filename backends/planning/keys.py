@@ -1,4 +1,4 @@
-"""Index keys, shapes and sizes: constants where Python's own index rules allow it, else worked out at run time."""
+"""Index keys, shapes and sizes: constants where they are the same for every size, else computed at run time."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def producer(node: Node) -> Node:
 class Memory(Buffers):
     """The buffers of nodes, and which part of them each reads and writes.
 
-    Laws: two inputs of which one is written never overlap (the caller guards it). The result of a call may be a view of
-    any of its array inputs.
+    Laws: two inputs of which one is written never overlap (the caller guards it). The result of a call counts as a view
+    of each of its array inputs, although `typing.sample` refuses functions that return views.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Memory(Buffers):
         return tuple(map(self.access, self.written(node)))
 
     def reads(self, node: Node) -> tuple[Access, ...]:
-        """What the node looks at; a view only points at its memory."""
+        """What the node reads; making a view reads nothing."""
         if node.op.kind is Kind.VIEW or node.op.kind is Kind.ITEM:
             return ()
         inputs = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs

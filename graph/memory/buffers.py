@@ -3,8 +3,8 @@
 A *buffer* is memory that the caller gave or one node made; that node is its first version. A view lies in the buffer of
 what it views. A store is the next version of the buffer that it writes, and so is an `item` of a call, loop or branch
 whose result is the very array that it was given. Any other result of a loop or branch may be fresh, or share memory
-with what was given: it counts as a buffer of its own, and `sharing` lists those that it may be. The tracer captures no
-call whose result is a view; `accesses.Memory`, on which the order of execution rests, does not rely on that.
+with what was given: it counts as a buffer of its own, and `sharing` lists those that it may be. The result of
+a call is fresh: `typing.sample` refuses functions that return views.
 """
 
 from __future__ import annotations

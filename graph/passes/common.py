@@ -22,7 +22,7 @@ MERGED = (Kind.SIZE, Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCALAR, Kind.CALL)
 
 
 def merged(graph: Graph, *, replayed: bool = False) -> Graph:
-    """The graph without repeated computations; ops that may warn stay, unless a warning replays the graph."""
+    """The graph without repeated computations; ops that may warn stay, unless the graph is `replayed`."""
     seen = observed(graph)
     found: dict[Hashable, Node] = {}
 
@@ -44,7 +44,9 @@ def _may_merge(known: Node, node: Node, seen: Observed, builder: Builder) -> boo
     if known.type != node.type:
         return False
     if not is_array(node):
-        leaves = builder.original(node) in seen.outputs  # as an object of its own: `is` tells
+        leaves = (
+            builder.original(node) in seen.outputs
+        )  # the program could compare the two with `is`
         return isinstance(node.type, (ArrayType, NumberType)) and not leaves
     if node.op.kind is Kind.VIEW:
         return builder.original(node) not in seen.outputs

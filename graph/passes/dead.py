@@ -1,4 +1,4 @@
-"""Dead code: what nobody uses, and nobody could notice, is left out. An op that could raise or warn is not dead."""
+"""Dead code: pure operations whose results nobody uses are left out."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ufuse.graph.semantics.effects import why_not_pure
 
 
 def without_dead(graph: Graph) -> Graph:
-    """The graph without operations that nobody uses and nobody could notice."""
+    """The graph without pure operations whose results nobody uses."""
     buffers = Buffers()
     live: set[Node] = set(graph.outputs) | set(graph.inputs)
     for node in reversed(graph.nodes):
-        if node in live or _is_noticed(node, buffers):
+        if node in live or _has_effect(node, buffers):
             live.add(node)
             live.update(node.inputs)
     if len(live) == len(graph.nodes):
@@ -24,7 +24,7 @@ def without_dead(graph: Graph) -> Graph:
     return dataclasses.replace(graph, nodes=tuple(node for node in graph.nodes if node in live))
 
 
-def _is_noticed(node: Node, buffers: Buffers) -> bool:
+def _has_effect(node: Node, buffers: Buffers) -> bool:
     """Whether the node is run for its effect. A store into the graph's own memory lives by its readers."""
     if node.op.kind is Kind.STORE and any(
         buffer.op in (ops.INPUT, ops.CONST, ops.ITEM) for buffer in buffers.sharing(node)

@@ -85,7 +85,7 @@ def named(name: str) -> Callable[..., Apply]:
 
 
 def matches(pattern: Pattern, node: Node, found: dict[str, Node]) -> bool:
-    """Whether the node looks so; `found` gets what the variables stand for."""
+    """Whether the node matches; `found` gets what the variables stand for."""
     match pattern:
         case Variable(name=name):
             return found.setdefault(name, node) is node

@@ -15,18 +15,18 @@ from ufuse.graph.typing.sample import type_of
 
 @dataclasses.dataclass(slots=True)
 class Builder:
-    """The nodes written so far, and which nodes of the graph before they stand for."""
+    """The nodes of the new graph so far, and which nodes of the old graph they stand for."""
 
     nodes: list[Node] = dataclasses.field(default_factory=list)
     origins: dict[Node, Node] = dataclasses.field(default_factory=dict)
     buffers: Buffers = dataclasses.field(default_factory=Buffers)
 
     def original(self, node: Node) -> Node:
-        """The node of the graph before that this one stands for."""
+        """The node of the old graph that this one stands for."""
         return self.origins.get(node, node)
 
     def sharing(self, node: Node) -> set[Node]:
-        """The buffers that the node may lie in, as nodes of the graph before."""
+        """The buffers that the node may lie in, as nodes of the old graph."""
         return {self.original(one) for one in self.buffers.sharing(node)}
 
     def emit(
@@ -81,7 +81,7 @@ def rewritten(graph: Graph, visit: Visit) -> Graph:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Observed:
-    """Which memory is seen by others, for questions of aliasing."""
+    """Which buffers are written, and which leave the graph: what decides whether two values may share memory."""
 
     written: frozenset[Node]  # buffers that some node may write
     escaping: frozenset[Node]  # buffers of outputs, and of what loops and branches are given
@@ -96,7 +96,7 @@ class Observed:
 
 
 def observed(graph: Graph) -> Observed:
-    """What is seen of the graph's memory."""
+    """What of the graph's memory is written, and what leaves it."""
     buffers = Buffers()
     bodies = (Kind.LOOP, Kind.BRANCH)
     given = (one for node in graph.nodes if node.op.kind in bodies for one in node.inputs)

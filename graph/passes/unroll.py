@@ -85,7 +85,7 @@ def _chain(node: Node, builder: Builder, uses: Mapping[Node, int]) -> Node | Non
 
 
 def _warns_as(name: str, number: int) -> dict[str, tuple[str, int]]:
-    """The attribute by which a chain's operations warn as one; `number` tells one chain from another."""
+    """The attribute by which a chain's operations warn as one; `number` is the chain's own."""
     return {"warns_as": (name, number)}
 
 

@@ -1,4 +1,4 @@
-"""Which operations can be seen besides by their result: that raise, warn, or write."""
+"""Which operations are pure: they give a result, and can neither raise, warn nor write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PURE_CALLS = frozenset(
 def why_not_pure(node: Node) -> str | None:
     """Why leaving the node out, where nobody uses its result, could be noticed; or None.
 
-    An op that could raise or warn is not quiet, and neither is one that writes.
+    An op that could raise or warn is not pure, and neither is one that writes.
     """
     rule = RULES.get(node.op.name) or RULES.get(node.op.kind.value)
     return rule(node) if rule is not None else f"{node.op.name} may have effects"
@@ -90,7 +90,7 @@ def _cast(node: Node) -> str | None:
 
 
 def _store(node: Node) -> str | None:
-    """Of the conversion alone: whether the memory is seen is asked elsewhere."""
+    """Of the conversion alone; whether anybody reads the memory is `passes.dead`'s question."""
     buffer, value = node.inputs
     assert isinstance(buffer.type, ArrayType)
     if (

@@ -212,7 +212,7 @@ def _classify(word: str) -> Emitter:
 
 
 def _extreme(real: str, signed: str, unsigned: str) -> Emitter:
-    """Maximum or minimum; of two zeros of opposite sign, and of a NaN and a number, NumPy's choice is NumPy's."""
+    """Maximum or minimum; zeros of opposite sign, and NaN, are a doubt: NumPy's own loop decides."""
 
     def emit(
         body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]

@@ -22,7 +22,7 @@ MOST_ARGUMENTS = 30
 
 
 def native_segments(plan: KernelPlan) -> list[Segment | NativeSegment] | None:
-    """The kernel's segments with runs of native ones made one; None where nothing is won.
+    """The kernel's segments, each run of those with a native form as one function; None where that gains nothing.
 
     Native and other segments take turns: each turn takes every segment whose inputs are ready, so that there
     are as few turns as possible. A value that nobody takes stays plain: its operation may raise a flag.
@@ -74,7 +74,7 @@ def _runs(plan: KernelPlan, turn: list[Segment]) -> list[list[Segment]]:
 
 def _fused(plan: KernelPlan, run: list[Segment]) -> Segment | NativeSegment:
     if len(run) == 1:
-        return run[0]  # NumPy's loop is as good
+        return run[0]  # one operation: NumPy's own loop is as fast
     inside = {segment.outputs[0] for segment in run}
     inputs = list(
         dict.fromkeys(value for segment in run for value in segment.inputs if value not in inside)
