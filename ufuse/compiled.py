@@ -13,9 +13,10 @@ from typing import Any, cast
 from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
-from ufuse.frame_hook.session import Session, Stats
+from ufuse.frame_hook.entries.journal import Stats
+from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.session import Session
 from ufuse.frame_hook.trace.reasons import Break
 from ufuse.spec import Spec
 

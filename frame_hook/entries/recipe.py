@@ -5,20 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 import types
-import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.recipe_iterators import iterator_row, made_set, refilled
 from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
 from ufuse.frame_hook.objects.classes import HEAP_TYPE, UNBOUND_C
 from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS
 from ufuse.frame_hook.trace.changes import Effect, ObjectOperand, RegisterOperand
-from ufuse.frame_hook.trace.guards import Guard, postfix
-from ufuse.frame_hook.trace.reasons import Break
+from ufuse.frame_hook.trace.guards import postfix
 from ufuse.frame_hook.trace.symbols import (
     Array,
     ArrayMethod,
@@ -47,10 +43,10 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph import ops, size
-from ufuse.graph.node import Graph, Node
+from ufuse.graph import size
+from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.types import ArrayType, NumberType, Span
+
 
 def holds_itself(symbol: Symbol) -> bool:
     """Whether a container can be reached from what it holds."""

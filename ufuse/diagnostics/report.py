@@ -14,8 +14,8 @@ from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
-from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
+from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.trace.reasons import Break
 
 

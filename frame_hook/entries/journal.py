@@ -1,0 +1,135 @@
+"""What a session tells people: counters, breaks, retraces and log lines, each fact once."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from ufuse.frame_hook.code.places import in_words, short_file
+from ufuse.frame_hook.entries.entry import Specialisation
+from ufuse.frame_hook.entries.learned import Retrace, retraced
+from ufuse.frame_hook.trace.reasons import Break
+from ufuse.graph.text import to_text
+
+MOST_TOLD = 10_000  # breaks, and retraces, that are remembered
+
+LOG_BREAKS = logging.getLogger("ufuse.breaks")
+LOG_RETRACES = logging.getLogger("ufuse.retraces")
+LOG_GUARDS = logging.getLogger("ufuse.guards")
+LOG_GRAPHS = logging.getLogger("ufuse.graphs")
+LOG_BYTECODE = logging.getLogger("ufuse.bytecode")
+LOG_TIMES = logging.getLogger("ufuse.times")
+LOG_ERRORS = logging.getLogger("ufuse")
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counters of a compiled function; times in seconds."""
+
+    calls: int = 0
+    hits: int = 0
+    traces: int = 0
+    retraces: int = 0
+    breaks: int = 0
+    eager_calls: int = 0
+    instructions: int = 0  # read by traces
+    trace_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+
+class Journal:
+    """Counters, breaks and retraces of one session; `fullgraph` makes the error that a break is, where it is one."""
+
+    def __init__(self, fullgraph: Callable[[Break], Exception] | None) -> None:
+        self.fullgraph = fullgraph
+        self.stats = Stats()
+        self.breaks: list[Break] = []
+        self.retraces: list[Retrace] = []
+        self.misfits: list[str] = []
+        self._known_breaks: set[Break] = set()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.stats = Stats()
+        self.breaks.clear()
+        self.retraces.clear()
+        self._known_breaks.clear()
+
+    def remember(self, found: Break) -> None:
+        """A break: told once, and in the log."""
+        if found not in self._known_breaks and len(self.breaks) < MOST_TOLD:
+            self._known_breaks.add(found)
+            self.breaks.append(found)
+            self.stats.breaks += 1
+            LOG_BREAKS.info("%s\n  %s", found, found.hint)
+
+    def note_break(self, found: Break) -> None:
+        """A break; where one graph is asked for, that is an error."""
+        self.remember(found)
+        if self.fullgraph is not None:
+            raise self.fullgraph(found)
+
+    def note_retrace(
+        self, code: CodeType, kept: Specialisation, failed: int, state: tuple[Any, ...]
+    ) -> None:
+        """A frame in this state is traced again, because the guard `failed` of the nearest entry does not hold."""
+        found = retraced(code, kept, kept.guards[failed], state)
+        if len(self.retraces) < MOST_TOLD:
+            self.retraces.append(found)
+        LOG_RETRACES.info(
+            "%s:%d in %s() is traced again, because %s%s",
+            short_file(found.file), found.line, code.co_qualname, found.guard,
+            f"; now {found.now}" if found.now else "",
+        )  # fmt: skip
+
+    def note_misfit(self, code: CodeType, position: int, text: str) -> None:
+        """An entry does not fit the very state it was made for: a mistake of ours, which costs speed only."""
+        self.misfits.append(f"{code.co_qualname} at {position}: {text}")
+        LOG_GUARDS.info(
+            "a new graph is thrown away, as its guards fail at once: %s", self.misfits[-1]
+        )
+
+    def note_entry(self, code: CodeType, kept: Specialisation) -> None:
+        """A new entry, with its graph and its guards in the log."""
+        self.stats.traces += 1
+        if LOG_GRAPHS.isEnabledFor(logging.DEBUG):
+            LOG_GRAPHS.debug(
+                "%s from line %d:\n%s", code.co_qualname, kept.line, to_text(kept.graph)
+            )
+        if LOG_GUARDS.isEnabledFor(logging.DEBUG):
+            for row in kept.guards:
+                text = in_words(row.text, code, kept.position)
+                LOG_GUARDS.debug(
+                    "%s() line %d is traced again when %s", code.co_qualname, kept.line, text
+                )
+        LOG_TIMES.debug(
+            "%s line %d traced in %.1f ms", code.co_qualname, kept.line, kept.trace_seconds * 1e3
+        )
+
+    def note_given_up(self, code: CodeType, position: int) -> None:
+        """A graph is no longer used, because its kernels refuse nearly every call."""
+        LOG_BREAKS.info(
+            "%s: the graph at %d is given up, because it warns or fails at nearly every call",
+            code.co_qualname,
+            position,
+        )
+
+    @staticmethod
+    def note_resume_code(code: CodeType, position: int, stops: frozenset[int]) -> None:
+        """Code that resumes a frame was made."""
+        if LOG_BYTECODE.isEnabledFor(logging.DEBUG):
+            LOG_BYTECODE.debug(
+                "%s resumes at %d, stops at %s", code.co_qualname, position, sorted(stops)
+            )
+
+    @staticmethod
+    def note_error(error: BaseException) -> None:
+        """A failure of ours, while a frame was traced or run."""
+        text = "".join(traceback.format_exception(error))
+        LOG_ERRORS.error(
+            "ufuse failed inside and runs this frame in plain Python; please report it:\n%s", text
+        )

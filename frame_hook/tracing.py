@@ -1,0 +1,259 @@
+"""Tracing: from a frame at a position to an entry, in as many tries as breaks and long loops make necessary."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from functools import partial
+from types import CodeType, FunctionType
+from typing import Any, Protocol
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import instructions, resume
+from ufuse.frame_hook.code.frame_readers import shows_its_locals
+from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.code.places import ON_STACK, in_words
+from ufuse.frame_hook.entries.endings import (
+    Visited,
+    dropped,
+    end_after,
+    filled,
+    forget_frames,
+    located,
+    state_registers,
+    watched,
+)
+from ufuse.frame_hook.entries.entry import (
+    Specialisation,
+    finished_graph,
+    is_idle,
+    make_entry,
+)
+from ufuse.frame_hook.entries.journal import Journal
+from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.interpreter import generators
+from ufuse.frame_hook.interpreter.frame import Frame, slot_names
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
+from ufuse.frame_hook.library import blind_writes
+from ufuse.frame_hook.opcodes import calls
+from ufuse.frame_hook.operations import attributes
+from ufuse.frame_hook.trace.reading import Varying
+from ufuse.frame_hook.trace.reasons import Break, GraphBreak
+from ufuse.frame_hook.trace.symbols import NULL, Symbol, Unbound
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.node import Graph
+
+__builtins__ = KEPT
+
+MOST_TRIES = 24  # of one frame: each break ends the next try earlier
+
+LOG_ERRORS = logging.getLogger("ufuse")
+
+
+class Compile(Protocol):
+    """What the session needs of a backend."""
+
+    def __call__(self, graph: Graph) -> Callable[..., Any]:
+        """The callable that computes `graph`."""
+
+
+Longest = Callable[[CodeType, int], int]
+
+
+class Tracer:
+    """Traces frames with the settings of one session.
+
+    `longest` gives the most root instructions of a trace that begins at a position; None: as many as can be traced.
+    """
+
+    def __init__(
+        self,
+        compile_graph: Compile,
+        journal: Journal,
+        *,
+        every_frame: bool,
+        static_sizes: bool | frozenset[str],
+        longest: Longest | None,
+    ) -> None:
+        self._compile_graph = compile_graph
+        self._journal = journal
+        self._every_frame = every_frame
+        self._static_sizes = static_sizes
+        self._longest = longest
+
+    def trace(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> tuple[Any, list[int]]:
+        """The entry for a frame from a position, or None; and the root positions that the last failed try had run."""
+        started = time.perf_counter()
+        passed: list[int] = []
+        stop_at: int | None = None
+        found: Break | None = None
+        handled = sys.exception()  # by the user's program, now
+        for _ in range(MOST_TRIES):
+            trace, interpreter, frame = self._begin(
+                cache.code, position, function, state, record, stop_at
+            )
+            visited = Visited(interpreter)
+            try:
+                returned = interpreter.run_root(frame)
+                generators.refuse_guarded(interpreter)
+                if returned is None and record.shows_locals is None:
+                    record.shows_locals = shows_its_locals(function)
+                return self._finish(
+                    cache, position, trace, frame, returned, found, started, record
+                ), passed
+            except GraphBreak as graph_break:
+                count = visited.where_it_broke()
+                found = located(interpreter, graph_break)
+                forget_frames(graph_break, handled)
+                stop_at = visited.last_resumable(cache.code, count)
+            except NotRebuilt as needed:
+                count = (
+                    needed.count
+                    if 0 < needed.count < interpreter.root_count
+                    else interpreter.root_count - 1
+                )
+                interpreter.call_stack[0].position = interpreter.positions[count]
+                found = located(interpreter, GraphBreak("opcode", needed.what))
+                forget_frames(needed, handled)
+                stop_at = visited.last_resumable(cache.code, count)
+            except RecursionError as error:
+                found = located(
+                    interpreter,
+                    GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
+                )
+                forget_frames(error, handled)
+                stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
+            except LoopTooLong as loop:
+                record.kept_loops.add(loop.position)
+                continue
+            finally:
+                self._journal.stats.instructions += interpreter.total
+            self._journal.note_break(found)
+            passed = visited.positions
+            if not stop_at:
+                return None, passed  # an entry that resumes at its own position would run for ever
+        LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
+        return None, passed
+
+    def _begin(
+        self,
+        code: CodeType,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+        stop_at: int | None,
+    ) -> tuple[Trace, Interpreter, Frame]:
+        names = slot_names(code)
+        depth = len(state) - len(names)
+        all_names = names + tuple(ON_STACK.format(i) for i in range(depth))
+        trace = Trace(
+            state, all_names, _hook.NULL,
+            Varying(frozenset(record.dynamic), position != 0, frozenset(record.varying), self._static_sizes),
+        )  # fmt: skip
+        interpreter = Interpreter(
+            trace,
+            call=calls.call,
+            attribute=attributes.attribute,
+            stop_at=stop_at,
+            kept_loops=frozenset(record.kept_loops),
+            watched=watched(trace, state),
+            may_end=None
+            if self._longest is None
+            else end_after(code, position, self._longest(code, position)),
+        )
+        trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
+        stack: list[Symbol] = []
+        for symbol in trace.state[len(names) :]:
+            if isinstance(symbol, Unbound):
+                trace.found_empty(symbol)
+                symbol = NULL  # noqa: PLW2901  the NULL of a call sequence
+            stack.append(symbol)
+        frame = Frame(
+            code, function.__globals__, list(trace.state[: len(names)]), stack, position=position
+        )
+        return trace, interpreter, frame
+
+    def _finish(
+        self,
+        cache: Any,
+        position: int,
+        trace: Trace,
+        frame: Frame,
+        returned: Returned | None,
+        found: Break | None,
+        started: float,
+        record: CodeRecord,
+    ) -> Any:
+        trace.arrays.guard_disjoint()
+        trace.changes.guard_different()
+        for symbol in dropped(trace, frame, returned):
+            trace.changes.replaced(symbol)
+        for symbol in filled(trace, frame, position):
+            trace.changes.will_be_replaced(symbol.source)
+        recipe = Recipe(trace)
+        recipe.follow(trace.changes.effects)
+        if returned is not None:
+            ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
+            handled: tuple[int, ...] = ()
+        else:
+            registers = state_registers(frame, recipe, keeps_all=record.shows_locals is True)
+            ending = ("resume", frame.position, registers)
+            handled = (resume.handled_slot(cache.code, frame.position),)
+        graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
+        idle = is_idle(graph)
+        if trace.changes.effects and returned is None and frame.position == position:
+            return None
+        if idle and position != 0 and returned is None and not self._every_frame:
+            return None
+        traced = time.perf_counter() - started
+        artefact = None
+        if not idle or recipe.outputs:
+            compiling = time.perf_counter()
+            artefact = self._compile_graph(graph)
+            record.useful = True
+            self._journal.stats.compile_seconds += time.perf_counter() - compiling
+        ending = (*ending[:-1], recipe.numbered(ending[-1]), *handled)
+        entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
+        ends_with = found if returned is None else None
+        return self._registered(entry, cache, position, trace, graph, ends_with, traced, record)
+
+    def _registered(
+        self,
+        entry: Any,
+        cache: Any,
+        position: int,
+        trace: Trace,
+        graph: Graph,
+        found: Break | None,
+        seconds: float,
+        record: CodeRecord,
+    ) -> Any:
+        line = first_line(cache.code, position)
+        sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
+        kept = Specialisation(
+            self._journal.stats.traces, weakref.ref(cache.code), position,
+            graph, trace.guards.remembered(), sources, found, line,
+            tuple(in_words(one.in_words(), cache.code, position) for one in trace.changes.effects), seconds,
+        )  # fmt: skip
+        entry.data = kept
+        record.note(kept, cache.entries(position))
+        self._journal.note_entry(cache.code, kept)
+        return entry
+
+
+def first_line(code: CodeType, position: int) -> int:
+    """The line of an instruction; the function's, where it has none."""
+    return instructions.by_position(code)[position].location[0] or code.co_firstlineno
