@@ -1,8 +1,11 @@
-"""Rules for NumPy's reductions and statistics, and the readers of arguments that all of NumPy's rules share."""
+"""Rules of NumPy's reductions and statistics, and the readers of arguments that all of NumPy's rules share."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from inspect import Signature
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +13,15 @@ from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import place_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import BUILTINS, METHODS, Given, Positional, Rule, rule_for
+from ufuse.frame_hook.interpreter.rules import (
+    BUILTINS,
+    METHODS,
+    Given,
+    Positional,
+    Rule,
+    method,
+    rule_for,
+)
 from ufuse.frame_hook.objects.values import described, pure
 from ufuse.frame_hook.trace.followed import is_followed
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -22,30 +33,26 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.sample import dtype_words
 
+NONE = Constant(None)
+NUMPYS: Any = np._core._methods  # type: ignore[attr-defined]  # NumPy's Python code of methods
 NO_VALUE = getattr(np, "_NoValue", None)
-# Arguments for which None is as good as nothing; of others NumPy makes a number or a truth value.
-MAY_BE_NONE = frozenset("axis axes dtype out order device a_min a_max min max initial".split())
+# Arguments whose None is the same as leaving them out; of the others NumPy makes a number or a truth value.
+MAY_BE_NONE = frozenset(("axis", "dtype", "out", "initial"))
 
 
-def bound(
-    names: str, arguments: Positional, keywords: Given, what: str, least: int = 1
+def _bound(
+    signature: Signature, arguments: Positional, keywords: Given, what: str
 ) -> dict[str, Symbol]:
-    """Arguments by name; those that are absent, NumPy's "no value", or None where that means nothing, are left out.
+    """Arguments by name, without those left out: absent, NumPy's "no value", or None where that means nothing."""
+    try:
+        given = signature.bind(*arguments, **keywords).arguments
+    except TypeError:
+        raise GraphBreak("eager-raises", f"TypeError: the arguments of {what}()") from None
+    return _not_left_out(given)
 
-    Raises:
-        GraphBreak: there is one that the rule does not know, one is given twice, or one of the first `least` is not.
 
-    """
-    known = names.split()
-    if len(arguments) > len(known) or not set(keywords) <= set(known):
-        raise GraphBreak("numpy-call", f"{what} with these arguments")
-    if not set(keywords).isdisjoint(known[: len(arguments)]):
-        raise GraphBreak("eager-raises", f"TypeError: {what} with an argument twice")
-    both = {**dict(zip(known, arguments, strict=False)), **keywords}
-    given = {name: symbol for name, symbol in both.items() if not _is_left_out(name, symbol)}
-    if not given.keys() >= set(known[:least]):
-        raise GraphBreak("numpy-call", f"{what} with these arguments")
-    return given
+def _not_left_out(given: Mapping[str, Symbol]) -> dict[str, Symbol]:
+    return {name: symbol for name, symbol in given.items() if not _is_left_out(name, symbol)}
 
 
 def _is_left_out(name: str, symbol: Symbol) -> bool:
@@ -56,17 +63,16 @@ def _is_left_out(name: str, symbol: Symbol) -> bool:
     return symbol.value is None or symbol.value is NO_VALUE
 
 
-def only(given: Mapping[str, Symbol], names: str, what: str) -> None:
-    """Refuse what the rule does not follow."""
+def _refuse_others(given: Mapping[str, Symbol], names: str, what: str) -> None:
+    """Break where arguments are given that the rule does not know."""
     rest = set(given) - set(names.split())
     if rest:
         raise GraphBreak("numpy-call", f"{what} with {', '.join(sorted(rest))}=")
 
 
-def looked(interpreter: Interpreter, given: Mapping[str, Symbol]) -> dict[str, Symbol]:
+def _read(interpreter: Interpreter, given: Mapping[str, Symbol]) -> dict[str, Symbol]:
     """The arguments, read."""
-    read = {name: interpreter.trace.look(symbol) for name, symbol in given.items()}
-    return {name: symbol for name, symbol in read.items() if not _is_left_out(name, symbol)}
+    return _not_left_out({name: interpreter.trace.look(symbol) for name, symbol in given.items()})
 
 
 def array_argument(interpreter: Interpreter, symbol: Symbol, what: str) -> Array:
@@ -111,10 +117,8 @@ def dtype_argument(interpreter: Interpreter, symbol: Symbol | None) -> np.dtype 
 
 
 @rule_for(np._core.multiarray.normalize_axis_index)  # type: ignore[attr-defined]
-def _normalize_axis_index(
-    interpreter: Interpreter, arguments: Positional, keywords: Given
-) -> Symbol:
-    values = [arrays.plain(interpreter.trace, a) for a in (*arguments, *keywords.values())]
+def _normalize_axis_index(interpreter: Interpreter, /, axis: Symbol, ndim: Symbol) -> Symbol:
+    values = [arrays.plain(interpreter.trace, one) for one in (axis, ndim)]
     return pure(np._core.multiarray.normalize_axis_index, *values)  # type: ignore[attr-defined]
 
 
@@ -131,8 +135,8 @@ def reduction(
     dtype: np.dtype | None = None,
 ) -> Symbol:
     """A ufunc's reduce over axes."""
-    given = looked(interpreter, given)
-    only(given, "a array axis dtype keepdims out where", what)
+    given = _read(interpreter, given)
+    _refuse_others(given, "a array axis dtype keepdims out where", what)
     if "out" in given or (
         "where" in given and arrays.plain(interpreter.trace, given["where"]) is not True
     ):
@@ -157,38 +161,40 @@ def reduction(
 def _reduction_rules() -> None:
     # fmt: off
     table = [
-        # functions                    method  ufunc           dtype     arguments of the function
-        ((np.sum,),                    "sum",  "add",          None,     "a axis dtype out keepdims initial where"),
-        ((np.prod,),                   "prod", "multiply",     None,     "a axis dtype out keepdims initial where"),
-        ((np.max, np.amax),            "max",  "maximum",      None,     "a axis out keepdims initial where"),
-        ((np.min, np.amin),            "min",  "minimum",      None,     "a axis out keepdims initial where"),
-        ((np.any,),                    "any",  "logical_or",   np.bool_, "a axis out keepdims where"),
-        ((np.all,),                    "all",  "logical_and",  np.bool_, "a axis out keepdims where"),
+        # functions         method's code   ufunc           dtype
+        ((np.sum,),         NUMPYS._sum,    "add",          None),
+        ((np.prod,),        NUMPYS._prod,   "multiply",     None),
+        ((np.max, np.amax), NUMPYS._amax,   "maximum",      None),
+        ((np.min, np.amin), NUMPYS._amin,   "minimum",      None),
+        ((np.any,),         NUMPYS._any,    "logical_or",   np.dtype(bool)),
+        ((np.all,),         NUMPYS._all,    "logical_and",  np.dtype(bool)),
     ]
     # fmt: on
-    for functions, method, ufunc, dtype, names in table:
-        op, result = ops.OPS[f"reduce_{ufunc}"], None if dtype is None else np.dtype(dtype)
-        of_method = names if dtype is None else names.replace("out", "dtype out")
-        METHODS[method] = _reduction_rule(op, of_method, method, result, method=True)
+    for functions, code, ufunc, dtype in table:
+        op, name = ops.OPS[f"reduce_{ufunc}"], functions[0].__name__
+        METHODS[name] = _reduction_rule(op, code, name, dtype, method=True)
         for function in functions:
-            BUILTINS[function] = _reduction_rule(op, names, method, result, method=False)
+            BUILTINS[function] = _reduction_rule(op, function, name, dtype, method=False)
 
 
 STEPS = {"sum": "reduce", "prod": "product"}  # those of `warned.SAMPLES` that may warn
 
 
-def _reduction_rule(op: Op, names: str, what: str, dtype: np.dtype | None, *, method: bool) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        given = bound(names, arguments, keywords, f"numpy.{what}")
+def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, method: bool) -> Rule:
+    """The rule of a function, or of a method that NumPy writes in Python: `code` tells its signature."""
+    signature, what = inspect.signature(code), f"numpy.{name}"
+
+    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        given = _bound(signature, arguments, keywords, what)
         if dtype is not None:
-            only(given, "a axis out keepdims where", f"numpy.{what}")
+            _refuse_others(given, "a axis out keepdims where", what)
         array = interpreter.trace.look(given.pop("a"))
-        if isinstance(array, Number | Constant) and not given and dtype is None and what != "prod":
-            return _reduced_number(interpreter, array, what)
-        array = array_argument(interpreter, array, f"numpy.{what}")
-        place = place_of(what, STEPS[what], method=method) if what in STEPS else None
+        if isinstance(array, Number | Constant) and not given and dtype is None and name != "prod":
+            return _reduced_number(interpreter, array, name)
+        array = array_argument(interpreter, array, what)
+        place = place_of(name, STEPS[name], method=method) if name in STEPS else None
         with interpreter.trace.graph.warned_at(place):
-            return reduction(interpreter, op, array, given, what=f"numpy.{what}", dtype=dtype)
+            return reduction(interpreter, op, array, given, what=what, dtype=dtype)
 
     return rule
 
@@ -203,47 +209,56 @@ def _reduced_number(interpreter: Interpreter, number: Symbol, what: str) -> Symb
 _reduction_rules()
 
 
-def _ufunc_reduce(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-    ufunc = arrays.plain(interpreter.trace, arguments[0])
+@method("ufunc.reduce")
+def _ufunc_reduce(
+    interpreter: Interpreter,
+    of: Symbol,
+    /,
+    array: Symbol,
+    axis: Symbol = Constant(0),  # noqa: B008  it is immutable
+    dtype: Symbol = NONE,
+    out: Symbol = NONE,
+    keepdims: Symbol = Constant(value=False),  # noqa: B008  the same
+    initial: Symbol = NONE,
+    where: Symbol = Constant(value=True),  # noqa: B008  the same
+) -> Symbol:
+    ufunc = arrays.plain(interpreter.trace, of)
     op = ops.OPS.get(f"reduce_{ufunc.__name__}")
     what = f"numpy.{ufunc.__name__}.reduce"
     if op is None or op.ufunc is not ufunc:
         raise GraphBreak("numpy-call", what)
-    names = "array axis dtype out keepdims initial where"
-    both = dict(zip(names.split(), arguments[1:], strict=False)) | dict(keywords)
-    axis = interpreter.trace.look(both.get("axis", Constant(0)))
-    given = bound(names, arguments[1:], keywords, what)
-    array = array_argument(interpreter, given.pop("array"), what)
-    given.pop("axis", None)
-    if not (isinstance(axis, Constant) and axis.value is None):
-        given["axis"] = axis
-    return reduction(interpreter, op, array, given, what=what)
+    given = {
+        "axis": axis,
+        "dtype": dtype,
+        "out": out,
+        "keepdims": keepdims,
+        "initial": initial,
+        "where": where,
+    }
+    return reduction(interpreter, op, array_argument(interpreter, array, what), given, what=what)
 
 
-METHODS["ufunc.reduce"] = _ufunc_reduce
-
-
-def _ufunc_call(method: str) -> Rule:
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        ufunc = arrays.plain(interpreter.trace, arguments[0])
-        name = f"numpy.{ufunc.__name__}.{method}"
+def _ufunc_call(name: str) -> Rule:
+    def rule(
+        interpreter: Interpreter, of: Symbol, /, *arguments: Symbol, **keywords: Symbol
+    ) -> Symbol:
+        ufunc = arrays.plain(interpreter.trace, of)
+        called = f"numpy.{ufunc.__name__}.{name}"
         if getattr(np, ufunc.__name__, None) is not ufunc:
-            raise GraphBreak("numpy-call", name)
-        return arrays.call_whole(
-            interpreter.trace, name, arguments[1:], dict(keywords), may_raise=True
-        )
+            raise GraphBreak("numpy-call", called)
+        return arrays.call_whole(interpreter.trace, called, arguments, keywords, may_raise=True)
 
     return rule
 
 
 METHODS["ufunc.accumulate"] = _ufunc_call("accumulate")
 METHODS["ufunc.outer"] = _ufunc_call("outer")
-METHODS["ufunc.at"] = METHODS["ufunc.reduceat"] = lambda *_: (_ for _ in ()).throw(
-    GraphBreak("numpy-call", "ufunc.at")
-)
 
 
-# Mean, variance, standard deviation: as numpy/_core/_methods.py computes them -----------------------------------------
+# Mean, variance, standard deviation ------------------------------------------------------------------------------
+#
+# As numpy/_core/_methods.py computes them. Inlining that code gives the same graph, but a first call of `x.mean(axis=0)`
+# takes half as long again, and its guards add a tenth to each later one.
 
 
 def _count(interpreter: Interpreter, array: Array, axes: tuple[int, ...] | None) -> Size:
@@ -264,13 +279,16 @@ def _statistic(name: str, *, method: bool) -> Rule:
     def place(what: str) -> Location | None:
         return place_of(name, what, method=method)
 
-    def rule(interpreter: Interpreter, arguments: Positional, keywords: Given) -> Symbol:
-        names = "a axis dtype out keepdims" if name == "mean" else "a axis dtype out ddof keepdims"
+    what = f"numpy.{name}"
+    signature = inspect.signature(getattr(NUMPYS, f"_{name}") if method else getattr(np, name))
+
+    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         trace = interpreter.trace
-        given = looked(interpreter, bound(names, arguments, keywords, f"numpy.{name}"))
+        given = _read(interpreter, _bound(signature, arguments, keywords, what))
+        _refuse_others(given, "a axis dtype out ddof keepdims", what)
         array = trace.look(given.pop("a"))
         if not isinstance(array, Array):
-            raise GraphBreak("numpy-call", f"numpy.{name} of {described(array)}")
+            raise GraphBreak("numpy-call", f"{what} of {described(array)}")
         axes = axes_argument(interpreter, given.get("axis"), array.type.ndim)
         count = _count(interpreter, array, axes)
         ddof = given.pop("ddof", Constant(0))
@@ -278,14 +296,10 @@ def _statistic(name: str, *, method: bool) -> Rule:
         if type(least) is not int or trace.sizes.decide("le", count, max(least, 0)):
             raise GraphBreak("eager-raises", "RuntimeWarning: Mean of empty slice")
         if array.type.dtype != np.float64 or set(given) - {"axis", "keepdims"}:
-            return arrays.call_whole(
-                trace, f"numpy.{name}", arguments, dict(keywords), may_raise=True
-            )
+            return arrays.call_whole(trace, what, arguments, keywords, may_raise=True)
         if name == "mean":
             with trace.graph.warned_at(place("reduce")):
-                total = reduction(
-                    interpreter, ops.OPS["reduce_add"], array, given, what="numpy.mean"
-                )
+                total = reduction(interpreter, ops.OPS["reduce_add"], array, given, what=what)
             return _divided(interpreter, total, count)
         return _variance(interpreter, array, given, count, least, place, root=name == "std")
 
