@@ -257,8 +257,8 @@ METHODS["ufunc.outer"] = _ufunc_call("outer")
 
 # Mean, variance, standard deviation ------------------------------------------------------------------------------
 #
-# As numpy/_core/_methods.py computes them. Inlining that code gives the same graph, but a first call of `x.mean(axis=0)`
-# takes half as long again, and its guards add a tenth to each later one.
+# As numpy/_core/_methods.py computes them. Inlining that code gives the same graph, but a first call with a mean takes
+# half as long again, and its guards add a tenth to each later one.
 
 
 def _count(interpreter: Interpreter, array: Array, axes: tuple[int, ...] | None) -> Size:

@@ -72,8 +72,6 @@ def applied(
         GraphBreak: the arguments do not fit.
 
     """
-    if _takes_all(rule):
-        return rule(interpreter, arguments, keywords)
     try:
         return rule(interpreter, *arguments, **keywords)
     except TypeError as error:
@@ -81,12 +79,6 @@ def applied(
         if (traceback is not None and traceback.tb_next is not None) or is_of_signal(error):
             raise  # from the rule's own body
     raise _misfit(of)
-
-
-def _takes_all(rule: Callable[..., object]) -> bool:
-    """Whether a rule takes arguments and keywords as they are: until all rules state their signatures."""
-    kinds = list(rule.__annotations__.values())[1:3]
-    return kinds == ["Positional", "Given"] or rule.__name__ == "<lambda>"
 
 
 def _misfit(of: Any) -> GraphBreak:
