@@ -192,7 +192,16 @@ def object_getattribute(interpreter: Interpreter, symbol: Instance, name: str) -
 
 def missing(kind: type, name: str) -> Raised:
     """The error of an attribute that an object of a class does not have."""
-    return raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+    return raise_error(AttributeError, f"'{_c_name(kind)}' object has no attribute {name!r}")
+
+
+def _c_name(kind: type) -> str:
+    """`tp_name` as errors show it: with the module for types in C, cut where it is long."""
+    try:
+        type.__getattribute__(kind, "")
+    except AttributeError as error:
+        return str(error).removeprefix("type object '").removesuffix("' has no attribute ''")
+    return kind.__name__
 
 
 def _empty_slot(kind: type, name: str) -> Raised:
@@ -440,7 +449,7 @@ def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
     fallback, function = class_member(trace, meta, "__getattr__")
     if fallback is not ABSENT:
         return interpreter.call(function, (Constant(kind), Constant(name)))
-    raise raise_error(AttributeError, f"type object {kind.__name__!r} has no attribute {name!r}")
+    raise raise_error(AttributeError, f"type object '{_c_name(kind)}' has no attribute {name!r}")
 
 
 def _class_property(trace: Trace, kind: type, above: Any, name: str) -> Symbol:

@@ -10,10 +10,10 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.values import PURE, described
+from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     BUILT_IN,
@@ -93,8 +93,12 @@ def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     kind = BUILT_IN.get(type(symbol))
     if isinstance(symbol, View):
         kind = type(getattr(symbol.of.items, symbol.kind)())
+    if isinstance(symbol, Iterator):
+        kind = iterate.type_of(symbol)
+    if kind is None and name not in ("__iter__", "__next__"):
+        raise GraphBreak("attribute", f"{name} of {described(symbol)}")
     if kind is not None and not hasattr(kind, name):
-        raise raise_error(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+        raise classes.missing(kind, name)
     if name == "__class__" and kind is not None:
         return Constant(kind)
     if kind is not None and not callable(getattr(kind, name)):
@@ -105,7 +109,7 @@ def _container_attribute(symbol: Symbol, name: str) -> Symbol:
 def _constant_attribute(
     interpreter: Interpreter, symbol: Constant, value: Any, name: str
 ) -> Symbol:
-    if isinstance(value, type) and not issubclass(value, np.generic):
+    if isinstance(value, type):
         return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
         return ArrayMethod(symbol, name)
@@ -117,14 +121,6 @@ def _constant_attribute(
             return ArrayMethod(symbol, name)
     if isinstance(value, range | frozenset | tuple):
         return _attribute_of_known(symbol, value, name)
-    if (
-        isinstance(value, type)
-        and value.__module__ == "numpy"
-        and name in ("type", "kind", "itemsize")
-    ):
-        return Constant(getattr(value, name))
-    if isinstance(value, type):
-        return classes.class_attribute(interpreter, value, name)
     if isinstance(value, types.FunctionType):
         return _function_attribute(interpreter, symbol, value, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
@@ -151,6 +147,5 @@ def _function_attribute(
 def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:
     found = getattr(value, name, symbol)
     if found is symbol:
-        kind = type(value).__name__
-        raise raise_error(AttributeError, f"{kind!r} object has no attribute {name!r}")
+        raise classes.missing(type(value), name)
     return Constant(found) if isinstance(found, int) else ArrayMethod(symbol, name)

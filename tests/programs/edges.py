@@ -6,6 +6,9 @@ import collections
 import copy
 import functools
 import itertools
+import types
+
+import numpy as np
 
 from tests.support.recording import MODES
 from tests.support.registering import Programs, x
@@ -720,5 +723,23 @@ def repeated_more_often_than_fits(x, items, pair, queue, times):
         try:
             said.append(len(sequence * times))
         except OverflowError as error:
+            said.append(str(error))
+    return x + 1, said
+
+
+class ClassWithANameThatIsLongerThanTheOneHundredCharactersThatErrorsOfAttributesShowInAnyVersionOfPythonThatWeKnow:
+    pass
+
+
+@PROGRAMS.whole()
+def missing_attributes(x):
+    said = []
+    long = ClassWithANameThatIsLongerThanTheOneHundredCharactersThatErrorsOfAttributesShowInAnyVersionOfPythonThatWeKnow
+    things = (collections.deque(), types.SimpleNamespace(), functools.partial(len), itertools.count(), iter([]), [],
+              collections.OrderedDict(), np.float64, collections.deque, int, long, long(), {}.keys(), zip())  # fmt: skip
+    for thing in things:
+        try:
+            thing.nothing
+        except AttributeError as error:
             said.append(str(error))
     return x + 1, said
