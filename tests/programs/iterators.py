@@ -383,3 +383,36 @@ def takewhile_asks_again(x):
     made = itertools.takewhile(lambda v: True, EndsOnce())
     ended = itertools.takewhile(lambda v: v < 2, iter([1, 3, 1]))
     return [next(made, "end") for _ in range(3)], [next(ended, "end") for _ in range(3)], x + 1
+
+
+@PROGRAMS.whole()
+def zips_that_differ_in_length(x):
+    found = []
+    for parts in ([1], [1, 2]), ([1, 2], [1]), ([1], [1], [1, 2]):
+        zipped = zip(*parts, strict=True)
+        try:
+            found.append(list(zipped))
+        except ValueError as error:
+            found += str(error), next(zipped, "end")
+    return found, x + 1
+
+
+class Key:
+    def __init__(self, value, asked):
+        self.value = value
+        self.asked = asked
+
+    def __eq__(self, other):
+        if self.asked:
+            next(self.asked.pop(), None)
+        return self.value == other.value
+
+    __hash__ = None
+
+
+@PROGRAMS.whole()
+def groups_that_go_on_while_keys_are_compared(x):
+    asked = []
+    groups = itertools.groupby([Key(value, asked) for value in (1, 1, 2, 2, 3)])
+    asked.append(groups)
+    return [key.value for key, _ in groups], x + 1
