@@ -37,6 +37,7 @@ class Memory(Buffers):
     def __init__(self) -> None:
         super().__init__()
         self._accesses: dict[Node, Access] = {}
+        self._targets: dict[Node, Access] = {}
 
     def shared_inputs(self, buffer: Node) -> Iterable[Node]:
         """The inputs whose memory the first version of a buffer may lie in; those of a call, whatever it gives."""
@@ -66,10 +67,13 @@ class Memory(Buffers):
 
     def target(self, store: Node) -> Access:
         """The memory that a store writes."""
-        root, region = self.access(store.inputs[0])
-        for name, attributes in store.attributes.get("path", ()):
-            region = region_of_view(region, name, attributes)
-        return Access(root, region)
+        found = self._targets.get(store)
+        if found is None:
+            root, region = self.access(store.inputs[0])
+            for name, attributes in store.attributes.get("path", ()):
+                region = region_of_view(region, name, attributes)
+            found = self._targets[store] = Access(root, region)
+        return found
 
     def writes(self, node: Node) -> tuple[Access, ...]:
         """What the node changes."""
