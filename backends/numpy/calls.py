@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ufuse.backends.planning.draft import Draft, ViewCalls
+from ufuse.backends.planning.rules import Call
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
@@ -133,7 +134,7 @@ CREATORS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "ones":  (np.ones,  np.ones_like),
     "full":  (np.full,  np.full_like),
 }
-CALLS: dict[Kind, Callable[[Draft, Node], int | None]] = {
+CALLS: dict[Kind, Call] = {
     Kind.MAP:    _map,
     Kind.REDUCE: _reduce,
     Kind.CREATE: _create,

@@ -24,7 +24,7 @@ from ufuse.graph.types import ArrayType, NumberType
 
 
 def packed_dtype(source: Node, wanted: np.dtype) -> np.dtype:
-    """The dtype in which an operand comes: an array's own; a number's the loop's, where nothing is lost."""
+    """The dtype of an operand in the kernel: an array keeps its own; a number is packed as what the loop takes."""
     type_ = source.type
     if isinstance(type_, ArrayType):
         safe = type_.scalar and np.can_cast(type_.dtype, wanted, "safe")

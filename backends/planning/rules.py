@@ -10,19 +10,25 @@ from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 
+Call = Callable[[Draft, Node], int | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A backend's own rules; a sentence in place of a loop, a fold or None says why not."""
+    """A backend's own rules.
 
-    loop_of: Callable[[Node], Loop | str]  # the loop of an elementwise node in a kernel
-    fold_of: Callable[[Node], Fold | str]  # how a kernel does a reduction
-    why_not_operand: Callable[[Node], str | None]  # why a kernel cannot take a value, or None
-    depends_on_strides: Callable[
-        [Loop], bool
-    ]  # whether a loop may give other bits on strided memory
-    calls: Mapping[
-        Kind, Callable[[Draft, Node], int | None]
-    ]  # a node outside kernels: its steps; the result's slot
+    loop_of, fold_of: what a kernel runs for an elementwise node or a reduction, or a sentence that says why none does.
+    why_not_operand: why a kernel cannot take a value, or None.
+    depends_on_strides: whether a loop may give other bits on strided memory.
+    calls: for each kind of node how it runs outside kernels: appends the steps, returns the slot of the result.
+    view_calls: the library's functions that make views.
+    unroll: whether short reductions become chains; see `ufuse.graph.passes.run`.
+    """
+
+    loop_of: Callable[[Node], Loop | str]
+    fold_of: Callable[[Node], Fold | str]
+    why_not_operand: Callable[[Node], str | None]
+    depends_on_strides: Callable[[Loop], bool]
+    calls: Mapping[Kind, Call]
     view_calls: ViewCalls
-    unroll: bool = False  # see `ufuse.graph.passes.run`
+    unroll: bool = False
