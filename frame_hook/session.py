@@ -53,7 +53,7 @@ __builtins__ = KEPT
 
 MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
-MOST_DULL = 48
+MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
 MOST_FAILURES = 3  # of a position where traces are cut short
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
@@ -71,7 +71,7 @@ class Session:
 
     `longest` cuts traces short, to try every way a frame can be divided: it gives the most root instructions of a trace
     that begins at a position. A trace then ends at the first position from there where a frame can go on, entries
-    without a graph are kept, and no position is dull.
+    without a graph are kept, and every stop stays.
     """
 
     notify_eager = True
@@ -145,7 +145,7 @@ class Session:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
         if entry is None:
-            self._note_dull(cache, position, record, passed)
+            self._note_no_entry(cache, position, record, passed)
         return entry
 
     def refuse(self, code: CodeType, why: str) -> None:
@@ -160,7 +160,7 @@ class Session:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
         code = cache.code
         record = self.record(code)
-        stops = resume.stops_after(code, position, record.dull)
+        stops = resume.stops_after(code, position, record.skipped)
         record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
@@ -256,14 +256,16 @@ class Session:
 
     @staticmethod
     def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
-        """Let resume code pass over positions from now on."""
-        record.dull |= positions
+        """Let resume code pass over these positions from now on: what was made with stops there is made again."""
+        record.skipped |= positions
         for place, stops in record.stops.copy().items():  # other threads make resume code meanwhile
             if not stops.isdisjoint(positions):
                 cache.drop_resume(place)
 
-    def _note_dull(self, cache: Any, position: int, record: CodeRecord, passed: list[int]) -> None:
-        """A position where no graph begins is no longer a stop, nor are those on its way to where it broke."""
+    def _note_no_entry(
+        self, cache: Any, position: int, record: CodeRecord, passed: list[int]
+    ) -> None:
+        """Stop suspending here and where the failed trace passed: each suspension would cost a trace for nothing."""
         if self.longest is not None:
             failures = record.failures[position] = record.failures.get(position, 0) + 1
             if failures >= MOST_FAILURES:
@@ -274,8 +276,8 @@ class Session:
         if self.every_frame:
             return
         self._no_stops(cache, {position, *passed}, record)
-        if len(record.dull) > MOST_DULL and not record.useful:
-            record.dull.update(instructions.by_position(cache.code))
+        if len(record.skipped) > MOST_SKIPPED and not record.useful:
+            record.skipped.update(instructions.by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")
             for entry in cache.entries(0):
                 cache.remove(0, entry)
@@ -288,7 +290,7 @@ class Session:
         state: tuple[Any, ...],
         record: CodeRecord,
     ) -> None:
-        """Learn from the guards that fail; said is the one of the nearest entry, most of whose guards held."""
+        """Learn from the guards that fail, and report that of the nearest entry: the one most of whose guards held."""
         self.journal.stats.retraces += 1
         nearest: tuple[int, Specialisation] | None = None
         for entry in entries:

@@ -37,7 +37,8 @@ from ufuse.graph.types import ArrayType
 def goes_on(code: CodeType, start: int, position: int) -> bool:
     """Whether an entry that begins at `start` may end at `position`.
 
-    What is being handled stays where it is on the stack; and no recipe makes half a function.
+    The exc_info of a handler that is running stays in its slot of the stack; and no recipe makes a function to which
+    SET_FUNCTION_ATTRIBUTE has still to be applied.
     """
     if resume.why_not_resume(code, position) is not None:
         return False
@@ -48,7 +49,7 @@ def goes_on(code: CodeType, start: int, position: int) -> bool:
 
 
 def end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], bool]:
-    """Tell when a trace has run its instructions and the frame can go on at the next one."""
+    """A predicate: whether the trace has run `most` instructions and the frame can be resumed at the next one."""
 
     def may_end(count: int, position: int) -> bool:
         return count >= most and goes_on(code, start, position)
@@ -57,14 +58,14 @@ def end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], boo
 
 
 class Visited:
-    """The root positions that a trace has been through."""
+    """The root frame's positions in the order the trace ran them, and where among them it can end."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.positions = interpreter.positions
         self._interpreter = interpreter
 
     def where_it_broke(self) -> int:
-        """The number of root instructions in front of a break; one found at the very end is put before the last."""
+        """How many root instructions ran before a break; a break found after the last one counts as in it."""
         count = self._interpreter.root_count
         if count == len(self.positions):
             count -= 1
@@ -72,7 +73,7 @@ class Visited:
         return count
 
     def last_resumable(self, code: CodeType, count: int) -> int:
-        """The number of root instructions to run so that the frame can be resumed behind them."""
+        """The most root instructions, up to `count`, after which the frame can be resumed."""
         while count and not goes_on(code, self.positions[0], self.positions[count]):
             count -= 1
         return count
@@ -118,11 +119,11 @@ def watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
 
 
 def dropped(trace: Trace, frame: Frame, returned: Returned | None) -> Iterator[Symbol]:
-    """What the frame had at the start of the trace and no longer has at its end, though nothing looked what it is."""
+    """Values that the frame had at the start of the trace and not at its end, other than numbers and constants."""
     kept = held_registers(frame, *([returned.value] if returned else []))
     for symbol in trace.state:
         if isinstance(symbol, Unread) and symbol.source.register not in kept:
-            if not isinstance(trace.reader.looked_at(symbol), Constant | Integer | Number):
+            if not isinstance(trace.reader.known(symbol), Constant | Integer | Number):
                 yield symbol
 
 
@@ -138,8 +139,8 @@ def filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
 def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[Any, ...]:
     """The registers of the state to resume: the locals and the stack.
 
-    A local that is never read again is left out where only the trace has it and it need not be computed then:
-    nothing can tell, unless it reads locals of its callers (`keeps_all`). What others hold too would die too early.
+    A local that is never read again is left out where only the trace holds it: it need not be computed, and only code
+    that reads its callers' locals could tell (`keeps_all`). A value of the frame stays, or it would die too early.
     """
     live = None if keeps_all else instructions.live_locals(frame.code).get(frame.position)
     idle = {
@@ -163,9 +164,9 @@ def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[A
 
 
 def with_methods(stack: Sequence[Symbol]) -> list[Symbol]:
-    """The stack as CPython has it in a call: a C method that was looked up for it is beside `self`, and not bound.
+    """The stack as LOAD_METHOD leaves it for a call: a C method as an unbound function beside its `self`.
 
-    The errors of the two name the method in different words.
+    The texts of errors tell a bound method from that pair.
     """
     found = list(stack)
     for place, symbol in enumerate(stack):

@@ -60,7 +60,7 @@ class Journal:
         self._known_breaks.clear()
 
     def remember(self, found: Break) -> None:
-        """A break: told once, and in the log."""
+        """A break: listed once, and in the log."""
         if found not in self._known_breaks and len(self.breaks) < MOST_TOLD:
             self._known_breaks.add(found)
             self.breaks.append(found)

@@ -19,7 +19,7 @@ __builtins__ = KEPT
 
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TEXTS = 8  # the same of one string or bytes object
-MOST_GONE = 6  # entries of one position that are remembered though no call can find them
+MOST_DROPPED = 6  # entries of one position that reports still know though C has dropped them
 MOST_REMADE = 48  # code objects that were made at one place and died
 # Those that live: what is captured may keep a namespace alive that has the function.
 MOST_MADE = 256
@@ -52,19 +52,21 @@ class CodeRecord:
     # floats too many values of which were seen, and containers that were found with another length
     varying: set[str] = field(default_factory=set)
     values: dict[str, int] = field(default_factory=dict)
-    dull: set[int] = field(default_factory=set)
+    skipped: set[int] = field(
+        default_factory=set
+    )  # positions that resume code passes without a stop
     stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
     kept_loops: set[int] = field(default_factory=set)
     traces: dict[int, int] = field(default_factory=dict)  # by position
     given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
     failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
     useful: bool = False  # some graph of it computes something
-    shows_locals: bool | None = None  # what it calls may read its locals; None: not looked yet
+    shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     starts: int = 0  # entries made for position 0
     specialisations: list[Specialisation] = field(default_factory=list)
 
     def learn(self, row: Guard) -> bool:
-        """Note that a guard failed; whether its entry is of no more use, for what it is about is known to vary."""
+        """Note that a guard failed; whether its entry can go, because what it checked is known to vary from now on."""
         if row.kind in ("INT", "BIG_INT"):
             self.dynamic.add(row.source)
             return True
@@ -76,16 +78,16 @@ class CodeRecord:
         return False
 
     def note(self, kept: Specialisation, entries: list[Any]) -> None:
-        """Keep what people may ask about; of the position's entries that are gone only the last few."""
+        """Keep a new entry's record for reports; of the position's entries that were dropped only the last few."""
         self.starts += kept.position == 0
         living = [id(entry.data) for entry in entries if entry.valid]
-        gone = [
+        dropped = [
             one
             for one in self.specialisations
             if one.position == kept.position and id(one) not in living
         ]
-        if len(gone) > MOST_GONE:
-            self.specialisations = [one for one in self.specialisations if one is not gone[0]]
+        if len(dropped) > MOST_DROPPED:
+            self.specialisations = [one for one in self.specialisations if one is not dropped[0]]
         self.specialisations.append(kept)
 
     def _count(self, row: Guard, most: int) -> bool:

@@ -248,7 +248,7 @@ def _write_blindly(
         return call(interpreter, method, arguments, keywords)
     trace.guards.check("TYPE", target.source, kind)
     function, operands = write
-    trace.changes.unseen(target.source, target.value, function, *operands)
+    trace.changes.blind_write(target.source, target.value, function, *operands)
     return Constant(None)
 
 

@@ -56,7 +56,7 @@ def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol
     if not isinstance(container, Unread) or type(container.value) is not dict:
         return None
     source, value = container.source, container.value
-    written = trace.changes.unseen_entries(value)
+    written = trace.changes.blind_entries(value)
     if trace.changes.is_known(value) or written is None:
         return None
     name = key_of(interpreter, key)
@@ -86,7 +86,7 @@ def _store_unread(interpreter: Interpreter, container: Symbol, key: Symbol, valu
     refuse_finalizer(container)
     source = container.source
     trace.guards.check("TYPE", source, dict)
-    trace.changes.unseen_entry(source, container.value, key, name, value)
+    trace.changes.blind_entry(source, container.value, key, name, value)
     return True
 
 

@@ -76,14 +76,14 @@ class Changes:
         self.effects: list[Effect] = []
         self._guards = guards
         self._symbols: dict[int, Symbol] = {}
-        self._sources: dict[int, tuple[Source, Any]] = {}  # of all that was looked at
+        self._sources: dict[int, tuple[Source, Any]] = {}  # by id of each object that was read
         self._changed: dict[int, Source] = {}
-        # What was changed without being looked at: the entries written into a dict, None where these are not followed.
-        self._unseen: dict[int, dict[Any, Symbol] | None] = {}
-        self._blind: dict[int, list[tuple[Any, ...]]] = {}  # those changes, as rows
+        # Of containers changed while unread, by id: what was written into a dict, None where that is not known.
+        self._blind_entries: dict[int, dict[Any, Symbol] | None] = {}
+        self._blind_writes: dict[int, list[tuple[Any, ...]]] = {}  # the same changes, to replay
         self._varying = varying  # containers whose length has changed from call to call
-        self.replay: Callable[..., None] | None = None  # does such a change on a symbol
-        self._namespaces: dict[int, dict[str, Any]] = {}  # modules of which a name was looked up
+        self.replay: Callable[..., None] | None = None  # carries a recorded change out on a symbol
+        self._namespaces: dict[int, dict[str, Any]] = {}  # of modules of which a name was read
         self._kept: list[Any] = []  # the examples whose id is a key
         self._globals: dict[tuple[int, str], Symbol | None] = {}
         self._classes: dict[tuple[type, str], Symbol | None] = {}
@@ -91,10 +91,10 @@ class Changes:
     # One object is one symbol --------------------------------------------------------------------------------------
 
     def known(self, source: Source, value: Any) -> Symbol | None:
-        """The symbol that this object of the frame already has, guarded to be the same object."""
+        """The symbol of an object that the trace has read by another path; guarded to be the same object on both."""
         if any(where == id(value) for where, _ in self._globals):
             raise GraphBreak("effect", f"reading {source.text}, which holds globals that changed,")
-        if id(value) in self._unseen and source.text in self._varying:
+        if id(value) in self._blind_entries and source.text in self._varying:
             raise GraphBreak("effect", f"a change of {source.text}, which is read afterwards,")
         symbol = self._symbols.get(id(value))
         if symbol is not None:
@@ -102,7 +102,7 @@ class Changes:
         return symbol
 
     def is_known(self, value: Any) -> bool:
-        """Whether something has looked at this object of the frame."""
+        """Whether this object of the frame has been read."""
         return id(value) in self._symbols
 
     def _guard_same(self, source: Source, first: Source) -> None:
@@ -110,16 +110,16 @@ class Changes:
             self._guards.check("SAME", first, source)
 
     def catch_up(self, value: Any, symbol: Symbol) -> None:
-        """Do on a symbol what was done blindly before it was looked at: what was found is how it was at the start."""
+        """Replay on the new symbol the changes recorded while it was unread; its items were read as before them."""
         done = len(self.effects)
-        self._unseen.pop(id(value), None)
-        for row in self._blind.pop(id(value), ()):
+        self._blind_entries.pop(id(value), None)
+        for row in self._blind_writes.pop(id(value), ()):
             assert self.replay is not None
             self.replay(symbol, *row)
         del self.effects[done:]  # they are there already
 
     def keep(self, source: Source, value: Any, symbol: Symbol) -> Symbol:
-        """Remember the symbol of an object of the frame."""
+        """Note the symbol of an object of the frame that was read from `source`."""
         first, _ = self._sources.get(id(value), (source, value))
         self._guard_same(source, first)
         if first.register in self._changed:
@@ -130,7 +130,7 @@ class Changes:
         return symbol
 
     def find(self, symbol: Symbol | None) -> tuple[Source, Any] | None:
-        """Where the frame had the object of a symbol, and its example; None for what could not die unnoticed."""
+        """Where the frame has the object of a symbol, and its example; None for plain values and new objects."""
         if isinstance(symbol, Unread | Opaque):
             return symbol.source, symbol.value
         if isinstance(symbol, Array):
@@ -141,7 +141,7 @@ class Changes:
         return found[0] if found else None
 
     def replaced(self, old: Symbol | None) -> None:
-        """Guard that nobody notices when a value of the frame dies, which something now replaces."""
+        """Guard that no finalizer runs when a value of the frame dies because something replaces it."""
         found = self.find(old)
         if found is None:
             return
@@ -151,7 +151,7 @@ class Changes:
         self.will_be_replaced(source)
 
     def will_be_replaced(self, source: Source) -> None:
-        """Guard that nobody notices when what a register holds, if anything, dies."""
+        """Guard that no finalizer runs when what is in a register, if anything, dies."""
         self._guards.check("NO_FINALIZER", source)
 
     # Effects -------------------------------------------------------------------------------------------------------
@@ -178,34 +178,34 @@ class Changes:
             self._refuse_shared(*found)
         return True
 
-    def unseen(self, source: Source, value: Any, function: Any, *arguments: Symbol) -> None:
-        """Record a change of a container of the frame at whose content nothing has looked."""
-        source = self._blindly(source, value)
-        self._unseen[id(value)] = None
-        self._blind.setdefault(id(value), []).append((function, arguments))
+    def blind_write(self, source: Source, value: Any, function: Any, *arguments: Symbol) -> None:
+        """Record a change of an unread container of the frame, by a call."""
+        source = self._note_blind_write(source, value)
+        self._blind_entries[id(value)] = None
+        self._blind_writes.setdefault(id(value), []).append((function, arguments))
         self.effect("call", function, (RegisterOperand(source), *arguments))
 
-    def unseen_entry(
+    def blind_entry(
         self, source: Source, value: dict[Any, Any], key: Symbol, name: Any, entry: Symbol
     ) -> None:
-        """Record that a dict of the frame, at which nothing has looked, gets an entry; ABSENT_KEY: under any key."""
-        source = self._blindly(source, value)
-        written = self._unseen.setdefault(id(value), {})
+        """Record that an unread dict of the frame gets an entry; `name` is the key, or ABSENT_KEY if unknown."""
+        source = self._note_blind_write(source, value)
+        written = self._blind_entries.setdefault(id(value), {})
         if name is ABSENT_KEY:
-            self._unseen[id(value)] = None
+            self._blind_entries[id(value)] = None
         elif written is not None:
             written[name] = entry
-        self._blind.setdefault(id(value), []).append((dict.__setitem__, (key, entry)))
+        self._blind_writes.setdefault(id(value), []).append((dict.__setitem__, (key, entry)))
         self.effect("dict_set", RegisterOperand(source), key, entry)
 
-    def _blindly(self, source: Source, value: Any) -> Source:
+    def _note_blind_write(self, source: Source, value: Any) -> Source:
         source = self.part_of(source, value)
         self._changed.setdefault(source.register, source)
         self._refuse_shared(source, value)
         return source
 
     def part_of(self, source: Source, value: Any) -> Source:
-        """Remember a container of which a part only is looked at; where it was first found."""
+        """Note an unread container of which an entry is read or written; the source by which it was first met."""
         first = self._sources.get(id(value))
         if first is None:
             self._sources[id(value)] = source, value
@@ -214,21 +214,21 @@ class Changes:
         self._guard_same(source, first[0])
         return first[0]
 
-    def unseen_entries(self, value: Any) -> dict[Any, Symbol] | None:
-        """What was written into a dict at which nothing has looked; None where that is not followed."""
-        return self._unseen.get(id(value), {})
+    def blind_entries(self, value: Any) -> dict[Any, Symbol] | None:
+        """What was written into an unread dict, by key; None where some key is not known."""
+        return self._blind_entries.get(id(value), {})
 
     def guard_different(self) -> None:
-        """Guard that no changed object is another object that was looked at, or where one keeps what it has."""
+        """Guard that no changed object is another that was read, nor another's `__dict__` or a module's globals."""
         for changed, value in [pair for pair in self._sources.values() if self._is_changed(pair)]:
-            for other, looked_at in self._sources.values():
+            for other, read in self._sources.values():
                 if other.register == changed.register:
                     continue
-                if type(value) is type(looked_at):
+                if type(value) is type(read):
                     self._guards.check("DIFFERENT", changed, other)
-                self._guard_dict(changed, value, other, looked_at)
-                if not self._is_changed((other, looked_at)):
-                    self._guard_dict(other, looked_at, changed, value)
+                self._guard_dict(changed, value, other, read)
+                if not self._is_changed((other, read)):
+                    self._guard_dict(other, read, changed, value)
             if type(value) is dict:
                 self._guard_no_namespace(changed, self._namespaces)
         written = {where: self._namespaces[where] for where, _ in self._globals}
@@ -237,12 +237,12 @@ class Changes:
                 self._guard_no_namespace(source, written)
 
     def _refuse_shared(self, source: Source, value: Any) -> None:
-        """Break where an object and its dict were both looked at and one of them is changed, or globals as a dict."""
+        """Break where an object and its `__dict__` were both read and one is changed, or globals as a dict."""
         changed = source.register in self._changed
-        for other, looked_at in self._sources.values():
+        for other, read in self._sources.values():
             if not changed and other.register not in self._changed:
                 continue
-            for mapping, instance in ((value, looked_at), (looked_at, value)):
+            for mapping, instance in ((value, read), (read, value)):
                 if issubclass(type(mapping), dict) and _hook.is_dict_of(mapping, instance):
                     raise GraphBreak("effect", f"a change of {source.text} beside {other.text}")
         if changed and id(value) in self._namespaces:
@@ -252,7 +252,7 @@ class Changes:
         return pair[0].register in self._changed
 
     def _guard_dict(self, one: Source, mapping: Any, other: Source, instance: Any) -> None:
-        """A dict may be where an instance has its attributes: changing one would change both."""
+        """Guard that a dict is not the `__dict__` of an instance: changing one would change both."""
         if not issubclass(type(mapping), dict) or type(instance).__dictoffset__ == 0:
             return
         self._guards.check("NOT_DICT_OF", one, other)
@@ -289,7 +289,7 @@ class Changes:
         self.effect("dict_set", ObjectOperand(namespace), ObjectOperand(name), value)
 
     def use_globals(self, namespace: dict[str, Any]) -> None:
-        """Remember that a name of a module was looked up or written."""
+        """Note that a name of a module was read or written."""
         source = self._sources.get(id(namespace), (None,))[0]
         if source is not None and source.register in self._changed:
             raise GraphBreak("effect", f"a change of {source.text}, which holds globals,")

@@ -1,4 +1,4 @@
-"""Which values of the frame are followed: as constants, by their identity, item by item, or not at all."""
+"""How far values of the frame are read: as constants, by identity, item by item, or not at all (opaque)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ IDENTIFIED = (
     type(np.zeros_like),  # functions behind __array_function__
     type(np._NoValue),
 )
-# A metaclass with one of these of its own answers for its classes, perhaps otherwise at every question.
+# A metaclass that defines one of these itself may answer differently each time its classes are asked.
 ANSWERS = ("__eq__", "__hash__", "__getattribute__", "__getattr__")
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 CONTAINERS = (tuple, list, dict, set, frozenset)
-LARGEST_CONTAINER = 512  # items, which are followed one by one
+LARGEST_CONTAINER = 512  # items, each of which may get a symbol and guards
 # Objects of C types whose attributes and operators have rules of their own, or none.
 LEFT_ALONE = (np.ndarray, np.generic, np.dtype, types.FunctionType, *BOUND_BUILTINS)
 
@@ -50,7 +50,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_key(value: Any) -> bool:
-    """Whether a dict of the frame with such a key is followed: a plain value, or one that is known by its identity."""
+    """Whether a dict of the frame with such a key can be read: a plain value, or one that is compared by identity."""
     kind = type(value)  # isinstance() would ask the value for its class
     if issubclass(kind, enum.Enum):
         hashed = kind.__hash__
@@ -66,7 +66,7 @@ def _is_of_enum(method: Any) -> bool:
 
 
 def answers_itself(metaclass: type) -> str:
-    """Which of its classes' questions a metaclass answers itself; "" where none. No code of the user's is run."""
+    """The first of `ANSWERS` that a metaclass defines itself; "" where none. No code of the user's is run."""
     for one in type.__dict__["__mro__"].__get__(metaclass):
         if one is type:
             break
@@ -84,7 +84,7 @@ def size_of(value: Any) -> int:
 
 
 def is_made_anew(value: Any) -> bool:
-    """Whether each call of the function that made it makes another: no guard may keep it, and its arrays, alive."""
+    """Whether each call of the function that made it makes another: a guard on its identity would not hold again."""
     kind = type(value)  # isinstance() may ask the value, and that may run code of the user's
     if issubclass(kind, types.FunctionType):
         return "<locals>" in value.__qualname__
@@ -97,7 +97,7 @@ def is_made_anew(value: Any) -> bool:
 
 
 def is_followed(dtype: np.dtype) -> bool:
-    """Whether arrays of a dtype are: of those that are equal only one is, so that `==` tells them apart."""
+    """Whether arrays of this dtype are captured: numbers in native byte order; no metadata, which `==` ignores."""
     return dtype.char in NUMERIC and dtype.isnative and dtype.metadata is None
 
 

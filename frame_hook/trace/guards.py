@@ -1,4 +1,4 @@
-"""The guard program as the trace writes it: rows for C, and the sentence that each kind of row is told with."""
+"""The guard program as the trace writes it: rows for C, and the sentence that says what is wrong when one fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.size import Division, Expression, Size, Symbol
 
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-# Operands that are kept for people as they are: numbers, text, and what is made of these.
+# Operands that reports keep as they are: numbers, text, and what is made of these.
 KEPT_AS_THEY_ARE = frozenset(
     {int, float, complex, bool, str, bytes, frozenset, type(None), type(...), Source, Expression}
 )
@@ -63,7 +63,7 @@ SENTENCES = {
     "TYPE":            "{0} is no longer a {1}",
     "UNBOUND":         "{0} has a value now",
     "WRITEABLE":       "{0} is read-only now",
-    # kinds that are told otherwise where more is known
+    # other sentences for a kind, where more is known
     "ABSENT builtin":     "the builtin {1} is hidden by a global now",
     "CONTIGUOUS not":     "{0} is now contiguous",
     "IDENTITY globals":   "{0} has other globals now",
@@ -157,11 +157,15 @@ class GuardProgram:
             self.rows.append(Guard(kind, operands, source, says or kind, fields))
 
     def remembered(self) -> tuple[Guard, ...]:
-        """The rows for people, who are told what was compared with; the objects may die."""
+        """The rows for reports: their operands are names of objects, which may die."""
         known: dict[int, Named] = {}
         return tuple(
             Guard(
-                row.kind, _told(row.operands, known), row.source, row.says, _told(row.fields, known)
+                row.kind,
+                _for_reports(row.operands, known),
+                row.source,
+                row.says,
+                _for_reports(row.fields, known),
             )
             for row in self.rows
         )
@@ -194,13 +198,13 @@ def _key(operand: Any) -> Any:
     return kind, id(operand)
 
 
-def _told(operand: Any, known: dict[int, Named]) -> Any:
-    """An operand for people, which keeps nothing alive but numbers and text; `known` has those met before, by id."""
+def _for_reports(operand: Any, known: dict[int, Named]) -> Any:
+    """An operand for reports, which keeps nothing alive but numbers and text; `known` has those met before, by id."""
     kind = type(operand)
     if kind in KEPT_AS_THEY_ARE or issubclass(kind, np.dtype):
         return operand
     if kind is tuple:
-        return tuple([_told(one, known) for one in operand])
+        return tuple([_for_reports(one, known) for one in operand])
     found = known.get(id(operand))
     if found is None:
         found = known[id(operand)] = Named(operand)

@@ -110,8 +110,8 @@ class Reader:
             self._known[symbol.source.register] = known
         return known
 
-    def looked_at(self, symbol: Unread) -> Symbol | None:
-        """What an unread symbol was found to be; None if nothing has looked at it."""
+    def known(self, symbol: Unread) -> Symbol | None:
+        """What an unread symbol was found to be; None if it is still unread."""
         return self._known.get(symbol.source.register)
 
     def object(self, value: Any) -> Unread:

@@ -31,7 +31,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unread:
-    """A value of the frame that nothing has looked at yet: it can be moved, and is not guarded."""
+    """A value of the frame that has not been read: it can be moved, stored and returned without a guard."""
 
     source: Source
     value: Any
@@ -103,7 +103,7 @@ class List:
 
 @dataclass(slots=True, eq=False)
 class Dict:
-    """A dict whose keys are known; `items` is an OrderedDict where it is what one holds: its order is its own."""
+    """A dict whose keys are known; `items` is an OrderedDict for the content of one, whose order is its own."""
 
     items: dict[Any, Symbol]
     source: Source | None = None
@@ -111,7 +111,7 @@ class Dict:
 
 @dataclass(slots=True, eq=False)
 class Deque:
-    """A deque with known length. `items` is a real one, which knows its `maxlen` and when going through it fails."""
+    """A deque with known length. `items` is a real one: it has the `maxlen`, and its iterators fail once it changes."""
 
     items: deque[Symbol]
     source: Source | None = None
@@ -119,7 +119,7 @@ class Deque:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """The keys, values or items of a dict, as they are when they are gone through."""
+    """The keys, values or items view of a dict, which shows later changes."""
 
     of: Dict
     kind: str
@@ -142,9 +142,9 @@ class Replay(tuple[Step, ...]):
 
 @dataclass(slots=True, eq=False)
 class Set:
-    """A set of known values. `made` is how it came to be, for a set made alike has the same order.
+    """A set of known values. `made` are the steps that made it: repeated, they give a set of the same order.
 
-    None: of sets that the frame brought, whose order is not known. `born` is when the trace made it.
+    `made` is None for a set of the frame, whose order is not known. `born`: how many root instructions had run.
     """
 
     items: set[Any]
@@ -222,7 +222,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Super:
-    """`super(start, self)`: attributes are looked up behind `start` in the classes of `kind`."""
+    """`super(start, self)`: attributes come from the classes behind `start` in the MRO of `kind`."""
 
     start: type
     kind: type
@@ -231,7 +231,7 @@ class Super:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Handled:
-    """What is on the stack of a handler beside its exception: the one handled before, or a traceback."""
+    """The exc_info that PUSH_EXC_INFO saved for POP_EXCEPT, or the traceback passed to `__exit__`."""
 
     born: int
 
@@ -280,7 +280,7 @@ class Null:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unbound:
-    """A slot of the frame that is empty now; nothing has looked at it yet, so it need not be empty next time."""
+    """A slot of the frame that is empty now; no instruction has needed that yet, so it is not guarded."""
 
     source: Source
 

@@ -31,7 +31,7 @@ from ufuse.graph.node import Node
 
 
 class Trace:
-    """Everything learned while a frame is read: guards, sizes, changes, the graph so far, buffers.
+    """Everything known of one frame so far: its symbols, guards, sizes, changes and the graph.
 
     Laws: 1. nothing outside changes while tracing; 2. every decision taken from an example value has a guard.
     """
@@ -65,7 +65,7 @@ class Trace:
         ]
 
     def of_code(self, value: Any) -> Symbol:
-        """A constant of code: a tuple or slice is taken apart so that parts can be looked at, and stays one object."""
+        """A constant of code: a tuple or slice is taken apart so that its parts are symbols, and stays one object."""
         if type(value) not in (tuple, slice):
             return Constant(value)
         known = self._of_code.get(id(value))
