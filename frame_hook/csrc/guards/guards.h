@@ -13,10 +13,10 @@
  *   r  a register             n  an int of 64 bits        b  a bool         f  an exact float
  *   D  a dict                 K  an exact str             S  an exact str   I  an exact int
  *   T  a type                 d  a dtype                  t  a tuple        C  a code object
- *   o  any object             v  an immutable value of built-in types
- *   k  any key; what is no such value is found by identity
+ *   o  any object             v  a literal (python/builtin_types.h)
+ *   k  any key; one that is no literal is found by identity
  *   p  a permutation of axes, slowest first
- *   R  a relation             F  a frozenset of such values
+ *   R  a relation             F  a frozenset of literals
  * A leading `+`: the row appends a register with what the comment names, and fails where there is
  * none. Other rows hold where the comment is true of the register.
  */

@@ -380,7 +380,7 @@ combine_exactly(Operation operation, PyObject *a, PyObject *b)
 /*
  * Run a program with ints of any size. A new reference, or NULL with an exception set
  * (ZeroDivisionError, MemoryError; SystemError for a program that compares or does not fit its
- * registers). Runs no code of the program that is compiled.
+ * registers). Runs no Python code.
  */
 PyObject *
 run_integer_exactly(const IntegerProgram *program, PyObject *const *registers)

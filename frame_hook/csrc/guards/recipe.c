@@ -365,9 +365,9 @@ set_dict_item(PyObject *dict, PyObject *key, PyObject *value)
 }
 
 /*
- * Carry out a visible write; where the last operand is -1, it deletes. An attribute is set as
- * object.__setattr__ does: a __setattr__ of the class has been traced. May run user code. Returns
- * 0, or -1 with an exception set.
+ * Carry out one of the program's writes; where the last operand is -1, it deletes. An attribute is
+ * set as object.__setattr__ does: a __setattr__ of the class has been traced. May run user code.
+ * Returns 0, or -1 with an exception set.
  */
 static int
 write_effect(const RecipeStep *step, PyObject *const *registers)

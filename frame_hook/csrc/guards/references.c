@@ -22,7 +22,7 @@ refer_to(PyObject *object, Reference *reference)
     return 0;
 }
 
-/* Whether an object is a function or class that may have been defined, and may die, at any time. */
+/* Whether an object is a function or class such as the program defines, and drops, in a call. */
 bool
 is_definition(PyObject *object)
 {

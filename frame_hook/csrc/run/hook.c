@@ -9,7 +9,7 @@
 #include "run/session.h"
 #include "run/trampoline.h"
 
-/* How many frames of one code, none of whose entries fits, are suspended at stops: that is slow. */
+/* So many frames of one code that no entry takes at their start are suspended later: it is slow. */
 enum { MOST_STOPPED = 50000 };
 
 enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };
@@ -74,7 +74,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     if (!ufuse_thread.every_frame && !frame_brings_array(frame, code)) {
         return 0;
     }
-    if (replaced_builtin() != NULL) { /* no answer is kept: it may be put back */
+    if (replaced_builtin() != NULL) { /* nothing is remembered: the program may undo that */
         return 0;
     }
     *found = ask_cache(session, (PyObject *)code);

@@ -50,7 +50,7 @@ enter_session(Saved *saved)
     PyThreadState_EnterTracing(thread);
 }
 
-/* End it. An exception that is set now stays set, in place of the one put saved. */
+/* End it. An exception that is set now stays set, in place of the one from before. */
 static void
 leave_session(Saved *saved)
 {
