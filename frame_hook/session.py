@@ -14,6 +14,7 @@ from ufuse.frame_hook.code import instructions, resume
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.markers import DISABLED
+from ufuse.frame_hook.code.stops import stops_after, why_not_code, why_not_resume
 from ufuse.frame_hook.entries.entry import (
     Specialisation,
     is_idle,
@@ -120,7 +121,7 @@ class Session:
         if code in DISABLED:
             self._give_up(cache, position, "marked with ufuse.disable")
             return None
-        refusal = resume.why_not_code(code) or _own_names(function)
+        refusal = why_not_code(code) or _own_names(function)
         if refusal is not None:
             self.refuse(code, refusal)
             self._give_up(cache, position, refusal)
@@ -160,7 +161,7 @@ class Session:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
         code = cache.code
         record = self.record(code)
-        stops = resume.stops_after(code, position, record.skipped)
+        stops = stops_after(code, position, record.skipped)
         record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
@@ -170,7 +171,7 @@ class Session:
 
     def cache_for(self, code: CodeType) -> Any:
         """The cache of a function that plain Python calls while this session runs it; None: never trace it."""
-        if code in DISABLED or not self.should_trace(code) or resume.why_not_code(code) is not None:
+        if code in DISABLED or not self.should_trace(code) or why_not_code(code) is not None:
             return None
         known = self._caches.get(code)
         if known is None:
@@ -182,7 +183,7 @@ class Session:
                 )
                 return None
             made = _hook.CodeCache(code, self)
-            made.stops_later = self.every_frame and resume.why_not_resume(code, 0) is None
+            made.stops_later = self.every_frame and why_not_resume(code, 0) is None
             known = self._caches.first(code, made)  # another thread may have been earlier
         return known
 
@@ -271,7 +272,7 @@ class Session:
             if failures >= MOST_FAILURES:
                 self._give_up(cache, position, "traced in vain too often")
             return
-        why = resume.why_not_resume(cache.code, 0) or "nothing could be traced"
+        why = why_not_resume(cache.code, 0) or "nothing could be traced"
         self._give_up(cache, position, why)
         if self.every_frame:
             return

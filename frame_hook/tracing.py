@@ -16,6 +16,8 @@ from ufuse.frame_hook.code import instructions, resume
 from ufuse.frame_hook.code.frame_readers import shows_its_locals
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import ON_STACK, in_words
+from ufuse.frame_hook.code.stops import handled_slot
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.entries.endings import (
     Visited,
     dropped,
@@ -36,7 +38,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter import generators
-from ufuse.frame_hook.interpreter.frame import Frame, slot_names
+from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
@@ -211,7 +213,7 @@ class Tracer:
         else:
             registers = state_registers(frame, recipe, keeps_all=record.shows_locals is True)
             ending = ("resume", frame.position, registers)
-            handled = (resume.handled_slot(cache.code, frame.position),)
+            handled = (handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:

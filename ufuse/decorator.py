@@ -17,7 +17,7 @@ from ufuse.checking import checked
 from ufuse.compiled import CompiledFunction
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.code.resume import GENERATORS, why_not_code
+from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.session import Session
 from ufuse.libraries import should_trace
 from ufuse.settings import Settings

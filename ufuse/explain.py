@@ -12,7 +12,7 @@ from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import markers
-from ufuse.frame_hook.code.resume import GENERATORS, why_not_code
+from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 
 

@@ -2,8 +2,7 @@
 
 A *position* is the offset of an instruction in code units (byte offset / 2). An instruction with
 EXTENDED_ARG prefixes begins at the first of them: that is where jumps to it lead. Inline caches
-belong to the instruction before them. Only plain instructions are seen: `co_code` holds neither
-specialised nor instrumented ones.
+belong to the instruction before them. `co_code` holds neither specialised nor instrumented instructions.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ HAS_ARGUMENT = frozenset(getattr(opcode, "hasarg", range(opcode.HAVE_ARGUMENT, O
 
 ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"})
 JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
-# They only move values and begin and end handlers, and raise nothing. Where an exception is handled,
-# handlers of errors expect the stack behind or before a row of them, not the one in between.
-QUIET = frozenset({"PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "SWAP", "NOP", "NOT_TAKEN"})
+# They raise nothing, so the exception table may name a handler whose depth fits the stack before or behind a
+# row of them, and not the stack in between.
+CANNOT_RAISE = frozenset({"PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "SWAP", "NOP", "NOT_TAKEN"})
 READS_FRAME = frozenset({"locals", "vars", "eval", "exec", "dir"})
 
 # What an exhausted FOR_ITER steps over at its target, in code units, and its effect on the stack.
@@ -45,9 +44,10 @@ READS_FRAME = frozenset({"locals", "vars", "eval", "exec", "dir"})
 EXHAUSTED_SKIPS = {(3, 11): 0, (3, 12): 1, (3, 13): 2}.get(VERSION, 1)
 EXHAUSTED_EFFECT = -1 if VERSION < (3, 14) else 0
 
-# Marks of stack slots, besides the levels of handlers from 0 on. LASTI: the position of an error, for
-# RERAISE. LOST stands for a number of handlers that cannot be right.
-PLAIN, LASTI, LOST = -1, -2, -3
+# What a stack slot holds, where that is not the exc_info saved by the handler of a level (0, 1, ...): a plain value, or
+# the `lasti` that RERAISE puts back into the frame. UNBALANCED is a number of open handlers: PUSH_EXC_INFO and
+# POP_EXCEPT do not match on some path.
+PLAIN, LASTI, UNBALANCED = -1, -2, -3
 
 # How an opcode uses the slots its argument names, in the order it does so: r reads, w writes.
 # Two groups: the high half of the argument and the low one. Cells are not here: they always live.
@@ -97,13 +97,13 @@ class ExceptionEntry(NamedTuple):
 class Stack(NamedTuple):
     """What is known of the stack before an instruction.
 
-    `marks` are the slots that hold no plain value, lowest first: (index, LASTI), or (index, level)
-    where the handler of that level keeps the exception that was current before it.
+    `marks` are the slots that hold no plain value, lowest first: (index, LASTI), or (index, level) for the
+    exc_info that PUSH_EXC_INFO saved for the POP_EXCEPT of the handler of that level.
     """
 
     depth: int
     marks: tuple[tuple[int, int], ...] = ()
-    handlers: int = 0  # how many PUSH_EXC_INFO have not met their POP_EXCEPT
+    handlers: int = 0  # open ones: PUSH_EXC_INFO without their POP_EXCEPT
 
 
 class Flow(NamedTuple):
@@ -253,7 +253,7 @@ def after(instruction: Instruction, stack: Stack, jump: bool) -> Stack:
         marks[top] = handlers
         handlers += 1
     elif name == "POP_EXCEPT":
-        handlers = handlers - 1 if marks.get(top) == handlers - 1 else LOST
+        handlers = handlers - 1 if marks.get(top) == handlers - 1 else UNBALANCED
     elif name == "COPY" and instruction.arg is not None:
         marks[depth - 1] = marks.get(stack.depth - instruction.arg, PLAIN)
     elif name == "SWAP" and instruction.arg is not None:
@@ -286,7 +286,7 @@ def flow(code: CodeType) -> Flow:
             others.add((position, stack))
         instruction = listing[position]
         entry = protected.get(position)
-        if entry is not None and instruction.opname not in QUIET:
+        if entry is not None and instruction.opname not in CANNOT_RAISE:
             waiting.append((entry.target, caught(entry, stack)))
         for place, successor in enumerate(successors(instruction)):
             jumps = instruction.target is not None and (place == 1 or instruction.opname in JUMPS)
@@ -297,11 +297,6 @@ def flow(code: CodeType) -> Flow:
         frozenset(position for position, _ in others)
         | {position for position, stack in stacks.items() if stack.handlers < 0},
     )
-
-
-def stack_depths(code: CodeType) -> dict[int, int]:
-    """The depth of the stack before every reachable instruction."""
-    return flow(code).depths
 
 
 @per_code

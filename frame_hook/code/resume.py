@@ -1,34 +1,33 @@
-"""Code that goes on with a frame where it was, and stops where compiled code may take over again.
+"""Code that resumes a frame at a position, and suspends it where compiled code may take over again.
 
 Resume code is the user's own code with a prologue in front and *stops* inside:
 
 - The prologue takes the free variables, pushes one placeholder for each value of the stack, restores
   the frame's state (slots of `localsplus` and stack, moved as they are) and jumps to the instruction
-  to go on with. Where `restore` says so it jumps back once on its way: there the interpreter looks
-  for signals and for threads that wait.
+  to resume at. Where `restore` says so the prologue jumps back once on its way: at a backward jump
+  the interpreter handles pending signals and requests for the GIL.
 - A stop stands before an instruction. Every path to that instruction suspends there: the state is
-  moved out of the frame, and the frame returns what `suspend` gave. Where that is None the frame
-  has kept its state, and goes on: somebody watches its lines.
+  moved out of the frame, and the frame returns what `suspend` gave. Where `suspend` gave None (lines are
+  being traced) the state is still in the frame, which runs on.
 
 Laws:
 
 1. The user's instructions, names, constants, protected ranges and locations are the original's;
    only distances change. Slots have the same numbers, so a state fits both codes.
-2. The prologue goes past a stop at its own position: a loop stops when it comes round.
-3. Resume code takes the original's first argument and no other: `super()` asks its frame whether it
-   has one. It is given a placeholder. Nothing else that sets up a frame (MAKE_CELL) runs again,
-   except from the frame's entry, where cells are still to be made.
-4. What `restore` raises is raised by the instruction to go on with: its handlers see it. Where that
-   begins or ends a handler, or stands in a row of QUIET ones that does, the prologue does the row
-   first, and then raises. Nothing protects `suspend`: while it runs, the state may already be
-   elsewhere.
-5. `restore` and `suspend` are reached through subscripts of a door, not through calls: these need
-   no call sequence, no profiler sees them, and no signal handler runs between them and what
-   follows, in a frame whose state has left.
-6. In a state, the slot where the outermost handler keeps what was current before it holds what is
-   current inside: the two change places when the frame stops, and again when it goes on. So the
-   thread's current exception is the caller's while the frame does not run.
-7. In a state, the position of an error that a handler raises again is one of the original code.
+2. The prologue jumps past a stop at its own position, to which a loop comes back later.
+3. Resume code takes the original's first argument and no other, because `super()` asks its frame for one;
+   a placeholder is passed. Nothing else that sets up a frame (MAKE_CELL) runs again, except when
+   resuming at the frame's entry, where the cells are still to be made.
+4. An exception that `restore` raises is raised at the instruction to resume at, for its handlers. Where a
+   row of CANNOT_RAISE instructions in a handler begins there, the prologue does the row first, and then
+   raises. Nothing protects `suspend`: when it raises, the state may already have left the frame.
+5. `restore` and `suspend` are called by subscripting an object, not by CALL: that needs no call sequence,
+   no profiler sees it, and no signal handler runs between it and the next instruction, while the frame's
+   state is elsewhere.
+6. In a state, the slot of the outermost handler's saved exc_info holds the exception that is handled inside
+   it: the two change places when the frame suspends, and again when it resumes. So the thread's
+   current exception is the caller's while the frame does not run.
+7. In a state, a `lasti` (the position that RERAISE puts back) counts in the original code.
 """
 
 from __future__ import annotations
@@ -36,15 +35,10 @@ from __future__ import annotations
 import inspect
 import opcode
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ufuse.frame_hook.code.instructions import (
     CACHE_SIZES,
-    EXHAUSTED_SKIPS,
-    LASTI,
-    QUIET,
-    READS_FRAME,
     VERSION,
     Instruction,
     Location,
@@ -52,12 +46,17 @@ from ufuse.frame_hook.code.instructions import (
     exception_entries,
     flow,
     instructions,
-    per_code,
     protections,
-    slot_count,
-    successors,
 )
 from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.code.stops import (
+    handler_row,
+    landing,
+    marked_slots,
+    setup_positions,
+    why_not_resume,
+    why_not_stop,
+)
 from ufuse.frame_hook.code.written_tables import exception_table, line_table
 
 if TYPE_CHECKING:
@@ -70,44 +69,29 @@ if TYPE_CHECKING:
 
 __builtins__ = KEPT
 
-GENERATORS = (
-    inspect.CO_GENERATOR
-    | inspect.CO_COROUTINE
-    | inspect.CO_ITERABLE_COROUTINE
-    | inspect.CO_ASYNC_GENERATOR
-)
-# A frame that goes on is another frame object: who asks for it twice could tell.
-READS_OWN_FRAME = frozenset({"_getframe", "_getframemodulename", "currentframe", "walk_stack"})
 STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-# The argument of a RESUME that looks for no pending signals (as after a `yield from`): plain Python
-# looks at calls and backward jumps, and `x = open()` followed by `try:` relies on that.
+# The argument of a RESUME that does not handle pending signals (as after a `yield from`): plain Python handles them
+# at calls and backward jumps only, and `x = open()` followed by `try:` relies on that.
 UNCHECKED = 2
 IF_NOT_NONE = "POP_JUMP_FORWARD_IF_NOT_NONE" if VERSION == (3, 11) else "POP_JUMP_IF_NOT_NONE"
-# The sizes of the prologue's jump to its jump back, and of that one.
-LOOK, BACK = (1 + CACHE_SIZES[opcode.opmap[name]] for name in (IF_NOT_NONE, "JUMP_BACKWARD"))
+# The sizes of the prologue's branch to its jump back, and of that jump.
+BRANCH, BACK = (1 + CACHE_SIZES[opcode.opmap[name]] for name in (IF_NOT_NONE, "JUMP_BACKWARD"))
 # From 3.14 a subscript is one of the binary operators.
 SUBSCRIPT = [name for name, _ in opcode._nb_ops].index("NB_SUBSCR") if VERSION >= (3, 14) else None  # type: ignore[attr-defined]
-
-
-class Refusals(NamedTuple):
-    """Why a frame cannot go on at a position, and why it cannot stop there."""
-
-    resume: dict[int, str]
-    stop: dict[int, str]
 
 
 class Stop(NamedTuple):
     """What stands before an instruction to suspend there."""
 
     units: bytes
-    asks: int  # code units before the one that calls `suspend`
+    calls_at: int  # code units before the one that calls `suspend`
 
 
 class Edits(NamedTuple):
     """What is added to a code object, and where its prologue jumps to."""
 
     landing: int  # the instruction that raises what `restore` is to raise
-    comes_to: bool  # whether the prologue comes to it, having done a row: a stop there counts
+    does_row: bool  # whether the prologue did the row before `landing`: then a stop there is new, and not passed
     prologue: bytes  # without its jumps
     unguarded: int  # code units of the prologue that come before anything is raised
     stops: dict[int, Stop]
@@ -128,7 +112,7 @@ class Constants(NamedTuple):
     """The places of the constants that resume code adds."""
 
     placeholder: int
-    restore: int  # the door to it
+    restore: int  # the object whose subscript calls it
     suspend: int
     restore_key: int
     raise_key: int
@@ -138,170 +122,6 @@ class Constants(NamedTuple):
     def behind(cls, code: CodeType) -> Constants:
         """Put them behind the constants of a code object."""
         return cls(*range(len(code.co_consts), len(code.co_consts) + 6))
-
-
-# ---- where a frame may stop and go on ------------------------------------------------------------
-
-
-def why_not_resume(code: CodeType, position: int) -> str | None:
-    """Why a frame of `code` cannot go on at `position`, or None if it can."""
-    if position not in by_position(code):
-        return "no instruction begins there"
-    return refusals(code).resume.get(position)
-
-
-def why_not_stop(code: CodeType, position: int) -> str | None:
-    """Why a frame of `code` cannot stop before the instruction at `position`, or None if it can."""
-    return why_not_resume(code, position) or refusals(code).stop.get(position)
-
-
-def why_not_code(code: CodeType) -> str | None:
-    """Why no frame of `code` can be left and gone on with, or None if one can."""
-    if code.co_flags & GENERATORS:
-        return "a generator or coroutine lives in its frame"
-    if not code.co_flags & inspect.CO_OPTIMIZED:
-        return "its names are in a dictionary, not in slots"
-    if READS_OWN_FRAME.intersection(code.co_names):
-        return "it asks for the frame it runs in"
-    if VERSION < (3, 13) and READS_FRAME.intersection(code.co_names):
-        return "its frame keeps the dict that locals() gives"
-    return None
-
-
-@per_code
-def refusals(code: CodeType) -> Refusals:
-    """All positions of a code object at which frames cannot stop, or not even go on."""
-    listing = instructions(code)
-    reason = why_not_code(code)
-    if reason is not None:
-        return Refusals(dict.fromkeys(by_position(code), reason), {})
-    known = flow(code)
-    resume = dict.fromkeys(open_calls(listing), "a call is half prepared there")
-    resume |= dict.fromkeys(exposed(code), "an error there would leave its handler open")
-    resume |= dict.fromkeys(known.ambiguous, "paths that handle different errors meet there")
-    resume |= {i.position: "no path leads there" for i in listing if i.position not in known.depths}
-    return Refusals(resume, stop_refusals(code))
-
-
-def stop_refusals(code: CodeType) -> dict[int, str]:
-    """Positions at which nothing may be inserted, though a frame may go on there."""
-    listing = instructions(code)
-    found = {
-        second.position: "the instruction before it is never without it"
-        for first, second in pairwise(listing)
-        if quiet_row(code, first.position)[1:2] == [second]
-    }
-    for instruction in listing:
-        if instruction.opname == "NOT_TAKEN":
-            found[instruction.position] = "the branch before it ends there"
-        if instruction.opname == "FOR_ITER" and instruction.target is not None:
-            skipped = range(instruction.target, instruction.target + EXHAUSTED_SKIPS)
-            found |= dict.fromkeys(skipped, "an exhausted loop steps over it")
-    found |= dict.fromkeys(lineless(code), "an error there would have no line")
-    return found | dict.fromkeys(setup_positions(listing), "the frame is being set up there")
-
-
-def lineless(code: CodeType) -> Iterator[int]:
-    """Positions where handlers clean up in instructions of the compiler's own.
-
-    Nothing of the user's is to be done there; but an interrupt that comes while frames are traced
-    would be raised.
-    """
-    listing, stacks = by_position(code), flow(code).stacks
-    for position, stack in stacks.items():
-        held = stack.handlers or stack.marks or quiet_row(code, position)
-        if held and listing[landing(code, position)].location[0] is None:
-            yield position
-
-
-def setup_positions(listing: Iterable[Instruction]) -> list[int]:
-    """The positions up to the first RESUME: there cells are made and the frame counts as new."""
-    found = []
-    for instruction in listing:
-        found.append(instruction.position)
-        if instruction.opname == "RESUME":
-            break
-    return found
-
-
-def open_calls(listing: tuple[Instruction, ...]) -> Iterator[int]:
-    """Positions inside a call sequence that keeps part of its state outside the frame.
-
-    KW_NAMES (3.11, 3.12) leaves the names in the interpreter until CALL; on 3.11 a PRECALL may do
-    the whole call and then skips the CALL after it.
-    """
-    named = False
-    for instruction in listing:
-        if instruction.opname in {"PRECALL", "CALL"}:
-            if named or (VERSION == (3, 11) and instruction.opname == "CALL"):
-                yield instruction.position
-            named = named and instruction.opname == "PRECALL"
-        named = named or instruction.opname == "KW_NAMES"
-
-
-@per_code
-def rows(code: CodeType) -> dict[int, list[Instruction]]:
-    """The QUIET instructions from every position on, where they begin, end or are in a handler."""
-    stacks = flow(code).stacks
-    found: dict[int, list[Instruction]] = {}
-    row: list[Instruction] = []
-    for instruction in reversed(instructions(code)):
-        stack = stacks.get(instruction.position)
-        begins = instruction.opname == "PUSH_EXC_INFO"
-        quiet = stack is not None and instruction.opname in QUIET and (stack.handlers or begins)
-        row = [instruction, *row] if quiet else []
-        found[instruction.position] = row
-    return found
-
-
-def quiet_row(code: CodeType, position: int) -> list[Instruction]:
-    """The instructions that a prologue does itself, because nothing can be raised between them."""
-    return rows(code)[position]
-
-
-def landing(code: CodeType, position: int) -> int:
-    """The position that the prologue jumps to, and where it raises what is to be raised."""
-    row = quiet_row(code, position)
-    if by_position(code)[position].opname == "COPY_FREE_VARS":
-        row = [by_position(code)[position]]  # the state has them already
-    return row[-1].position + row[-1].size if row else position
-
-
-def exposed(code: CodeType) -> Iterator[int]:
-    """Positions where an error would go past the end of a handler: CPython does not protect them."""
-    stacks, protected = flow(code).stacks, protections(code)
-    for position in stacks:
-        place = landing(code, position)
-        if place not in protected and place in stacks and stacks[place].handlers:
-            yield position
-
-
-def ways_out(code: CodeType, instruction: Instruction) -> tuple[int, ...]:
-    """Where control may go after an instruction, to the handler of its errors included."""
-    entry = protections(code).get(instruction.position)
-    return successors(instruction) + ((entry.target,) if entry is not None else ())
-
-
-def stops_after(code: CodeType, position: int, dull: AbstractSet[int]) -> frozenset[int]:
-    """Choose the stops for going on at `position`: the first that every path from there meets.
-
-    Positions in `dull` and those where a frame cannot stop are passed over. `position` itself is
-    in the result only if a path comes back to it.
-    """
-    listing, refused = by_position(code), refusals(code)
-    waiting = list(ways_out(code, listing[position]))
-    seen: set[int] = set()
-    found = set()
-    while waiting:
-        place = waiting.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        if place in dull or place in refused.resume or place in refused.stop:
-            waiting += ways_out(code, listing[place])
-        else:
-            found.add(place)
-    return frozenset(found)
 
 
 # ---- resume code ---------------------------------------------------------------------------------
@@ -315,13 +135,13 @@ def resume_code(
     restore: Restore,
     suspend: Suspend,
 ) -> CodeType:
-    """The code that goes on at `position` of `code` and suspends at `stops`.
+    """The code that resumes at `position` of `code` and suspends at `stops`.
 
-    `restore()` is called once, when the stack holds a placeholder for every value to be restored;
-    `suspend((position, depth))` at a stop; the frame returns its result. A function made from this
+    `restore(marks)` is called once, when the stack holds a placeholder for every value to be restored;
+    `suspend((position, depth, *marks))` at a stop, and the frame returns its result. A function made from this
     code is called without arguments, and needs the original's globals and closure.
 
-    Raises ValueError for a position at which a frame cannot go on or stop.
+    Raises ValueError for a position at which a frame cannot be resumed or stop.
     """
     check(why_not_resume(code, position), code, position)
     for stop in stops:
@@ -329,7 +149,7 @@ def resume_code(
     ordered = sorted(stops)
     edits = edited(code, position, ordered)
     places = placed(code, edits)
-    doors = (door(restore), door(suspend))
+    callers = (subscript_calling(restore), subscript_calling(suspend))
     keys = (restore_key(code, position, places), None, *stop_keys(code, ordered, edits, places))
     depths = flow(code).depths
     return code.replace(
@@ -340,7 +160,7 @@ def resume_code(
         co_stacksize=max(
             code.co_stacksize, *(depths[p] + 2 for p in reached(code, position, stops))
         ),
-        co_consts=(*code.co_consts, None, *doors, *keys),
+        co_consts=(*code.co_consts, None, *callers, *keys),
         co_code=assembled(code, edits, places),
         co_exceptiontable=exception_table(sorted(protected_ranges(code, edits, places))),
         co_linetable=line_table(located(code, edits, places), code.co_firstlineno),
@@ -361,36 +181,36 @@ def check(reason: str | None, code: CodeType, position: int) -> None:
 
 
 @lru_cache(maxsize=8)
-def door(call: Restore | Suspend) -> object:
-    """The object by which resume code calls: `door[x]` is `call(x)`."""
-    operators = {"__getitem__": staticmethod(call)}
-    return type("Door", (), {"__slots__": (), **operators})()
+def subscript_calling(function: Restore | Suspend) -> object:
+    """An object `o` for which `o[x]` is `function(x)`."""
+    operators = {"__getitem__": staticmethod(function)}
+    return type("SubscriptCalls", (), {"__slots__": (), **operators})()
 
 
-def through(the_door: int, key: int) -> tuple[bytes, bytes]:
-    """Load a door and a key; and go through."""
-    ask = unit("BINARY_SUBSCR") if SUBSCRIPT is None else unit("BINARY_OP", SUBSCRIPT)
-    return unit("LOAD_CONST", the_door) + unit("LOAD_CONST", key), ask
+def subscripted(caller: int, key: int) -> tuple[bytes, bytes]:
+    """The units that load two constants, an object and a key, and those that subscript the one with the other."""
+    subscript = unit("BINARY_SUBSCR") if SUBSCRIPT is None else unit("BINARY_OP", SUBSCRIPT)
+    return unit("LOAD_CONST", caller) + unit("LOAD_CONST", key), subscript
 
 
 def edited(code: CodeType, position: int, stops: list[int]) -> Edits:
     """Write the prologue and the stops."""
     constants, depths = Constants.behind(code), flow(code).depths
-    # Entering at the start, the original's own RESUME is still to come.
+    # From the entry the original's own RESUME is still to come.
     entering = position in setup_positions(instructions(code))
     prologue = unit("COPY_FREE_VARS", len(code.co_freevars)) if code.co_freevars else b""
     prologue += b"" if entering else unit("RESUME", UNCHECKED)
     prologue += unit("LOAD_CONST", constants.placeholder) * depths[position]
     unguarded = len(prologue) // 2
-    prologue += b"".join(through(constants.restore, constants.restore_key))
-    row = quiet_row(code, position)
+    prologue += b"".join(subscripted(constants.restore, constants.restore_key))
+    row = handler_row(code, position)
     if row:
         prologue += unit("POP_TOP")
-    for quiet in row:
-        prologue += code.co_code[2 * quiet.position : 2 * (quiet.position + quiet.size)]
+    for one in row:
+        prologue += code.co_code[2 * one.position : 2 * (one.position + one.size)]
     if row:
         unguarded = len(prologue) // 2
-        prologue += b"".join(through(constants.restore, constants.raise_key))
+        prologue += b"".join(subscripted(constants.restore, constants.raise_key))
     return Edits(
         landing(code, position),
         bool(row),
@@ -403,18 +223,18 @@ def edited(code: CodeType, position: int, stops: list[int]) -> Edits:
     )
 
 
-def stop_code(the_door: int, key: int, depth: int) -> Stop:
-    """Suspend, drop the placeholders that are left on the stack, and return the suspension; or go on.
+def stop_code(caller: int, key: int, depth: int) -> Stop:
+    """Suspend, drop the placeholders left on the stack and return the suspension; run on where it is None.
 
-    The NOP never runs. From 3.13 an error in a Python function is looked up one code unit before
-    the instruction that called it: what protects the unit before a stop has to be there still.
+    The NOP never runs. From 3.13 on, the handler of an exception out of a called Python function is looked up
+    one code unit before the instruction behind the call: the exception table must cover that unit.
     """
-    loads, ask = through(the_door, key)
+    loads, calls = subscripted(caller, key)
     clear = unit("SWAP", depth + 1) + unit("POP_TOP") * depth if depth else b""
     leave = clear + unit("RETURN_VALUE") + unit("NOP")
     stay = unit("POP_TOP") + unit("JUMP_FORWARD", len(leave) // 2)
     choose = unit("COPY", 1) + unit(IF_NOT_NONE, len(stay) // 2)
-    return Stop(loads + ask + choose + stay + leave, len(loads) // 2)
+    return Stop(loads + calls + choose + stay + leave, len(loads) // 2)
 
 
 def unit(name: str, arg: int = 0, prefixes: int = 0) -> bytes:
@@ -476,12 +296,12 @@ def size_with(instruction: Instruction, prefixes: dict[int, int]) -> int:
 
 def jump_end(edits: Edits, prefixes: dict[int, int]) -> int:
     """Where the prologue's jump to its landing ends; the one to the jump back is before it."""
-    return len(edits.prologue) // 2 + LOOK + prefixes[PROLOGUE] + 1
+    return len(edits.prologue) // 2 + BRANCH + prefixes[PROLOGUE] + 1
 
 
 def landing_argument(edits: Edits, places: Placement) -> int:
-    """How far the prologue jumps: past a stop at its own position."""
-    aims = places.labels if edits.comes_to else places.bodies
+    """How far the prologue jumps: past a stop at its own position, see law 2."""
+    aims = places.labels if edits.does_row else places.bodies
     return aims[edits.landing] - jump_end(edits, places.prefixes)
 
 
@@ -518,28 +338,10 @@ def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
 # ---- handlers ------------------------------------------------------------------------------------
 
 
-def handled_slot(code: CodeType, position: int) -> int:
-    """The place in a suspended state where the exception is that is handled at a position, or -1."""
-    previous, _ = marked_slots(code, position)
-    return previous if previous < 0 else slot_count(code) + previous
-
-
-def marked_slots(code: CodeType, position: int) -> tuple[int, tuple[int, ...]]:
-    """The slots of the stack that are not moved as they are.
-
-    First the one where the outermost handler keeps what was current before it, or -1; of copies the
-    highest, which is for POP_EXCEPT: the others are of no use then. And those that hold positions
-    of errors.
-    """
-    marks = flow(code).stacks[position].marks
-    previous = max((index for index, mark in marks if mark == 0), default=-1)
-    return previous, tuple(index for index, mark in marks if mark == LASTI)
-
-
 def restore_key(code: CodeType, position: int, places: Placement) -> tuple[object, ...] | None:
-    """What `restore` is told: None, or how the stack is marked and whether to raise at once."""
+    """The argument of `restore`: None, or how the stack is marked and whether to raise at once."""
     previous, errors = marked_slots(code, position)
-    raises = not quiet_row(code, position)
+    raises = not handler_row(code, position)
     if previous < 0 and not errors and raises:
         return None
     return previous, errors, offsets_in_resume_code(code, places) if errors else (), raises
@@ -548,7 +350,7 @@ def restore_key(code: CodeType, position: int, places: Placement) -> tuple[objec
 def stop_keys(
     code: CodeType, stops: list[int], edits: Edits, places: Placement
 ) -> Iterator[tuple[object, ...]]:
-    """What `suspend` is told at every stop: position, depth, and how the stack is marked."""
+    """The argument of `suspend` at every stop: position, depth, and how the stack is marked."""
     depths = flow(code).depths
     slots = {stop: marked_slots(code, stop) for stop in stops}
     offsets: tuple[int, ...] = ()
@@ -560,14 +362,14 @@ def stop_keys(
 
 
 def operation(instruction: Instruction) -> int:
-    """The code unit of an instruction's opcode, behind its prefixes: errors are noted there."""
+    """The code unit of an instruction's opcode, behind its prefixes: a frame's `lasti` points there."""
     return (
         instruction.position + instruction.size - 1 - CACHE_SIZES[opcode.opmap[instruction.opname]]
     )
 
 
 def offsets_in_resume_code(code: CodeType, places: Placement) -> tuple[int, ...]:
-    """Where every code unit of the original is in resume code; jumps may have other prefixes."""
+    """The code unit in resume code of every one of the original; jumps may have more or fewer prefixes."""
     found = []
     for instruction in instructions(code):
         body, size = places.bodies[instruction.position], size_with(instruction, places.prefixes)
@@ -576,7 +378,7 @@ def offsets_in_resume_code(code: CodeType, places: Placement) -> tuple[int, ...]
 
 
 def offsets_in_original(code: CodeType, edits: Edits, places: Placement) -> tuple[int, ...]:
-    """Which code unit of the original every one of resume code stands for."""
+    """The code unit of the original for every one of resume code."""
     found = [operation(by_position(code)[edits.landing])] * places.labels[0]
     for instruction in instructions(code):
         size = size_with(instruction, places.prefixes)
@@ -607,7 +409,9 @@ def protected_ranges(
         target, depth = labels[entry.target], entry.depth << 1 | entry.lasti
         start = labels[entry.start]
         for stop in [stop for stop in edits.stops if entry.start <= stop <= entry.end]:
-            begins = 0 if stop == entry.end or quiet_row(code, stop) else edits.stops[stop].asks
+            begins = (
+                0 if stop == entry.end or handler_row(code, stop) else edits.stops[stop].calls_at
+            )
             if labels[stop] + begins > start:
                 yield start, labels[stop] + begins - start, target, depth
             start = bodies[stop] - (stop > entry.start)
@@ -616,7 +420,7 @@ def protected_ranges(
 
 
 def located(code: CodeType, edits: Edits, places: Placement) -> Iterator[tuple[Location, int]]:
-    """Every piece of resume code with its size: what we add is where the next instruction is that has a line."""
+    """The location and size of every piece of resume code; what is added gets that of the next one with a line."""
     listing = by_position(code)
     yield listing[edits.landing].location, places.labels[0]
     for instruction in instructions(code):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.code import instructions, resume
+from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.code.places import in_words, short_file
+from ufuse.frame_hook.code.stops import marked_slots, why_not_resume
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, held_registers
@@ -40,11 +41,11 @@ def goes_on(code: CodeType, start: int, position: int) -> bool:
     The exc_info of a handler that is running stays in its slot of the stack; and no recipe makes a function to which
     SET_FUNCTION_ATTRIBUTE has still to be applied.
     """
-    if resume.why_not_resume(code, position) is not None:
+    if why_not_resume(code, position) is not None:
         return False
     if instructions.by_position(code)[position].opname == "SET_FUNCTION_ATTRIBUTE":
         return False
-    before, after = (resume.marked_slots(code, place)[0] for place in (start, position))
+    before, after = (marked_slots(code, place)[0] for place in (start, position))
     return before < 0 or before == after
 
 

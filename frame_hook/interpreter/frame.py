@@ -6,14 +6,9 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.trace.symbols import Symbol
 from ufuse.graph.node import Location
-
-
-def slot_names(code: CodeType) -> tuple[str, ...]:
-    """The names of `localsplus`, slot by slot."""
-    names = code.co_varnames
-    return names + tuple(c for c in code.co_cellvars if c not in names) + code.co_freevars
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ import sys
 import types
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.code import resume
+from ufuse.frame_hook.code.stops import marked_slots
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.objects.values import is_none
@@ -58,7 +58,7 @@ def _current(interpreter: Interpreter) -> Symbol | None:
     if interpreter.handled:
         return interpreter.handled[-1]
     code, begun_at = interpreter.call_stack[0].code, interpreter.positions[0]
-    if resume.marked_slots(code, begun_at)[0] >= 0 or not _hook.nothing_is_handled():
+    if marked_slots(code, begun_at)[0] >= 0 or not _hook.nothing_is_handled():
         raise GraphBreak("call", "asking for an exception that was caught before")
     interpreter.trace.guards.check("NOTHING_HANDLED")
     return None

@@ -7,7 +7,7 @@ import types
 import numpy as np
 
 from ufuse.frame_hook.code import markers
-from ufuse.frame_hook.interpreter.frame import slot_names
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised
 from ufuse.frame_hook.interpreter.rules import rule_for

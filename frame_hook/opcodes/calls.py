@@ -13,8 +13,8 @@ import numpy as np
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
-from ufuse.frame_hook.code.instructions import instructions
-from ufuse.frame_hook.interpreter.frame import Frame, slot_names
+from ufuse.frame_hook.code.instructions import instructions, slot_names
+from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import (
     BUILTINS,
@@ -170,7 +170,7 @@ def _call_method(
         return applied(METHODS[name], name, interpreter, given, keywords)
     if isinstance(method.self, Unread):
         return _write_blindly(interpreter, method.self, method.name, arguments, keywords)
-    if isinstance(method.self, KEPT):
+    if isinstance(method.self, WITH_METHODS):
         name = f"{_kind_name(method.self)}.{method.name}"
         if name in METHODS:
             return applied(METHODS[name], name, interpreter, given, keywords)
@@ -189,7 +189,7 @@ def _call_method(
     raise GraphBreak("numpy-call", name)
 
 
-KEPT = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
+WITH_METHODS = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range, Slice, Constant)
 
 
 def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> ArrayMethod | None:

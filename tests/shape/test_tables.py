@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -146,9 +147,8 @@ def stored(x: Any, value: float) -> Any:
     return x
 
 
-def reshaped(x: Any) -> Any:
-    x.shape = (5, 1)
-    return x + 1
+def merged(x: Any, more: Any) -> Any:
+    return x + 1, {**more}
 
 
 def classed(x: Any) -> Any:
@@ -203,7 +203,7 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "numpy-call":        (lambda x: np.sum(x, initial=1.0), (X,)),
     "operator":          (lambda x: {(x + 1).sum(): 1}, (X,)),
     "attribute":         (lambda x, o: x * o.scale, (X, local(2.0))),
-    "effect":            (reshaped, (np.arange(5.0),)),
+    "effect":            (merged, (X, MappingProxyType({"a": 1}))),
     "finalizer":         (emptied, (X, Holder())),
     "index":             (lambda x: x[x > 2] + 1, (X,)),
     "dtype":             (lambda x: x + x, (np.array([1, "a"], object),)),

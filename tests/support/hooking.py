@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import resume
+from ufuse.frame_hook.code.stops import stops_after, why_not_stop
 
 NULL = _hook.NULL
 K = types.SimpleNamespace(**_hook.GUARD_KINDS)
@@ -45,7 +46,7 @@ class Session:
         code = cache.code
         stops = self.stops.get(id(code))
         if stops is None:
-            stops = resume.stops_after(code, position, frozenset())
+            stops = stops_after(code, position, frozenset())
         return resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
@@ -94,7 +95,7 @@ def stop_everywhere(session: Session, function: Any) -> Any:
     """A dispatcher that enters resume code at once and then suspends wherever it can."""
     code = function.__code__
     positions = range(len(code.co_code) // 2)
-    stops = frozenset(p for p in positions if resume.why_not_stop(code, p) is None)
+    stops = frozenset(p for p in positions if why_not_stop(code, p) is None)
     session.stops[id(code)] = stops
     session.notify_eager = False  # `once` declines every second time
     size = len({*code.co_varnames, *code.co_cellvars}) + len(code.co_freevars)

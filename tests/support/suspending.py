@@ -8,7 +8,8 @@ from typing import Any
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import instructions, live_locals, slot_names
-from ufuse.frame_hook.code.resume import resume_code, stops_after, why_not_stop
+from ufuse.frame_hook.code.resume import resume_code
+from ufuse.frame_hook.code.stops import stops_after, why_not_stop
 
 Stops = Callable[[CodeType, int], frozenset[int]]
 

@@ -16,7 +16,8 @@ from tests.support.handler_programs import random_function
 from tests.support.suspending import Pieces, everywhere, in_pieces, stoppable
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import by_position, flow, instructions, protections
-from ufuse.frame_hook.code.resume import landing, operation, quiet_row, why_not_resume, why_not_stop
+from ufuse.frame_hook.code.resume import operation
+from ufuse.frame_hook.code.stops import handler_row, landing, why_not_resume, why_not_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -421,7 +422,7 @@ def test_a_state_has_the_current_exception_and_the_original_line() -> None:
 
 def rows_of(code: CodeType) -> set[int]:
     """Positions in rows, where there are copies of what a handler keeps."""
-    return {i.position for i in instructions(code) if quiet_row(code, i.position)}
+    return {i.position for i in instructions(code) if handler_row(code, i.position)}
 
 
 class Watch:

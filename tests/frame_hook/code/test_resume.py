@@ -28,21 +28,15 @@ from ufuse.frame_hook.code.instructions import (
     by_position,
     effect,
     exception_entries,
+    flow,
     instructions,
     live_locals,
     protections,
     slot_names,
-    stack_depths,
     successors,
 )
-from ufuse.frame_hook.code.resume import (
-    edited,
-    placed,
-    resume_code,
-    stops_after,
-    why_not_resume,
-    why_not_stop,
-)
+from ufuse.frame_hook.code.resume import edited, placed, resume_code
+from ufuse.frame_hook.code.stops import stops_after, why_not_resume, why_not_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,7 +266,7 @@ def library_codes() -> list[CodeType]:
 
 def edges(code: CodeType) -> Iterator[tuple[int, int, int]]:
     """Give each way from one reachable instruction to another, with the depth that it makes."""
-    for position, depth in stack_depths(code).items():
+    for position, depth in flow(code).depths.items():
         instruction = by_position(code)[position]
         for place, successor in enumerate(successors(instruction)):
             jumps = place == 1 or instruction.opname in JUMPS
@@ -301,7 +295,7 @@ def test_instructions_agree_with_dis() -> None:
 def test_every_path_gives_the_same_stack_depth() -> None:
     """Depths agree where paths meet, fit the code's stack, and a return leaves nothing."""
     for code in library_codes():
-        depths = stack_depths(code)
+        depths = flow(code).depths
         for _, successor, depth in edges(code):
             assert depths[successor] == depth
         for position, depth in depths.items():
@@ -388,8 +382,8 @@ def check_instructions(
             assert after.arg == before.arg
         else:
             assert after.target == labels[before.target]
-        depth = stack_depths(made).get(body)
-        assert depth is None or depth == stack_depths(code)[before.position]
+        depth = flow(made).depths.get(body)
+        assert depth is None or depth == flow(code).depths[before.position]
         old, new = protections(code).get(before.position), protections(made).get(body)
         assert (old is None) == (new is None)
         if old is not None and new is not None:
@@ -419,7 +413,7 @@ def test_resume_code_keeps_the_users_code() -> None:
         check_layout(code, made)
         check_instructions(code, made, position, stops)
         for _, successor, depth in edges(made):
-            assert stack_depths(made)[successor] == depth <= made.co_stacksize
+            assert flow(made).depths[successor] == depth <= made.co_stacksize
         checked += 1
     assert checked > 1500
 
