@@ -12,12 +12,12 @@ from types import CodeType, FunctionType
 from typing import Any, Protocol
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.code import instructions, resume
+from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.frame_readers import shows_its_locals
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import ON_STACK, in_words
 from ufuse.frame_hook.code.stops import handled_slot
-from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.entries.endings import (
     Visited,
     dropped,

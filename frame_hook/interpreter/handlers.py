@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from ufuse.frame_hook.interpreter.outcomes import Jump, Returned, Yielded
 from ufuse.frame_hook.interpreter.tables import Table
@@ -25,7 +26,8 @@ Run = TypeVar("Run", bound=Callable[..., Result])
 WORD = re.compile(r"[a-z_]+(?:(?P<times>\*\d*)|\?(?P<bit>\d+))?")
 
 
-class Handler(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Handler:
     """`run(interpreter, argument, *taken)` does the opcode, and takes `fixed` values or as many as `varying` counts."""
 
     run: Callable[..., Result]

@@ -80,12 +80,8 @@ class Interpreter:
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
+        self.frame: Frame  # the last of them, whose instruction is being run
         self.positions: list[int] = []  # of the root instructions begun
-
-    @property
-    def frame(self) -> Frame:
-        """The frame whose instruction is being run."""
-        return self.call_stack[-1]
 
     def call(
         self,
@@ -102,7 +98,7 @@ class Interpreter:
 
     def run_root(self, frame: Frame) -> Returned | None:
         """Run until a return, or until `stop_at`: then None, with the frame as it stands before that instruction."""
-        self.call_stack.append(frame)
+        self._enter(frame)
         table = instructions.by_position(frame.code)
         while True:
             if self.root_count == self.stop_at or self._ends_early(frame):
@@ -160,7 +156,7 @@ class Interpreter:
             raise GraphBreak("recursion", frame.code.co_qualname)
         caller, handled = self.trace.graph.location, len(self.handled)
         depth = len(self.call_stack)
-        self.call_stack.append(frame)
+        self._enter(frame)
         table = instructions.by_position(frame.code)
         while True:
             try:
@@ -169,16 +165,24 @@ class Interpreter:
                 del self.call_stack[depth + 1 :]
                 if self.unwind(frame, raised):
                     continue
-                self.call_stack.pop()
                 del self.handled[handled:]
-                self.trace.graph.location = caller
+                self._leave(caller)
                 raise
             if isinstance(outcome, Returned | Yielded):
                 if len(self.handled) != handled:
                     raise GraphBreak("call", "a generator that waits inside an exception handler")
-                self.call_stack.pop()
-                self.trace.graph.location = caller
+                self._leave(caller)
                 return outcome
+
+    def _enter(self, frame: Frame) -> None:
+        self.call_stack.append(frame)
+        self.frame = frame
+
+    def _leave(self, caller: Location | None) -> None:
+        """Go back to the frame that called, whose instruction is at this location."""
+        self.call_stack.pop()
+        self.frame = self.call_stack[-1]
+        self.trace.graph.location = caller
 
     def unwind(self, frame: Frame, raised: Raised) -> bool:
         """Put the frame at the handler of an exception; False where it has none."""
@@ -204,31 +208,31 @@ class Interpreter:
         if handler is None:
             raise GraphBreak("opcode", instruction.opname)
         self.total += 1
-        if instruction.position in self.kept_loops:
+        if self.kept_loops and instruction.position in self.kept_loops:
             self._refuse_kept_loop(frame)
-        argument = instruction.arg or 0
+        argument, stack = instruction.arg or 0, frame.stack
         count = handler.fixed if handler.varying is None else handler.varying(argument)
         if count:
-            taken = frame.stack[-count:]
-            del frame.stack[-count:]
+            taken = stack[-count:]
+            del stack[-count:]
             result = handler.run(self, argument, *taken)
         else:
             result = handler.run(self, argument)
-        if type(result) is Jump:
+        if isinstance(result, Jump):
             position = instructions.successors(instruction)[-1]
             if position <= instruction.position:
                 self._note_loop(frame, instruction)
             frame.position = position
             return None
-        if type(result) is Returned:  # behind a return there may be nothing
+        if isinstance(result, Returned):  # behind a return there may be nothing
             return result
         frame.position = instruction.position + instruction.size
-        if type(result) is Yielded:
+        if isinstance(result, Yielded):
             return result
         if isinstance(result, tuple):
-            frame.stack += result
+            stack += result
         elif result is not None:
-            frame.stack.append(result)
+            stack.append(result)
         return None
 
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:

@@ -389,7 +389,7 @@ def check_instructions(
         if old is not None and new is not None:
             assert (new.target, new.depth, new.lasti) == (labels[old.target], old.depth, old.lasti)
         if before.position in stops:
-            stop = range(labels[before.position] + edits.stops[before.position].asks, body - 1)
+            stop = range(labels[before.position] + edits.stops[before.position].calls_at, body - 1)
             assert not any(
                 entry.start < stop[-1] and entry.end > stop[0] for entry in exception_entries(made)
             )
