@@ -99,8 +99,8 @@ def stop_refusals(code: CodeType) -> dict[int, str]:
         if instruction.opname == "NOT_TAKEN":
             found[instruction.position] = "the branch before it ends there"
         if instruction.opname == "FOR_ITER" and instruction.target is not None:
-            skipped = range(instruction.target, instruction.target + EXHAUSTED_SKIPS)
-            found |= dict.fromkeys(skipped, "an exhausted loop steps over it")
+            stepped_over = range(instruction.target, instruction.target + EXHAUSTED_SKIPS)
+            found |= dict.fromkeys(stepped_over, "an exhausted loop steps over it")
     found |= dict.fromkeys(lineless(code), "an error there would have no line")
     return found | dict.fromkeys(setup_positions(listing), "the frame is being set up there")
 
@@ -186,10 +186,10 @@ def ways_out(code: CodeType, instruction: Instruction) -> tuple[int, ...]:
     return successors(instruction) + ((entry.target,) if entry is not None else ())
 
 
-def stops_after(code: CodeType, position: int, unprofitable: AbstractSet[int]) -> frozenset[int]:
+def stops_after(code: CodeType, position: int, skipped: AbstractSet[int]) -> frozenset[int]:
     """Choose the stops for going on at `position`: the first that every path from there meets.
 
-    Passed over are positions where no trace is to start any more (`unprofitable`) and those where a
+    Passed over are positions where no trace is to start any more (`skipped`) and those where a
     frame cannot stop. `position` itself is in the result only if a path comes back to it.
     """
     listing, refused = by_position(code), refusals(code)
@@ -201,7 +201,7 @@ def stops_after(code: CodeType, position: int, unprofitable: AbstractSet[int]) -
         if place in seen:
             continue
         seen.add(place)
-        if place in unprofitable or place in refused.resume or place in refused.stop:
+        if place in skipped or place in refused.resume or place in refused.stop:
             waiting += ways_out(code, listing[place])
         else:
             found.add(place)

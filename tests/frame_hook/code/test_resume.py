@@ -433,8 +433,8 @@ def test_caches_are_empty_as_in_fresh_code() -> None:
     assert made.co_code.endswith(code.replace(co_name="other").co_code)
 
 
-def test_stops_pass_over_dull_positions() -> None:
-    """A dull position is walked over to what may follow it, round a loop as well."""
+def test_stops_pass_over_skipped_positions() -> None:
+    """A skipped position is passed over to what may follow it, round a loop as well."""
 
     def function(x: int) -> int:
         while x:
