@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -90,15 +91,18 @@ def _repeat(
     object: Symbol,  # noqa: A002  its name in Python
     times: Symbol | None = None,
 ) -> Symbol:
-    count = -1 if times is None else max(0, _number(interpreter, times))
+    count = -1 if times is None else max(0, _number(interpreter, times, least=-sys.maxsize))
     return new_iterator(interpreter, "repeat", [object], length=count)
 
 
-def _number(interpreter: Interpreter, symbol: Symbol) -> int:
+def _number(interpreter: Interpreter, symbol: Symbol, *, least: int = 0) -> int:
+    """A number that a real tool takes; it raises for others, and they are left to plain Python."""
     value = known_value(interpreter, symbol)
-    if not isinstance(value, int):
-        raise GraphBreak("eager-raises", "TypeError: a number is needed")
-    return value
+    if not isinstance(value, int) or not least <= value <= sys.maxsize:
+        raise GraphBreak(
+            "eager-raises", "an error: a number is of another type, negative or too large"
+        )
+    return int(value)
 
 
 @next_of("repeat", asks_again=True)
@@ -127,11 +131,14 @@ def _islice(
 ) -> Symbol:
     if stop is None:
         start, stop = NONE, start
-    bounds = [known_value(interpreter, one) for one in (start, stop, step)]
-    if any(v is not None and (not isinstance(v, int) or v < 0) for v in bounds) or bounds[2] == 0:
-        raise GraphBreak("eager-raises", "ValueError: the bounds of islice")
+    bounds = [
+        None if is_none(interpreter, one) else _number(interpreter, one)
+        for one in (start, stop, step)
+    ]
+    if bounds[2] == 0:
+        raise GraphBreak("eager-raises", "ValueError: the step of islice")
     parts, (walk,) = walks(interpreter, iterable)
-    state = (int(bounds[0] or 0), bounds[1], int(bounds[2] or 1))
+    state = (bounds[0] or 0, bounds[1], bounds[2] or 1)
     made = itertools.islice(walk, *bounds)
     return new_iterator(interpreter, "islice", parts, state=state, walk=made)
 
@@ -218,9 +225,7 @@ def _accumulate(
 
 @rule_for(itertools.product)
 def _product(interpreter: Interpreter, *iterables: Symbol, repeat: Symbol | None = None) -> Symbol:
-    times = 1 if repeat is None else known_value(interpreter, repeat)
-    if not isinstance(times, int) or times < 0:
-        raise GraphBreak("eager-raises", "the repeat of itertools.product")
+    times = 1 if repeat is None else _number(interpreter, repeat)
     pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in iterables]
     walk = itertools.product(*(pool.items for pool in pools), repeat=times)
     return new_iterator(interpreter, "product", pools, walk=walk)
@@ -246,9 +251,7 @@ def _chosen(
     interpreter: Interpreter, tool: Callable[..., Any], iterable: Symbol, r: Symbol | None
 ) -> Symbol:
     pool = Tuple(tuple(iterate.items_of(interpreter, iterable)))
-    count = len(pool.items) if r is None else known_value(interpreter, r)
-    if not isinstance(count, int) or count < 0:
-        raise GraphBreak("eager-raises", f"the length given to {tool.__name__}")
+    count = len(pool.items) if r is None else _number(interpreter, r)
     return new_iterator(interpreter, tool.__name__, [pool], walk=tool(pool.items, count))
 
 
@@ -295,14 +298,10 @@ def _next_group(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
 
 @rule_for(itertools.tee)
 def _tee(interpreter: Interpreter, iterable: Symbol, n: Symbol | None = None, /) -> Symbol:
-    number = 2 if n is None else known_value(interpreter, n)
+    number = 2 if n is None else _number(interpreter, n)
     part = iterator_over(interpreter, iterable)
-    if (
-        not isinstance(number, int)
-        or number < 0
-        or (isinstance(part, Iterator) and part.kind == "tee")
-    ):
-        raise GraphBreak("call", "itertools.tee of that")
+    if isinstance(part, Iterator) and part.kind == "tee":
+        raise GraphBreak("call", "itertools.tee of one of its own copies")
     copies = itertools.tee(Walk(unowned(interpreter), part), number)
     return Tuple(tuple(new_iterator(interpreter, "tee", [part], walk=one) for one in copies))
 
@@ -312,7 +311,7 @@ def _batched(
 ) -> Symbol:
     if strict is not None:
         raise GraphBreak("call", "itertools.batched with strict")
-    number = _number(interpreter, n)
+    number = _number(interpreter, n, least=-sys.maxsize)
     if number < 1:
         raise raise_error(ValueError, "n must be at least one")
     parts, (walk,) = walks(interpreter, iterable)

@@ -416,3 +416,20 @@ def groups_that_go_on_while_keys_are_compared(x):
     groups = itertools.groupby([Key(value, asked) for value in (1, 1, 2, 2, 3)])
     asked.append(groups)
     return [key.value for key, _ in groups], x + 1
+
+
+@PROGRAMS.cut()
+def numbers_too_large_for_itertools(x):
+    found = []
+    for make in (
+        itertools.permutations,
+        itertools.combinations,
+        itertools.islice,
+        itertools.tee,
+        itertools.repeat,
+    ):
+        try:
+            make([1, 2], 10**30)
+        except (ValueError, OverflowError) as error:
+            found.append(str(error))
+    return found, x + 1
