@@ -33,6 +33,7 @@ from ufuse.frame_hook.library import (
     lazy_tools,
     mapping_methods,
     numeric,
+    object_methods,
     text,
 )
 from ufuse.frame_hook.opcodes import (
@@ -63,7 +64,7 @@ MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is g
 TABLES_ARE_FILLED_BY = (
     exception_methods, making, reductions, variables, operators, displays, patterns, control, exceptions, functions,
     bisection, introspection, container_methods, deque_methods, function_tools, heaps, lazy_tools,
-    mapping_methods, numeric, text, blind_writes,
+    mapping_methods, numeric, object_methods, text, blind_writes,
 )  # fmt: skip
 
 

@@ -5,44 +5,36 @@ from __future__ import annotations
 import math
 import operator
 import types
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.interpreter.rules import (
     BUILTINS,
     SPECIAL,
     Given,
     Positional,
     applied,
-    rule_for,
 )
 from ufuse.frame_hook.objects import contents
-from ufuse.frame_hook.objects.attribute_stores import object_setattr, store_in_class
 from ufuse.frame_hook.objects.classes import (
     call_special,
     class_member,
-    is_not_implemented,
     object_class,
-    object_getattribute,
     special_method,
     static_lookup,
 )
-from ufuse.frame_hook.objects.instances import make_instance
-from ufuse.frame_hook.objects.values import as_size, described, key_of, known_value
-from ufuse.frame_hook.operations import arithmetic, comparisons, containers, iterate, subscripts
+from ufuse.frame_hook.objects.values import as_size, described
+from ufuse.frame_hook.operations import comparisons, containers, iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
     Constant,
     Dict,
-    Instance,
     List,
     Set,
     Symbol,
     Tuple,
-    class_of,
 )
 
 NONE = Constant(None)
@@ -133,24 +125,15 @@ def _text(
 def _built_in_method(
     interpreter: Interpreter, function: Any, receiver: Symbol, rest: Positional, keywords: Given
 ) -> Symbol | None:
+    """A method of a built-in type on the content of an instance; None where it has a rule, or is of another type."""
     owner, name = function.__objclass__, function.__name__
-    if function in BUILTINS and (owner is object or isinstance(receiver, Instance)):
-        return applied(BUILTINS[function], function, interpreter, (receiver, *rest), keywords)
-    if owner is object:
-        return None
-    if owner is type:
-        return _method_of_type(interpreter, name, receiver, rest, keywords)
-    content = (
-        receiver.content
-        if isinstance(receiver, Instance) and contents.has_content(receiver)
-        else receiver
-    )
-    if content is None or not _is_one(content, owner, name):
+    content = contents.unwrapped(interpreter.trace, receiver)
+    if function in BUILTINS or not _is_one(content, owner, name):
         return None
     if isinstance(function, types.MethodDescriptorType):
         return interpreter.call(ArrayMethod(content, name), rest, keywords)
     if name == "__init__":
-        return _fill(interpreter, content, rest, keywords)
+        return fill(interpreter, content, rest, keywords)
     if keywords:
         return None
     return _wrapped(interpreter, owner, name, content, rest)
@@ -186,7 +169,7 @@ def _wrapped(
     return None
 
 
-def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords: Given) -> Symbol:
+def fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords: Given) -> Symbol:
     """`list.__init__`, `dict.__init__` or `set.__init__`."""
     if isinstance(content, List) and content.source is None and len(rest) <= 1 and not keywords:
         content.items[:] = iterate.items_of(interpreter, rest[0]) if rest else []
@@ -204,118 +187,4 @@ def _fill(interpreter: Interpreter, content: Symbol, rest: Positional, keywords:
     raise GraphBreak("call", "__init__ of an object that exists already")
 
 
-def _method_of_type(
-    interpreter: Interpreter, name: str, receiver: Symbol, rest: Positional, keywords: Given
-) -> Symbol | None:
-    """What `super().__call__` and its like in a metaclass come to."""
-    kind = class_of(receiver)
-    if kind is None:
-        return None
-    if name == "__call__":
-        return make_instance(interpreter, kind, rest, keywords)
-    if name in ("__setattr__", "__delattr__"):
-        text = known_value(interpreter, rest[0])
-        if type(text) is not str:
-            raise GraphBreak("effect", "an attribute of a class whose name is no string")
-        store_in_class(interpreter.trace, kind, text, rest[1] if len(rest) > 1 else None)
-        return Constant(None)
-    return None
-
-
-@rule_for(defaultdict.__init__)
-def _make_default(
-    interpreter: Interpreter,
-    receiver: Symbol,
-    default_factory: Symbol = NONE,
-    /,
-    *entries: Symbol,
-    **more: Symbol,
-) -> Symbol:
-    if not isinstance(receiver, Instance) or receiver.source is not None:
-        raise GraphBreak("call", "__init__ of an object that exists already")
-    receiver.attributes["default_factory"] = default_factory
-    assert receiver.content is not None
-    return _fill(interpreter, receiver.content, entries, more)
-
-
-@rule_for(defaultdict.__missing__)
-def _missing(interpreter: Interpreter, receiver: Symbol, key: Symbol, /) -> Symbol:
-    """What the factory makes is stored, past any `__setitem__` of a subclass."""
-    factory = interpreter.trace.look(interpreter.attribute(receiver, "default_factory"))
-    if isinstance(factory, Constant) and factory.value is None:
-        raise raise_error(KeyError, key_of(interpreter, key))
-    made = interpreter.call(factory)
-    subscripts.store_item(interpreter, receiver, key, made)
-    return made
-
-
-@rule_for(types.SimpleNamespace.__init__)
-def _make_namespace(
-    interpreter: Interpreter, receiver: Symbol, /, *mapping: Symbol, **attributes: Symbol
-) -> Symbol:
-    if mapping or not isinstance(receiver, Instance) or receiver.source is not None:
-        raise GraphBreak("call", "a SimpleNamespace made of a mapping")
-    receiver.attributes.update(attributes)
-    return NONE
-
-
-# Methods of object -----------------------------------------------------------------------------------------------
-
-
-@rule_for(object.__eq__)
-def _equal(interpreter: Interpreter, receiver: Symbol, other: Symbol, /) -> Symbol:
-    if comparisons.identical(interpreter, receiver, other):
-        return Constant(value=True)
-    return Constant(NotImplemented)
-
-
-@rule_for(object.__ne__)
-def _unequal(interpreter: Interpreter, receiver: Symbol, other: Symbol, /) -> Symbol:
-    answer = call_special(interpreter, interpreter.trace.look(receiver), "__eq__", (other,))
-    result = interpreter.trace.look(answer)
-    if is_not_implemented(result):
-        return result
-    return Constant(not arithmetic.truth(interpreter, result))
-
-
-@rule_for(object.__getattribute__)
-def _attribute(interpreter: Interpreter, receiver: Symbol, name: Symbol, /) -> Symbol:
-    text = known_value(interpreter, name)
-    if not isinstance(receiver, Instance) or type(text) is not str:
-        raise GraphBreak("attribute", f"object.__getattribute__ of {described(receiver)}")
-    return object_getattribute(interpreter, receiver, text)
-
-
-@rule_for(object.__setattr__)
-def _set_attribute(
-    interpreter: Interpreter, receiver: Symbol, name: Symbol, value: Symbol, /
-) -> Symbol:
-    if not isinstance(receiver, Instance):
-        raise GraphBreak("effect", "object.__setattr__")
-    object_setattr(interpreter, receiver, known_value(interpreter, name), value)
-    return NONE
-
-
-@rule_for(object.__delattr__)
-def _delete_attribute(interpreter: Interpreter, receiver: Symbol, name: Symbol, /) -> Symbol:
-    text = known_value(interpreter, name)
-    if not isinstance(receiver, Instance) or type(text) is not str:
-        raise GraphBreak("effect", "object.__delattr__")
-    object_setattr(interpreter, receiver, text, None)
-    return NONE
-
-
-@rule_for(object.__str__)
-def _plain_text(interpreter: Interpreter, receiver: Symbol, /) -> Symbol:
-    return interpreter.call(Constant(repr), (receiver,))
-
-
-@rule_for(object.__format__)
-def _plain_format(interpreter: Interpreter, receiver: Symbol, format_spec: Symbol, /) -> Symbol:
-    spec = interpreter.trace.look(format_spec)
-    if not isinstance(spec, Constant) or spec.value != "":
-        raise GraphBreak("eager-raises", "TypeError: unsupported format string")
-    return interpreter.call(Constant(str), (receiver,))
-
-
-__all__ = ["of_instance"]
+__all__ = ["fill", "of_instance"]
