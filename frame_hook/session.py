@@ -9,7 +9,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import making, reductions
 from ufuse.frame_hook.code import instructions, resume
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.code.kept_builtins import KEPT
@@ -21,31 +20,7 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
-from ufuse.frame_hook.library import (
-    bisection,
-    blind_writes,
-    container_methods,
-    deque_methods,
-    exception_methods,
-    function_tools,
-    heaps,
-    introspection,
-    lazy_tools,
-    mapping_methods,
-    numeric,
-    object_methods,
-    text,
-)
-from ufuse.frame_hook.opcodes import (
-    calls,
-    control,
-    displays,
-    exceptions,
-    functions,
-    operators,
-    patterns,
-    variables,
-)
+from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line
 from ufuse.graph.node import Graph
@@ -58,14 +33,6 @@ MOST_TRACES = 48  # of one position, those whose entries died with a class or fu
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
 MOST_FAILURES = 3  # of a position where traces are cut short
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
-
-
-# Importing these fills the tables of handlers and rules.
-TABLES_ARE_FILLED_BY = (
-    exception_methods, making, reductions, variables, operators, displays, patterns, control, exceptions, functions,
-    bisection, introspection, container_methods, deque_methods, function_tools, heaps, lazy_tools,
-    mapping_methods, numeric, object_methods, text, blind_writes,
-)  # fmt: skip
 
 
 class Session:

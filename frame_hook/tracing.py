@@ -11,7 +11,7 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
-from ufuse.frame_hook import _hook
+from ufuse.frame_hook import _hook, rules_and_handlers
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.frame_readers import shows_its_locals
 from ufuse.frame_hook.code.instructions import slot_names
@@ -55,6 +55,7 @@ __builtins__ = KEPT
 MOST_TRIES = 24  # of one frame: each break ends the next try earlier
 
 LOG_ERRORS = logging.getLogger("ufuse")
+TABLES_ARE_FILLED_BY = rules_and_handlers.MODULES
 
 
 class Compile(Protocol):

@@ -1,0 +1,40 @@
+"""The modules that fill the tables of rules and handlers: whoever imports this one has them all filled."""
+
+from __future__ import annotations
+
+from ufuse.frame_hook.arrays import making, reductions
+from ufuse.frame_hook.library import (
+    bisection,
+    blind_writes,
+    container_methods,
+    deque_methods,
+    exception_methods,
+    function_tools,
+    heaps,
+    introspection,
+    lazy,
+    lazy_tools,
+    mapping_methods,
+    numeric,
+    object_methods,
+    text,
+)
+from ufuse.frame_hook.opcodes import (
+    control,
+    displays,
+    exceptions,
+    functions,
+    operators,
+    patterns,
+    variables,
+)
+from ufuse.frame_hook.operations import iterate
+
+MODULES = (
+    variables, operators, displays, patterns, control, exceptions, functions,  # handlers
+    making, reductions, iterate,
+    bisection, blind_writes, container_methods, deque_methods, exception_methods, function_tools, heaps, introspection,
+    lazy, lazy_tools, mapping_methods, numeric, object_methods, text,
+)  # fmt: skip
+
+__all__ = ["MODULES"]
