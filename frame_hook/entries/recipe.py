@@ -1,4 +1,4 @@
-"""From the end of a trace to an entry for C: its graph, and the recipe for the Python objects around the results."""
+"""The recipe of an entry: rows that build the Python objects around a graph's results, and carry out changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ufuse.frame_hook.entries.recipe_iterators import iterator_row, made_set, refilled
+from ufuse.frame_hook.entries.recipe_iterators import (
+    Made,
+    Register,
+    iterator_row,
+    made_set,
+    refilled,
+)
 from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
 from ufuse.frame_hook.objects.classes import HEAP_TYPE, UNBOUND_C
 from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS
@@ -36,6 +42,7 @@ from ufuse.frame_hook.trace.symbols import (
     Range,
     Set,
     Slice,
+    Source,
     Super,
     Symbol,
     Tuple,
@@ -121,14 +128,14 @@ PLAIN_EXCEPTION_SIZE = type("Plain", (Exception,), {}).__basicsize__
 
 
 class Recipe:
-    """Rows that build objects; registers are named until their numbers are known."""
+    """Rows that build objects, in the order in which C carries them out."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.outputs: list[Node] = []
         self.rows: list[tuple[Any, ...]] = []
-        self._made: dict[int, Any] = {}
-        self._kept: list[Any] = []
+        self._made: dict[int, Register] = {}  # by id of the symbol
+        self._kept: list[Symbol] = []  # those whose id is a key
         self._open: set[int] = set()  # being built: meeting one again is a cycle
         self._unfilled: deque[Symbol] = deque()  # made, in this order, and empty so far
         self._filling = False
@@ -152,7 +159,7 @@ class Recipe:
         is_symbol = type(operand).__module__ == Constant.__module__
         return self.register(operand) if is_symbol else operand
 
-    def register(self, symbol: Symbol | None) -> Any:
+    def register(self, symbol: Symbol | None) -> Register:
         """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
         if symbol is None or isinstance(symbol, Null):
             return -1
@@ -197,34 +204,34 @@ class Recipe:
         """Whether something that is built holds the object of this symbol."""
         return id(symbol) in self._made
 
-    def _output(self, node: Node) -> tuple[str, int]:
+    def _output(self, node: Node) -> Made:
         if node in self.outputs and node.op.kind is Kind.VIEW:
             node = self.trace.graph.node(
                 node.op, node.inputs, node.attributes
             )  # two views are two objects
         if node not in self.outputs:
             self.outputs.append(node)
-        return ("output", self.outputs.index(node))
+        return Made("output", self.outputs.index(node))
 
-    def constant(self, value: Any) -> tuple[str, int]:
+    def constant(self, value: Any) -> Made:
         """This very object."""
         return self.row("const", value)
 
-    def row(self, *row: Any) -> tuple[str, int]:
+    def row(self, *row: Any) -> Made:
         """One more row; its register."""
         self.rows.append(row)
-        return ("row", len(self.rows) - 1)
+        return Made("row", len(self.rows) - 1)
 
-    def call(self, function: Callable[..., Any], *registers: Any) -> tuple[str, int]:
+    def call(self, function: Callable[..., Any], *registers: Register) -> Made:
         """What a C or Python function makes of what is in registers."""
         return self.row("call", function, registers)
 
-    def registers(self, symbols: Iterable[Symbol]) -> tuple[Any, ...]:
+    def registers(self, symbols: Iterable[Symbol]) -> tuple[Register, ...]:
         """The registers of several symbols."""
         return tuple(self.register(symbol) for symbol in symbols)
 
-    def _build(self, symbol: Symbol) -> Any:
-        source = getattr(symbol, "source", None)
+    def _build(self, symbol: Symbol) -> Register:
+        source: Source | None = getattr(symbol, "source", None)
         if source is not None and (
             not isinstance(symbol, Constant) or type(symbol.value) is frozenset
         ):
@@ -293,7 +300,7 @@ class Recipe:
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 
-    def _empty_container(self, symbol: List | Dict | Deque) -> Any:
+    def _empty_container(self, symbol: List | Dict | Deque) -> Register:
         if isinstance(symbol, Deque):
             made = self.call(deque, self.constant(()), self.constant(symbol.items.maxlen))
         else:
@@ -303,7 +310,7 @@ class Recipe:
         self._unfilled.append(symbol)
         return made
 
-    def _integer(self, value: size.Size) -> Any:
+    def _integer(self, value: size.Size) -> Register:
         """A whole number, which is guarded to fit into 64 bits."""
         program = tuple(postfix(value, self.trace.sizes.leaves))
         if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
@@ -314,7 +321,7 @@ class Recipe:
         )
         return self.row("int", program)
 
-    def _generator(self, generator: Generator) -> Any:
+    def _generator(self, generator: Generator) -> Register:
         function, arguments, keywords = generator.call
         if generator.state != "new":
             raise NotRebuilt(generator.born, "a generator that has begun")
@@ -322,7 +329,7 @@ class Recipe:
         given = self.row("tuple", self.registers(arguments))
         return self.call(called, self.register(function), given, self.row("dict", tuple(pairs)))
 
-    def _instance(self, instance: Instance) -> Any:
+    def _instance(self, instance: Instance) -> Register:
         """The object first and its attributes later, because they may refer to it."""
         if instance.raised is not None:
             raise NotRebuilt(instance.raised, "an exception that was raised")
@@ -334,14 +341,14 @@ class Recipe:
         self._unfilled.append(instance)
         return made
 
-    def _called_class(self, instance: Instance) -> Any:
+    def _called_class(self, instance: Instance) -> Register:
         """One of a C class that keeps what it was called with."""
         assert isinstance(instance.content, Tuple)
         self.fill_first(instance.content.items[1])
         given, named = self.registers(instance.content.items)
         return self.call(called, self.constant(instance.kind), given, named)
 
-    def _empty_instance(self, instance: Instance) -> Any:
+    def _empty_instance(self, instance: Instance) -> Register:
         """An object without attributes; what cannot change is in it already."""
         kind, content = instance.kind, instance.content
         if issubclass(kind, BaseException):
@@ -393,20 +400,22 @@ class Recipe:
                     if given is not None:
                         self._set_attribute(symbol, made, name, self.register(given))
 
-    def _set_attribute(self, instance: Instance, made: Any, name: str, value: Any) -> None:
+    def _set_attribute(
+        self, instance: Instance, made: Register, name: str, value: Register
+    ) -> None:
         if name == "default_factory" and issubclass(instance.kind, defaultdict):
             self.call(defaultdict.__init__, made, value)
             return
         self.row("set_attr", made, name, value)
 
-    def _exception(self, kind: type[BaseException], arguments: tuple[Any, ...]) -> Any:
+    def _exception(self, kind: type[BaseException], arguments: tuple[Register, ...]) -> Register:
         if not kind.__flags__ & HEAP_TYPE:
             return self.call(kind, *arguments)
         if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
             raise NotRebuilt(0, f"a {kind.__name__}")
         return self.call(BaseException.__new__, self.constant(kind), *arguments)
 
-    def _cell(self, cell: Cell) -> Any:
+    def _cell(self, cell: Cell) -> Register:
         """The cell first and its content later, because a function in it may close over it."""
         made = self._made[id(cell)] = self.row("cell", -1)
         self._kept.append(cell)
@@ -414,7 +423,7 @@ class Recipe:
             self._unfilled.append(cell)
         return made
 
-    def _function(self, function: Function) -> Any:
+    def _function(self, function: Function) -> Register:
         defaults = self.row("tuple", self.registers(function.defaults))
         pairs = [
             r
@@ -435,14 +444,12 @@ class Recipe:
         )
 
     def numbered(self, registers: Any) -> Any:
-        """Named registers replaced by numbers: the guards' first, then outputs, then rows."""
-        first = self.trace.guards.registers
-        if (
-            isinstance(registers, tuple)
-            and len(registers) == 2
-            and registers[0] in ("output", "row")
-        ):
-            return first + registers[1] + (len(self.outputs) if registers[0] == "row" else 0)
+        """Operands with the numbers of their registers: the guards' first, then outputs, then rows."""
+        if isinstance(registers, Made):
+            first = self.trace.guards.registers + (
+                len(self.outputs) if registers.by == "row" else 0
+            )
+            return first + registers.number
         if isinstance(registers, tuple):
             return tuple(self.numbered(r) for r in registers)
         return registers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
 from ufuse.frame_hook.operations.iterate import keys_left
@@ -24,19 +24,29 @@ from ufuse.frame_hook.trace.symbols import (
 )
 
 
+class Made(NamedTuple):
+    """A register that an output of the artefact or a row of the recipe fills; its number is known at the end."""
+
+    by: Literal["output", "row"]
+    number: int
+
+
+Register = int | Made  # -1: none
+
+
 class Builder(Protocol):
     """What of a recipe is needed here."""
 
-    def register(self, symbol: Symbol | None) -> Any:
+    def register(self, symbol: Symbol | None) -> Register:
         """Where the object of a symbol will be."""
 
     def fill_first(self, container: Symbol) -> None:
         """Build a container whose content is needed at once."""
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Any) -> Made:
         """This very object."""
 
-    def call(self, function: Callable[..., Any], *registers: Any) -> Any:
+    def call(self, function: Callable[..., Any], *registers: Register) -> Made:
         """What a function makes of what is in registers."""
 
 
@@ -94,7 +104,7 @@ WHOLE: dict[type, Callable[..., Any]] = {
 # Rows -------------------------------------------------------------------------------------------------------------
 
 
-def iterator_row(recipe: Builder, iterator: Iterator) -> Any:
+def iterator_row(recipe: Builder, iterator: Iterator) -> Register:
     """The register of a real iterator in the state of the trace's.
 
     Raises:
@@ -108,7 +118,7 @@ def iterator_row(recipe: Builder, iterator: Iterator) -> Any:
     return made
 
 
-def _exhausted(recipe: Builder, iterator: Iterator) -> Any:
+def _exhausted(recipe: Builder, iterator: Iterator) -> Made | None:
     over = iterator.parts[0]
     kind: Any = {List: list, Tuple: tuple}.get(type(over))
     if isinstance(over, Constant) and type(over.value) is not str:  # str has two types of iterators
@@ -118,7 +128,7 @@ def _exhausted(recipe: Builder, iterator: Iterator) -> Any:
     return recipe.call(exhausted, recipe.constant(kind))
 
 
-def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
+def _over_sequence(recipe: Builder, iterator: Iterator) -> Made | None:
     over, place = iterator.parts[0], iterator.position
     if _is_behind(over, place):
         return None
@@ -129,7 +139,7 @@ def _over_sequence(recipe: Builder, iterator: Iterator) -> Any:
     return _advanced(recipe, made, place)
 
 
-def _advanced(recipe: Builder, made: Any, count: int) -> Any:
+def _advanced(recipe: Builder, made: Made, count: int) -> Made:
     return recipe.call(advanced, made, recipe.constant(count)) if count else made
 
 
@@ -138,7 +148,7 @@ def _is_behind(over: Symbol, place: int) -> bool:
     return isinstance(over, List) and place > len(over.items)
 
 
-def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
+def _over_mapping(recipe: Builder, iterator: Iterator) -> Made | None:
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
     left = iterator.state[iterator.position :]
@@ -149,7 +159,7 @@ def _over_mapping(recipe: Builder, iterator: Iterator) -> Any:
     return _advanced(recipe, made, iterator.position)
 
 
-def _over_members(recipe: Builder, iterator: Iterator) -> Any:
+def _over_members(recipe: Builder, iterator: Iterator) -> Made | None:
     members = iterator.parts[0]
     assert isinstance(members, Set)
     if iterator.position or members.items != set(iterator.state):
@@ -158,7 +168,7 @@ def _over_members(recipe: Builder, iterator: Iterator) -> Any:
     return recipe.call(WHOLE[Set], recipe.register(members))
 
 
-def _backwards(recipe: Builder, iterator: Iterator) -> Any:
+def _backwards(recipe: Builder, iterator: Iterator) -> Made | None:
     if _is_behind(iterator.parts[0], iterator.length):
         return None
     recipe.fill_first(iterator.parts[0])
@@ -166,7 +176,7 @@ def _backwards(recipe: Builder, iterator: Iterator) -> Any:
     return recipe.call(resumed, made, recipe.constant(iterator.length - 1))
 
 
-def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
+def _over_ordered(recipe: Builder, iterator: Iterator) -> Made | None:
     """Only before its end, and while the OrderedDict is as it was when the iterator was made."""
     mapping = iterator.parts[0]
     assert isinstance(mapping, Dict)
@@ -183,10 +193,10 @@ def _over_ordered(recipe: Builder, iterator: Iterator) -> Any:
     return _advanced(recipe, made, iterator.position)
 
 
-def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Made | None]:
     """Only while the deque is as it was when the iterator was made: a new one would not fail as that does."""
 
-    def row(recipe: Builder, iterator: Iterator) -> Any:
+    def row(recipe: Builder, iterator: Iterator) -> Made | None:
         over = iterator.parts[0]
         assert isinstance(over, Deque)
         try:
@@ -199,22 +209,22 @@ def _over_deque(function: Callable[..., Any]) -> Callable[[Builder, Iterator], A
     return row
 
 
-def _simply(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+def _simply(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Made | None]:
     """For kinds without a state of their own: made anew from what they were made of, as that now is."""
 
-    def row(recipe: Builder, iterator: Iterator) -> Any:
+    def row(recipe: Builder, iterator: Iterator) -> Made | None:
         return recipe.call(function, *[recipe.register(part) for part in iterator.parts])
 
     return row
 
 
-def _not_begun(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Any]:
+def _not_begun(function: Callable[..., Any]) -> Callable[[Builder, Iterator], Made | None]:
     """For kinds whose state cannot be set: only before they were asked for an item, which `position` counts."""
     row = _simply(function)
     return lambda recipe, iterator: None if iterator.position else row(recipe, iterator)
 
 
-def _numbered(recipe: Builder, iterator: Iterator) -> Any:
+def _numbered(recipe: Builder, iterator: Iterator) -> Made | None:
     _, (_, number) = iterator.walk.__reduce__()
     return recipe.call(enumerate, recipe.register(iterator.parts[0]), recipe.constant(number))
 
@@ -223,14 +233,14 @@ def _strictly(*parts: Any) -> Any:
     return zip(*parts, strict=True)
 
 
-def _repeated(recipe: Builder, iterator: Iterator) -> Any:
+def _repeated(recipe: Builder, iterator: Iterator) -> Made | None:
     given = recipe.register(iterator.parts[0])
     if iterator.length < 0:
         return recipe.call(itertools.repeat, given)
     return recipe.call(itertools.repeat, given, recipe.constant(iterator.length))
 
 
-def _sliced(recipe: Builder, iterator: Iterator) -> Any:
+def _sliced(recipe: Builder, iterator: Iterator) -> Made | None:
     start, stop, step = iterator.state
     taken = start + (iterator.position - 1) * step + 1 if iterator.position else 0
     following = start + iterator.position * step
@@ -241,7 +251,7 @@ def _sliced(recipe: Builder, iterator: Iterator) -> Any:
     return recipe.call(itertools.islice, recipe.register(iterator.parts[0]), *given)
 
 
-ROWS: dict[str, Callable[[Builder, Iterator], Any]] = {
+ROWS: dict[str, Callable[[Builder, Iterator], Made | None]] = {
     "sequence": _over_sequence,
     "constant": _over_sequence,
     "rows": _over_sequence,
