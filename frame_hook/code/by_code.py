@@ -17,9 +17,9 @@ Kept = TypeVar("Kept")
 
 
 class ByCode(Generic[Kept]):
-    """A value for each code object; it goes when the code does. Equal code objects are told apart.
+    """A value for each code object, by identity, kept for as long as the code object lives.
 
-    They go without any Python code: a program that dies with a trace function set sees nothing of it.
+    Entries are removed without running Python code: a trace function that is set while a program ends sees nothing.
     """
 
     __slots__ = ("_kept",)
@@ -44,7 +44,7 @@ class ByCode(Generic[Kept]):
         return self._kept.setdefault(id(code), self._entry(code, value))[1]
 
     def _entry(self, code: CodeType, value: Kept) -> tuple[weakref.ref[CodeType], Kept]:
-        # called with the reference, which is the default where nothing is kept any more
+        # The weak reference is passed as pop's default, for an entry that is gone already.
         forget = partial(self._kept.pop, id(code))
         return weakref.ref(code, forget), value
 

@@ -1,7 +1,7 @@
 """Functions whose callees read their local variables through frame objects, as `numexpr.evaluate("a + b")` does.
 
-Behind a graph only those locals are brought back that the function itself may still read. Whoever calls something that
-reads the locals of its callers keeps them all. That is found out from names alone: nothing of the user's runs.
+Behind a graph only those locals are restored that the function itself may still read; all of them, where it calls
+something that reads the locals of its callers. This is decided from names in code alone: nothing of the user's runs.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 # The attribute by which the locals of another frame are read.
 READING = "f_locals"
-# A module's dict; a module that is loaded when it is needed first would notice `vars`.
+# A module's dict, without `vars()`, at which a lazily loaded module would load itself.
 CONTENTS = vars(ModuleType)["__dict__"]
-# Functions that are looked at before it is taken that none reads locals.
+# How many functions are searched before the answer is that none reads locals.
 MOST_FUNCTIONS = 300
 # Nothing in there reads the locals of its callers.
 NOT_ENTERED = frozenset({"numpy", "ufuse"})

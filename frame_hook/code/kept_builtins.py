@@ -1,7 +1,7 @@
 """Python's builtins as they were at import, for code of ours that runs while a program has replaced some of them.
 
-Modules that are needed to run a frame on have `__builtins__ = KEPT` behind their imports: their functions then look
-there. Everything else of ours runs only while no builtin is replaced.
+Modules that a suspended frame needs to run to its end set `__builtins__ = KEPT` behind their imports, so that their
+functions find these. Everything else of ours runs only while no builtin is replaced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ufuse.frame_hook import _hook
 
 KEPT: Any = dict(vars(builtins))  # as `__builtins__` a module or a dict
 
-# What programs replace for reasons of their own, and what no code of ours calls.
+# Names that programs replace for reasons of their own, and that no code of ours calls.
 NOT_OURS = frozenset({
     "_", "__build_class__", "__doc__", "__import__", "__loader__", "__name__", "__package__", "__spec__", "breakpoint",
     "copyright", "credits", "exit", "help", "input", "license", "open", "print", "quit",

@@ -22,25 +22,14 @@ class Frame:
     depth: int = 0
     position: int = 0
     keyword_names: tuple[str, ...] = ()
-    jumps: dict[int, int] = field(default_factory=dict)  # backward jumps taken, by position
-    work: dict[int, tuple[int, int]] = field(default_factory=dict)  # nodes and instructions then
-    places: dict[int, Location] | None = None  # the locations that were needed so far, by position
-
-    def push(self, symbol: Symbol) -> None:
-        """Put a symbol on top of the stack."""
-        self.stack.append(symbol)
-
-    def pop(self) -> Symbol:
-        """Take the topmost symbol."""
-        return self.stack.pop()
-
-    def pop_many(self, count: int) -> list[Symbol]:
-        """The topmost symbols, lowest first."""
-        if not count:
-            return []
-        taken = self.stack[-count:]
-        del self.stack[-count:]
-        return taken
+    jumps: dict[int, int] = field(
+        default_factory=dict
+    )  # how often each backward jump was taken, by position
+    # The numbers of nodes and instructions when a backward jump was last taken, by position.
+    work: dict[int, tuple[int, int]] = field(default_factory=dict)
+    places: dict[int, Location] | None = (
+        None  # those of the instructions traced so far, by position
+    )
 
     def slot_name(self, slot: int) -> str:
         """The name of a slot of `localsplus`."""

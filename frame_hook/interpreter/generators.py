@@ -22,7 +22,7 @@ def send(interpreter: Interpreter, generator: Generator, value: Symbol) -> Symbo
         generator.frame.stack.clear()
         return None
     if generator.state == "waiting":
-        generator.frame.push(value)
+        generator.frame.stack.append(value)
     elif not isinstance(value, Constant) or value.value is not None:
         raise raise_error(TypeError, "can't send non-None value to a just-started generator")
     return _run(interpreter, generator)

@@ -29,11 +29,11 @@ from ufuse.graph.node import Location
 DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
-SAMPLED_TURNS = 3  # of a loop, from which the work of all its turns is foreseen
+SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
 
 
 def _turns_left(frame: Frame) -> int:
-    """How often the innermost loop will still turn, as far as its iterator tells."""
+    """How many iterations the innermost loop still has, as far as its iterator tells."""
     iterator = frame.stack[-1] if frame.stack else None
     if not isinstance(iterator, Iterator):
         return 0
@@ -50,11 +50,11 @@ AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
 class Interpreter:
     """Runs the root frame until it returns or breaks; inlines what it calls.
 
-    `stop_at` is the number of root instructions after which the trace ends on purpose: where an earlier try broke.
-    `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` are what the tables of calls and
-    attributes say; they are arguments because those tables need the interpreter. `may_end` is asked before each root
-    instruction but the first, with the number of those run and the position, whether the trace shall end there.
-    `watched` are registers of the state whose values must not die in the graph, with their names.
+    `stop_at` is the number of root instructions after which the trace ends on purpose, because an earlier try broke
+    there. `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` know the rules of calls
+    and attributes; they are arguments because those rules need the interpreter. `may_end` is asked before each root
+    instruction but the first, with the number of those run and the position, whether the trace is to end there.
+    `watched` are registers of the state whose values must not die inside the graph, with their names.
     """
 
     def __init__(
@@ -120,13 +120,13 @@ class Interpreter:
             self.root_count += 1
 
     def _refuse_dropping(self, frame: Frame) -> None:
-        """Leave it to plain Python to drop what cannot die unnoticed."""
+        """Break where the frame no longer holds a value whose death runs code: plain Python lets it die in time."""
         gone = self.watched.keys() - held_registers(frame)
         if gone:
             raise GraphBreak("finalizer", self.watched[min(gone)])
 
     def _refuse_reordering(self, frame: Frame) -> None:
-        """Leave the return to plain Python where locals would die in another order: that of where they were before."""
+        """Break before a return where watched values have changed slots: they would die in another order."""
         for slot, symbol in enumerate(frame.locals):
             source = getattr(symbol, "source", None)
             if source is not None and source.register in self.watched and source.register != slot:
@@ -140,7 +140,7 @@ class Interpreter:
         )
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
-        """Go on at the root's handler; what nothing there catches is left to plain Python, traceback and all."""
+        """Continue at the root's handler; what that does not catch is raised by plain Python, with its traceback."""
         if not self.unwind(frame, raised):
             raise GraphBreak("eager-raises", described_error(raised.symbol)) from None
 
@@ -196,8 +196,8 @@ class Interpreter:
             symbol.raised = self.root_count
         del frame.stack[entry.depth :]
         if entry.lasti:
-            frame.push(Constant(frame.position))
-        frame.push(symbol)
+            frame.stack.append(Constant(frame.position))
+        frame.stack.append(symbol)
         frame.position = entry.target
         return True
 

@@ -45,7 +45,7 @@ def pop_jump_if_not_none(interpreter: Interpreter, _: int, value: Symbol) -> Jum
 def jump_if_true_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
     if not arithmetic.truth(interpreter, condition):
         return None
-    interpreter.frame.push(condition)
+    interpreter.frame.stack.append(condition)
     return JUMP
 
 
@@ -53,7 +53,7 @@ def jump_if_true_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> 
 def jump_if_false_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
     if arithmetic.truth(interpreter, condition):
         return None
-    interpreter.frame.push(condition)
+    interpreter.frame.stack.append(condition)
     return JUMP
 
 

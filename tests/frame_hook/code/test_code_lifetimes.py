@@ -19,7 +19,7 @@ import ufuse
 from tests.support.hooking import growth
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.by_code import ByCode
-from ufuse.frame_hook.entries.learned import MOST_GONE, MOST_MADE, MOST_REMADE, Places
+from ufuse.frame_hook.entries.learned import MOST_DROPPED, MOST_MADE, MOST_REMADE, Places
 from ufuse.frame_hook.session import MOST_ENTRIES
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_what_a_call_makes_dies_with_it(function: Callable[..., Any]) -> None:
     assert [each() for each in SEEN] == [None] * len(SEEN)
     assert len(compiled.session.caches) <= MOST_MADE
     told = collections.Counter((id(kept.code), kept.position) for kept in compiled.specialisations)
-    assert max(told.values(), default=0) <= MOST_ENTRIES + MOST_GONE + 1
+    assert max(told.values(), default=0) <= MOST_ENTRIES + MOST_DROPPED + 1
 
 
 def test_code_dies_at_once_where_it_would(capsys: pytest.CaptureFixture[str]) -> None:
