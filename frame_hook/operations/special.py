@@ -37,7 +37,7 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 
-NONE = Constant(None)
+# The built-in types whose methods work on such a content.
 CONTENT_TYPES: dict[type, type] = {Tuple: tuple, List: list, Dict: dict, Set: set}
 # fmt: off
 #  function          special method   what its result must be
@@ -54,7 +54,7 @@ ASKED: dict[Any, tuple[str, tuple[type, ...]]] = {
     reversed:        ("__reversed__", ()),
     divmod:          ("__divmod__",   ()),
 }
-PAST_ORDER = ("get", "__getitem__", "__contains__", "__len__")  # of a dict's methods, those for which order is nothing
+PAST_ORDER = ("get", "__getitem__", "__contains__", "__len__")  # the methods of dict for which the order is nothing
 COMPARISON_NAMED = {f"__{name}__": name for name in comparisons.COMPARE}
 # fmt: on
 
@@ -62,7 +62,7 @@ COMPARISON_NAMED = {f"__{name}__": name for name in comparisons.COMPARE}
 def of_instance(
     interpreter: Interpreter, function: Any, arguments: Positional, keywords: Given
 ) -> Symbol | None:
-    """What a C function gives for an instance as its first argument; None where it has no rule of its own for that."""
+    """What a C function gives for an instance as its first argument; None where nothing special holds for instances."""
     if isinstance(function, types.MethodDescriptorType | types.WrapperDescriptorType):
         receiver = interpreter.trace.look(arguments[0])
         return _built_in_method(interpreter, function, receiver, arguments[1:], keywords)
@@ -140,7 +140,7 @@ def _built_in_method(
 
 
 def _is_one(content: Symbol, owner: type, name: str) -> bool:
-    """Whether a method of this class can be asked of a symbol."""
+    """Whether a symbol stands for a value that has this method of this class."""
     if isinstance(content, Constant):
         return owner in contents.IMMUTABLE and type(content.value) is owner
     kind = CONTENT_TYPES.get(type(content))
