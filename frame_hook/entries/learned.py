@@ -21,7 +21,7 @@ MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TEXTS = 8  # the same of one string or bytes object
 MOST_DROPPED = 6  # entries of one position that reports still know though C has dropped them
 MOST_REMADE = 48  # code objects that were made at one place and died
-# Those that live: what is captured may keep a namespace alive that has the function.
+# The same of those that live: an entry may keep the namespace alive that has the function.
 MOST_MADE = 256
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
@@ -48,18 +48,22 @@ class Retrace:
 class CodeRecord:
     """What has been learned of one code object."""
 
-    dynamic: set[str] = field(default_factory=set)  # ints that have changed
-    # floats too many values of which were seen, and containers that were found with another length
+    dynamic: set[str] = field(default_factory=set)  # names of ints that have changed
+    # names of floats and texts of which too many values were seen, and of containers of varying length
     varying: set[str] = field(default_factory=set)
     values: dict[str, int] = field(default_factory=dict)
     skipped: set[int] = field(
         default_factory=set
     )  # positions that resume code passes without a stop
-    stops: dict[int, frozenset[int]] = field(default_factory=dict)  # of the resume code at a place
+    stops: dict[int, frozenset[int]] = field(
+        default_factory=dict
+    )  # of the resume code for a position
     kept_loops: set[int] = field(default_factory=set)
     traces: dict[int, int] = field(default_factory=dict)  # by position
-    given_up: dict[int, str] = field(default_factory=dict)  # why no graph begins at a place
-    failures: dict[int, int] = field(default_factory=dict)  # where no graph began, how often
+    given_up: dict[int, str] = field(
+        default_factory=dict
+    )  # by position: why it is not traced again
+    failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     starts: int = 0  # entries made for position 0

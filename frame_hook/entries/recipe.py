@@ -70,7 +70,7 @@ def holds_itself(symbol: Symbol) -> bool:
 
 
 def _held(symbol: Symbol | None) -> list[Any]:
-    """What an object that is built refers to."""
+    """The symbols that an object made by the trace refers to; none for one of the frame."""
     if getattr(symbol, "source", None) is not None:
         return []
     match symbol:
@@ -108,7 +108,7 @@ def made_function(
 
 
 def called(function: Callable[..., Any], arguments: Any, keywords: dict[str, Any]) -> Any:
-    """What a call gives."""
+    """The result of a call with keywords, which a row of the recipe cannot have."""
     return function(*arguments, **keywords)
 
 
@@ -136,7 +136,9 @@ class Recipe:
         self.rows: list[tuple[Any, ...]] = []
         self._made: dict[int, Register] = {}  # by id of the symbol
         self._kept: list[Symbol] = []  # those whose id is a key
-        self._open: set[int] = set()  # being built: meeting one again is a cycle
+        self._open: set[int] = (
+            set()
+        )  # by id: being built; meeting one again is a cycle that no row can make
         self._unfilled: deque[Symbol] = deque()  # made, in this order, and empty so far
         self._filling = False
 
@@ -178,7 +180,7 @@ class Recipe:
         return known
 
     def _fill_all(self) -> None:
-        """Fill what was made empty: only now, when all that it may refer to can be built around it."""
+        """Fill what was made empty, last: its content may refer to anything, itself included."""
         self._filling = True
         while self._unfilled:
             self._fill(self._unfilled[0])
@@ -201,7 +203,7 @@ class Recipe:
             self._fill(owner)
 
     def has(self, symbol: Symbol | None) -> bool:
-        """Whether something that is built holds the object of this symbol."""
+        """Whether a row for the object of this symbol stands already."""
         return id(symbol) in self._made
 
     def _output(self, node: Node) -> Made:
@@ -214,7 +216,7 @@ class Recipe:
         return Made("output", self.outputs.index(node))
 
     def constant(self, value: Any) -> Made:
-        """This very object."""
+        """The register of this very object."""
         return self.row("const", value)
 
     def row(self, *row: Any) -> Made:
@@ -223,7 +225,7 @@ class Recipe:
         return Made("row", len(self.rows) - 1)
 
     def call(self, function: Callable[..., Any], *registers: Register) -> Made:
-        """What a C or Python function makes of what is in registers."""
+        """The register of what a function returns for arguments in registers."""
         return self.row("call", function, registers)
 
     def registers(self, symbols: Iterable[Symbol]) -> tuple[Register, ...]:
@@ -315,7 +317,12 @@ class Recipe:
         program = tuple(postfix(value, self.trace.sizes.leaves))
         if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
             raise NotRebuilt(0, "a number beyond 64 bits")
-        always = (("const", 0), ("mul",), ("const", 0), ("eq",))  # where it has a value
+        always = (
+            ("const", 0),
+            ("mul",),
+            ("const", 0),
+            ("eq",),
+        )  # `size * 0 == 0` holds unless computing `size` overflows 64 bits
         self.trace.guards.check(
             "RELATION", (*program, *always), says="RELATION large", fields=(value,)
         )
@@ -342,14 +349,14 @@ class Recipe:
         return made
 
     def _called_class(self, instance: Instance) -> Register:
-        """One of a C class that keeps what it was called with."""
+        """An instance of a C class that is immutable once called: the same call makes it again."""
         assert isinstance(instance.content, Tuple)
         self.fill_first(instance.content.items[1])
         given, named = self.registers(instance.content.items)
         return self.call(called, self.constant(instance.kind), given, named)
 
     def _empty_instance(self, instance: Instance) -> Register:
-        """An object without attributes; what cannot change is in it already."""
+        """An object without attributes; immutable content (of a tuple, an int, an exception) is in it already."""
         kind, content = instance.kind, instance.content
         if issubclass(kind, BaseException):
             items = content.items if isinstance(content, Tuple) else ()
