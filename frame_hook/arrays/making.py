@@ -58,7 +58,7 @@ def _order_argument(interpreter: Interpreter, symbol: Symbol | None, ndim: int) 
 
 
 def _check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dtype) -> None:
-    """Guard that there may be room for an array: even if nothing reads it, NumPy has to say where there is none."""
+    """Guard that an array is not too large for memory: NumPy raises MemoryError even if nothing reads the array."""
     count = arrays.total([dimension for dimension in shape if dimension != 0])
     if interpreter.trace.sizes.decide("gt", count, MOST_BYTES // dtype.itemsize):
         raise GraphBreak("eager-raises", "MemoryError: no memory for an array of that size")
@@ -172,7 +172,9 @@ def _asarray(interpreter: Interpreter, /, a: Symbol, dtype: Symbol | None = None
         return array
     kinds = [node.type for node, _ in interpreter.trace.graph.inputs]
     of_own = any(isinstance(kind, ArrayType) and not is_shared(kind.dtype) for kind in kinds)
-    if wanted is not array.type.dtype or of_own:  # a view, where it is equal but another object
+    if (
+        wanted is not array.type.dtype or of_own
+    ):  # NumPy returns a view for an equal dtype that is another object
         raise GraphBreak("numpy-call", "numpy.asarray with another dtype")
     return array
 

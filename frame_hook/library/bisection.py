@@ -1,4 +1,4 @@
-"""The module bisect: its C functions, run as they are on items whose comparisons are traced."""
+"""The module bisect: CPython's own functions run on wrapped symbols, whose `<` is traced."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def _count(interpreter: Interpreter, sequence: List | Tuple, value: Symbol, /) -
 
 
 class Compared:
-    """What Python's own sort sees of a symbol: it asks `<` only, so the trace is asked as often as eager would be."""
+    """A symbol as Python's own sort sees it: `<` is traced, and is asked as often as in plain Python."""
 
     __slots__ = ("interpreter", "key", "symbol")
 
@@ -287,7 +287,7 @@ def _sort(
     reverse: Symbol | None = None,
 ) -> Symbol:
     items = list(target.items)
-    target.items.clear()  # as CPython empties it meanwhile
+    target.items.clear()  # as CPython does while it sorts
     try:
         found = sorted_items(interpreter, items, key, reverse)
     except Raised:
@@ -375,7 +375,7 @@ def _isdisjoint(interpreter: Interpreter, one: Symbol, other: Symbol, /) -> Symb
 
 
 def _gives_any(interpreter: Interpreter, over: Symbol, members: Symbol, *, inside: bool) -> bool:
-    """Whether an iterable gives something that is a member, or none; what comes behind that is not taken."""
+    """Whether an iterable gives an item that is a member (`inside`) or that is none; later items are not taken."""
     return any(
         subscripts.contains(interpreter, members, item) == inside
         for item in iterate.each_item(interpreter, over)

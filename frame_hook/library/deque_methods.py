@@ -37,7 +37,7 @@ def _make_deque(
 
 
 def pure_deque(maxlen: int | None) -> deque[Symbol]:
-    """An empty deque with room for so many.
+    """An empty deque of this `maxlen`.
 
     Raises:
         GraphBreak: it is more than Python counts.

@@ -41,7 +41,7 @@ def _add_note(interpreter: Interpreter, error: Symbol, note: Symbol, /) -> Symbo
 
 @rule_for(BaseException.with_traceback)
 def _with_traceback(interpreter: Interpreter, error: Symbol, traceback: Symbol, /) -> Symbol:
-    """Which traceback an exception of the trace has is seen by nobody: one that was raised is never made again."""
+    """The traceback is ignored: the trace never hands on an exception that was raised, so nobody can see it."""
     error, given = interpreter.trace.look(error), interpreter.trace.look(traceback)
     if not isinstance(error, Instance) or error.source is not None:
         raise GraphBreak("call", "BaseException.with_traceback")
@@ -54,7 +54,7 @@ def _with_traceback(interpreter: Interpreter, error: Symbol, traceback: Symbol, 
 
 
 def _current(interpreter: Interpreter) -> Symbol | None:
-    """What is being handled now; None, which is guarded, where nothing is, in the callers neither."""
+    """The exception being handled now; None, guarded, if neither the trace nor any caller handles one."""
     if interpreter.handled:
         return interpreter.handled[-1]
     code, begun_at = interpreter.call_stack[0].code, interpreter.positions[0]
@@ -79,7 +79,7 @@ def _exc_info(interpreter: Interpreter) -> Symbol:
     return Tuple((Constant(error.kind), error, Handled(interpreter.root_count)))
 
 
-# Methods made by hand --------------------------------------------------------------------------------------------
+# types.MethodType ------------------------------------------------------------------------------------------------
 
 
 @rule_for(types.MethodType)

@@ -134,11 +134,11 @@ def _is_not(interpreter: Interpreter, a: Symbol, b: Symbol, /) -> Symbol:
     return Constant(not comparisons.identical(interpreter, a, b))
 
 
-# Callables that hold what they were made of ----------------------------------------------------------------------
+# itemgetter, attrgetter, methodcaller ----------------------------------------------------------------------------
 
 
 def _given(interpreter: Interpreter, made: Symbol) -> tuple[tuple[Symbol, ...], dict[str, Symbol]]:
-    """What a getter, caller or partial of the trace was made of; of one that the frame brought, where it is known."""
+    """The arguments that an itemgetter, attrgetter or methodcaller was made with."""
     assert isinstance(made, Instance)
     if made.source is not None:
         return _guarded(interpreter, made)
@@ -152,7 +152,7 @@ def _given(interpreter: Interpreter, made: Symbol) -> tuple[tuple[Symbol, ...], 
 def _guarded(
     interpreter: Interpreter, made: Instance
 ) -> tuple[tuple[Symbol, ...], dict[str, Symbol]]:
-    """Getters and callers cannot change: that it is the same one says all; what they hold must outlive nothing."""
+    """The arguments of one that the frame brought: it is immutable, so a guard on its identity is enough."""
     assert made.source is not None
     _, given = made.value.__reduce__()
     if made.kind is operator.methodcaller and isinstance(
@@ -301,14 +301,14 @@ def _copy(interpreter: Interpreter, /, x: Symbol) -> Symbol:
 
 
 def _copied_array(interpreter: Interpreter, symbol: Array) -> Symbol:
-    """An array is copied in its own order."""
+    """`copy.copy` of an array keeps its memory order."""
     if not symbol.type.contiguous:
         raise GraphBreak("call", "a copy of an array with gaps")
     return interpreter.call(attribute(interpreter, symbol, "copy"), (Constant("K"),))
 
 
 def _kept(symbol: Symbol) -> Symbol:
-    """A value that cannot change, so that its copy is itself."""
+    """An immutable value, whose copy is itself."""
     if isinstance(symbol, Constant) and not isinstance(
         symbol.value, (*PURE, frozenset, range, type)
     ):
@@ -345,7 +345,7 @@ def _deep(interpreter: Interpreter, symbol: Symbol, met: dict[int, Symbol]) -> S
 
 
 def _deep_value(interpreter: Interpreter, symbol: Tuple | Array, met: dict[int, Symbol]) -> Symbol:
-    """A tuple is copied where something in it is."""
+    """The deep copy of an array, or of a tuple, which is itself unless the copy of an item is another object."""
     if isinstance(symbol, Array):
         return _copied_array(interpreter, symbol)
     look = interpreter.trace.look

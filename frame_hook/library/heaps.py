@@ -1,4 +1,4 @@
-"""The module heapq: its C functions, run as they are on items whose comparisons are traced."""
+"""The module heapq: CPython's own functions run on wrapped symbols, whose `<` is traced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Callable[[list[Compared], list[Compared]], Compared | None]
 
 
 def arranged(interpreter: Interpreter, heap: Symbol, run: Run, *given: Symbol) -> Symbol:
-    """Let a function of heapq work on a list, whose comparisons are as many, and in the order, as in plain Python."""
+    """What a function of heapq returns for a list, with as many comparisons, and in the order, as in plain Python."""
     heap = interpreter.trace.look(heap)
     if not isinstance(heap, List):
         raise GraphBreak("call", f"a heap that is {described(heap)}")
@@ -41,7 +41,7 @@ def arranged(interpreter: Interpreter, heap: Symbol, run: Run, *given: Symbol) -
 
 
 def _write(interpreter: Interpreter, heap: List, items: list[Symbol]) -> None:
-    """Give a list its items, the changes being calls of the list's own methods."""
+    """Store the items of a list; the effects are calls of the list's own methods."""
     changes = interpreter.trace.changes
     before = heap.items
     if len(items) > len(before):

@@ -21,7 +21,7 @@ READING = ("keys", "__getitem__", "__iter__")
 
 
 def _content(interpreter: Interpreter, receiver: Symbol, kind: type) -> Dict:
-    """What a mapping holds whose class is this very C class: a subclass may have methods that its base would call."""
+    """The entries of an instance of exactly this C class: a subclass may override methods that its base calls."""
     symbol = interpreter.trace.look(receiver)
     if not isinstance(symbol, Instance) or symbol.kind is not kind:
         raise GraphBreak("call", f"a method of {kind.__name__}, of {described(symbol)}")
@@ -74,7 +74,7 @@ def _copy(interpreter: Interpreter, receiver: Symbol, /) -> Symbol:
 def _update(
     interpreter: Interpreter, receiver: Symbol, other: Symbol | None = None, /, **entries: Symbol
 ) -> Symbol:
-    """`self[key] = value` for what is given, which a subclass may have a method of its own for."""
+    """`self[key] = value` for each entry, by the `__setitem__` of a subclass too."""
     for key, value in () if other is None else _pairs(interpreter, other):
         subscripts.store_item(interpreter, receiver, key, value)
     for name, value in entries.items():

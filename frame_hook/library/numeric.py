@@ -163,7 +163,7 @@ def _hash(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
 
 
 def _has_nan(value: Any) -> bool:
-    """Whether a value, or something in it, is not equal to itself."""
+    """Whether a value is, or contains, a NaN."""
     if isinstance(value, tuple | frozenset):
         return any(map(_has_nan, value))
     return isinstance(value, float | complex | np.inexact) and bool(value != value)  # noqa: PLR0124
@@ -239,7 +239,9 @@ def _sum(interpreter: Interpreter, iterable: Symbol, /, start: Symbol | None = N
         return pure(sum, (), total.value)  # words the error as this Python does
     over = look(iterable)
     if isinstance(over, Set) and all(type(member) is int for member in over.items):
-        over = Tuple(tuple(Constant(member) for member in over.items))  # in whatever order
+        over = Tuple(
+            tuple(Constant(member) for member in over.items)
+        )  # the sum of ints is the same in any order
     terms = [total]
     for item in iterate.each_item(interpreter, over):
         terms.append(look(item))

@@ -38,7 +38,7 @@ def text_of(interpreter: Interpreter, symbol: Symbol, function: Callable[[Any], 
 
 
 def _text_of_exception(interpreter: Interpreter, symbol: Instance, found: Any) -> Symbol:
-    """What BaseException's and KeyError's own methods say of the arguments."""
+    """The text that BaseException's and KeyError's own methods make of the arguments."""
     if not isinstance(symbol.content, Tuple) or symbol.source is not None:
         raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
     given = text_value(interpreter, symbol.content)
@@ -116,7 +116,7 @@ def _format_method(
 
 
 def joined(parts: list[Symbol]) -> Symbol:
-    """What an f-string puts together."""
+    """The string that an f-string joins its parts to."""
     texts = [part.value for part in parts if isinstance(part, Constant)]
     if len(texts) != len(parts):
         raise GraphBreak("opcode", "an f-string")

@@ -130,7 +130,7 @@ def _is_hashable(value: Any) -> bool:
     return type(value).__hash__ is not None
 
 
-# Before they run, NumPy refuses what has no `__getitem__`.
+# Functions that raise, before anything else, for a first argument without `__getitem__`.
 STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
 
 
@@ -193,7 +193,7 @@ WITH_METHODS = (List, Deque, Dict, Tuple, Set, Generator, Iterator, View, Range,
 
 
 def _unbound(value: Any, arguments: Positional, interpreter: Interpreter) -> ArrayMethod | None:
-    """A method looked up on a built-in class, as bound to its first argument; None where that is of another class."""
+    """A method descriptor of a built-in class, bound to the first argument; None where that is of another class."""
     if not arguments:
         return None
     receiver = interpreter.trace.look(arguments[0])
@@ -232,7 +232,7 @@ def _write_blindly(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
-    """A method of a container of the frame that nothing has read; it stays unread where the method lets it."""
+    """Call a method of an unread container of the frame: as a blind write if it can be one, else on what is read."""
     trace, kind = interpreter.trace, type(target.value)
     rule, write = blind_write_of(kind, name), None
     if rule is not None and not trace.changes.is_known(target.value):
@@ -351,7 +351,7 @@ def _inline(
 
 
 def refuse_namespaces(function: types.FunctionType) -> None:
-    """Break for functions that look names up elsewhere than functions do."""
+    """Break for functions whose globals are not a plain dict, or that may look up a name in builtins of their own."""
     own: Any = function.__builtins__  # type: ignore[attr-defined,unused-ignore]
     names = function.__globals__
     if type(names) is not dict or (own is not vars(builtins) and _needs_builtins(function)):
