@@ -52,7 +52,7 @@ def registering(table: Table[Any, Rule], keys: Sequence[Any]) -> Callable[[OneRu
     """What registers a rule in a table."""
 
     def register(rule: OneRule) -> OneRule:
-        for key in keys:
+        for key in dict.fromkeys(keys):  # classes may share one function
             table[key] = rule
         return rule
 

@@ -80,8 +80,9 @@ def _register(name: str) -> None:
 
 
 NAMES = ["heapify", "heappop", "heappush", "heapreplace", "heappushpop"]
-# Those of heaps with the largest first have a name of their own from 3.14 on.
-for _name in [*NAMES, *[f"{name}_max" for name in NAMES], *[f"_{name}_max" for name in NAMES]]:
+# Those of heaps with the largest first are public from 3.14 on, and then some have both names.
+ALL_NAMES = [*NAMES, *[f"{name}_max" for name in NAMES], *[f"_{name}_max" for name in NAMES]]
+for _name in {getattr(heapq, name, None): name for name in ALL_NAMES}.values():
     if isinstance(getattr(heapq, _name, None), BuiltinFunctionType):
         _register(_name)
 
