@@ -1,7 +1,8 @@
 # Every command makes the environment it needs: .venv/<python tag>, from PYTHON. A C compiler and pip are all it asks for.
 PYTHON ?= python3
 PYTEST_ARGS ?=
-# Processes that run tests: one for each core, or none besides pytest's own where PYTEST_ARGS asks for less than everything.
+# How many processes run tests: one for each core; 0 (pytest's own only) where PYTEST_ARGS asks for something else than
+# everything, as each takes seconds to start.
 WORKERS ?= $(if $(strip $(PYTEST_ARGS)),0,auto)
 BENCH ?=
 FUZZ_COUNT ?= 5000
@@ -10,6 +11,9 @@ CORPUS ?=
 STRESS_SECONDS ?= 600
 CPYTHON ?=
 NUMPY ?=
+
+# Compiled modules are kept whatever the environment says: tests start many interpreters.
+export PYTHONDONTWRITEBYTECODE :=
 
 TAG := $(shell $(PYTHON) -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
 ifeq ($(TAG),)
