@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.glancing import outcome
 
 CODES = "bBhHiIlLqQefdgFDG"
 SECOND = [(a, b) for a, b in permutations(CODES, 2) if np.dtype(a) == np.dtype(b)]
@@ -29,26 +30,6 @@ CALLS = (
     "np.array((np.longlong(1),))|np.array((np.int64(1),))|np.result_type(x, 'l')|x == np.int64(1)|np.multiply(x, x, dtype='l')|np.diff(x)|"
     "np.arange(3, dtype='q') * x|np.arange(x[0], 3)|np.left_shift(x, np.int64(2))|x.dtype.char|x.dtype.metadata|x.dtype == 'i8'"
 ).split("|")
-
-
-def seen(value: Any) -> Any:
-    """What can be noticed of a value, and of its dtype beyond that it is equal."""
-    if isinstance(value, tuple):
-        return tuple(map(seen, value))
-    if not isinstance(value, np.ndarray | np.generic):
-        return type(value), repr(value)
-    own = value.base is None, value.flags.owndata
-    kind = value.dtype.char, value.dtype.type, value.dtype.metadata, value.dtype.byteorder
-    return type(value), kind, value.shape, value.strides, repr(value.tolist()), own
-
-
-def outcome(function: Callable[..., Any], x: Any) -> Any:
-    """What a call gives, whether that is the argument, or the error that it raises."""
-    try:
-        result = function(x)
-    except Exception as error:  # noqa: BLE001  whatever it is, it has to be the same
-        return type(error), str(error)
-    return seen(result), result is x
 
 
 def values() -> list[Any]:

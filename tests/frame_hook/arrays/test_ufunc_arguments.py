@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ufuse
+from tests.support.glancing import outcome
 
 KINDS = ("f8", "i8", "?", "f4")
 ODD = (
@@ -30,24 +29,9 @@ KEYWORD_CALLS = (
 ).split("|")
 
 
-def seen(value: Any) -> Any:
-    """What can be noticed of a value."""
-    if isinstance(value, np.ndarray):
-        return type(value), value.dtype.char, value.shape, value.strides, repr(value.tolist())
-    return type(value), list(map(seen, value)) if isinstance(value, tuple) else repr(value)
-
-
-def outcome(function: Callable[..., Any], kind: str) -> Any:
-    """What a call gives or raises, what becomes of its arrays, and what it warns of."""
-    x, y, z = (np.array(values).astype(kind) for values in ([0, 1, 2], [2, 0, 1], [0, 0, 0]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = function(x, y, z)
-            said: Any = seen(result), [result is one for one in (x, y, z)]
-        except Exception as error:  # noqa: BLE001  whatever it is, it has to be the same
-            said = type(error), re.sub("0x[0-9a-f]+", "", str(error))
-    return said, seen(x), seen(y), seen(z), [(w.category, str(w.message), w.lineno) for w in caught]
+def operands(kind: str) -> tuple[Any, ...]:
+    """Fresh arrays of a dtype."""
+    return tuple(np.array(values).astype(kind) for values in ([0, 1, 2], [2, 0, 1], [0, 0, 0]))
 
 
 def check(call: str, kinds: tuple[str, ...] = KINDS) -> None:
@@ -56,9 +40,9 @@ def check(call: str, kinds: tuple[str, ...] = KINDS) -> None:
         text = re.sub(r"\bv\b", odd, call)
         program = eval(f"lambda x, y, z: {text}", {"np": np})  # noqa: S307  rows of a table
         for kind in kinds:
-            compiled, expected = ufuse.compile(program), outcome(program, kind)
+            compiled, expected = ufuse.compile(program), outcome(program, *operands(kind))
             for _ in range(2):
-                assert outcome(compiled, kind) == expected, (odd, kind)
+                assert outcome(compiled, *operands(kind)) == expected, (odd, kind)
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
