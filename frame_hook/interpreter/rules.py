@@ -75,10 +75,14 @@ def applied(
     try:
         return rule(interpreter, *arguments, **keywords)
     except TypeError as error:
-        traceback = error.__traceback__
-        if (traceback is not None and traceback.tb_next is not None) or is_of_signal(error):
+        if _is_from_below(error) or is_of_signal(error):
             raise  # from the rule's own body
     raise _misfit(of)
+
+
+def _is_from_below(error: TypeError) -> bool:
+    """Whether a called function raised the error; a traceback in a local of its own frame would keep that alive."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is not None
 
 
 def _misfit(of: Any) -> GraphBreak:
