@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import weakref
 from collections import deque
 from pathlib import Path
 from types import GeneratorType
@@ -138,6 +139,17 @@ def test_errors_of_rules_are_no_misfits() -> None:
     assert applied(_two, sorted, None, [Constant(1)], {}).value == 1
     with pytest.raises(TypeError, match="has no len"):
         applied(_raises, sorted, None, [Constant(1)], {})
+
+
+def test_arguments_that_do_not_fit_are_not_kept() -> None:
+    """What was handed to a rule that does not take it dies with the call, without a collection."""
+    value = deque([1])
+    kept = weakref.ref(value)
+    symbol = Constant(value)
+    with pytest.raises(GraphBreak):
+        applied(BUILTINS[len], len, None, (symbol, symbol), {})
+    del symbol, value
+    assert kept() is None
 
 
 def test_tables_refuse_a_second_entry() -> None:
