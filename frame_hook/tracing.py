@@ -37,6 +37,7 @@ from ufuse.frame_hook.entries.entry import (
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.entries.recipe_iterators import Register
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -44,6 +45,7 @@ from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Retur
 from ufuse.frame_hook.library import blind_writes
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
+from ufuse.frame_hook.trace.changes import described
 from ufuse.frame_hook.trace.reading import Varying
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.trace.symbols import NULL, Symbol, Unbound
@@ -209,12 +211,9 @@ class Tracer:
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
         if returned is not None:
-            ending: tuple[Any, ...] = ("return", recipe.register(returned.value))
-            handled: tuple[int, ...] = ()
+            registers: tuple[Register, ...] = (recipe.register(returned.value),)
         else:
             registers = state_registers(frame, recipe, keeps_all=record.shows_locals is True)
-            ending = ("resume", frame.position, registers)
-            handled = (handled_slot(cache.code, frame.position),)
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
@@ -228,7 +227,10 @@ class Tracer:
             artefact = self._compile_graph(graph)
             record.useful = True
             self._journal.stats.compile_seconds += time.perf_counter() - compiling
-        ending = (*ending[:-1], recipe.numbered(ending[-1]), *handled)
+        numbers = tuple(map(recipe.number, registers))
+        ending: tuple[Any, ...] = ("return", *numbers)
+        if returned is None:
+            ending = "resume", frame.position, numbers, handled_slot(cache.code, frame.position)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         ends_with = found if returned is None else None
         return self._registered(entry, cache, position, trace, graph, ends_with, traced, record)
@@ -249,7 +251,7 @@ class Tracer:
         kept = Specialisation(
             self._journal.stats.traces, weakref.ref(cache.code), position,
             graph, trace.guards.remembered(), sources, found, line,
-            tuple(in_words(one.in_words(), cache.code, position) for one in trace.changes.effects), seconds,
+            tuple(in_words(described(one), cache.code, position) for one in trace.changes.effects), seconds,
         )  # fmt: skip
         entry.data = kept
         record.note(kept, cache.entries(position))

@@ -14,6 +14,7 @@ from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.code.places import in_words, short_file
 from ufuse.frame_hook.code.stops import marked_slots, why_not_resume
 from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.entries.recipe_iterators import Register
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, held_registers
 from ufuse.frame_hook.interpreter.outcomes import Returned
@@ -137,7 +138,7 @@ def filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
             yield before
 
 
-def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[Any, ...]:
+def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[Register, ...]:
     """The registers of the state to resume: the locals and the stack.
 
     A local that is never read again is left out where only the trace holds it: it need not be computed, and only code

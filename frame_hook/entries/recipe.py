@@ -19,8 +19,9 @@ from ufuse.frame_hook.entries.recipe_iterators import (
 from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
 from ufuse.frame_hook.objects.classes import HEAP_TYPE, UNBOUND_C
 from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS
-from ufuse.frame_hook.trace.changes import Effect, ObjectOperand, RegisterOperand
+from ufuse.frame_hook.trace.changes import Effect, ObjectOperand, Operand, RegisterOperand
 from ufuse.frame_hook.trace.guards import postfix
+from ufuse.frame_hook.trace.rows import Row, RowKind, flat
 from ufuse.frame_hook.trace.symbols import (
     Array,
     ArrayMethod,
@@ -133,7 +134,7 @@ class Recipe:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.outputs: list[Node] = []
-        self.rows: list[tuple[Any, ...]] = []
+        self.rows: list[Row[Register]] = []
         self._made: dict[int, Register] = {}  # by id of the symbol
         self._kept: list[Symbol] = []  # those whose id is a key
         self._open: set[int] = (
@@ -145,21 +146,15 @@ class Recipe:
     def follow(self, effects: Iterable[Effect]) -> None:
         """The rows of the effects, in their order."""
         for effect in effects:
-            operands = [self._operand(operand) for operand in effect.operands]
-            self.rows.append((effect.row, *operands))
+            self.rows.append(effect.mapped(self._operand))
 
-    def _operand(self, operand: Any) -> Any:
+    def _operand(self, operand: Operand) -> Register:
         match operand:
             case RegisterOperand(source=source):
                 return source.register
             case ObjectOperand(value=value):
                 return self.constant(value)
-            case tuple():
-                return tuple(self._operand(one) for one in operand)
-            case None:
-                return -1
-        is_symbol = type(operand).__module__ == Constant.__module__
-        return self.register(operand) if is_symbol else operand
+        return self.register(operand)
 
     def register(self, symbol: Symbol | None) -> Register:
         """Where the object of a symbol will be; -1 for nothing. One symbol is one object."""
@@ -217,16 +212,16 @@ class Recipe:
 
     def constant(self, value: Any) -> Made:
         """The register of this very object."""
-        return self.row("const", value)
+        return self.row("const", what=value)
 
-    def row(self, *row: Any) -> Made:
+    def row(self, kind: RowKind, *operands: Register, what: Any = None) -> Made:
         """One more row; its register."""
-        self.rows.append(row)
+        self.rows.append(Row(kind, operands, what))
         return Made("row", len(self.rows) - 1)
 
     def call(self, function: Callable[..., Any], *registers: Register) -> Made:
         """The register of what a function returns for arguments in registers."""
-        return self.row("call", function, registers)
+        return self.row("call", *registers, what=function)
 
     def registers(self, symbols: Iterable[Symbol]) -> tuple[Register, ...]:
         """The registers of several symbols."""
@@ -255,19 +250,19 @@ class Recipe:
             case Tuple() | Slice() if id(symbol) in self.trace.code_constants:
                 return self.constant(self.trace.code_constants[id(symbol)])
             case Tuple(items=items):
-                return self.row("tuple", self.registers(items))
+                return self.row("tuple", *self.registers(items))
             case List() | Dict() | Deque() if holds_itself(symbol):
                 return self._empty_container(symbol)
             case Deque(items=members):
-                held = self.row("list", self.registers(members))
+                held = self.row("list", *self.registers(members))
                 return self.call(deque, held, self.constant(members.maxlen))
             case List(items=items):
-                return self.row("list", self.registers(items))
+                return self.row("list", *self.registers(items))
             case Dict(items=entries):
                 pairs = [
                     r for k, v in entries.items() for r in (self.constant(k), self.register(v))
                 ]
-                return self.row("dict", tuple(pairs))
+                return self.row("dict", *pairs)
             case View(of=mapping, kind=kind):
                 owner = OrderedDict if isinstance(mapping.items, OrderedDict) else dict
                 return self.call(getattr(owner, kind), self.register(mapping))
@@ -306,7 +301,7 @@ class Recipe:
         if isinstance(symbol, Deque):
             made = self.call(deque, self.constant(()), self.constant(symbol.items.maxlen))
         else:
-            made = self.row("list" if isinstance(symbol, List) else "dict", ())
+            made = self.row("list" if isinstance(symbol, List) else "dict")
         self._made[id(symbol)] = made
         self._kept.append(symbol)
         self._unfilled.append(symbol)
@@ -326,15 +321,15 @@ class Recipe:
         self.trace.guards.check(
             "RELATION", (*program, *always), says="RELATION large", fields=(value,)
         )
-        return self.row("int", program)
+        return self.row("int", what=program)
 
     def _generator(self, generator: Generator) -> Register:
         function, arguments, keywords = generator.call
         if generator.state != "new":
             raise NotRebuilt(generator.born, "a generator that has begun")
         pairs = [r for k, v in keywords.items() for r in (self.constant(k), self.register(v))]
-        given = self.row("tuple", self.registers(arguments))
-        return self.call(called, self.register(function), given, self.row("dict", tuple(pairs)))
+        given = self.row("tuple", *self.registers(arguments))
+        return self.call(called, self.register(function), given, self.row("dict", *pairs))
 
     def _instance(self, instance: Instance) -> Register:
         """The object first and its attributes later, because they may refer to it."""
@@ -367,7 +362,7 @@ class Recipe:
             case None:
                 return self.call(object.__new__, self.constant(kind))
             case Tuple(items=items):
-                held = self.row("tuple", self.registers(items))
+                held = self.row("tuple", *self.registers(items))
                 return self.call(tuple.__new__, self.constant(kind), held)
             case Constant(value=value):
                 return self.call(type(value).__new__, self.constant(kind), self.constant(value))
@@ -413,7 +408,7 @@ class Recipe:
         if name == "default_factory" and issubclass(instance.kind, defaultdict):
             self.call(defaultdict.__init__, made, value)
             return
-        self.row("set_attr", made, name, value)
+        self.row("set_attr", made, value, what=name)
 
     def _exception(self, kind: type[BaseException], arguments: tuple[Register, ...]) -> Register:
         if not kind.__flags__ & HEAP_TYPE:
@@ -431,13 +426,13 @@ class Recipe:
         return made
 
     def _function(self, function: Function) -> Register:
-        defaults = self.row("tuple", self.registers(function.defaults))
+        defaults = self.row("tuple", *self.registers(function.defaults))
         pairs = [
             r
             for k, v in function.keyword_defaults.items()
             for r in (self.constant(k), self.register(v))
         ]
-        keyword_defaults = self.row("dict", tuple(pairs))
+        keyword_defaults = self.row("dict", *pairs)
         code, namespace = self.constant(function.code), self.constant(function.globals)
         if function.attributes:
             self._unfilled.append(function)
@@ -450,25 +445,13 @@ class Recipe:
             *self.registers(function.closure),
         )
 
-    def numbered(self, registers: Any) -> Any:
-        """Operands with the numbers of their registers: the guards' first, then outputs, then rows."""
-        if isinstance(registers, Made):
-            first = self.trace.guards.registers + (
-                len(self.outputs) if registers.by == "row" else 0
-            )
-            return first + registers.number
-        if isinstance(registers, tuple):
-            return tuple(self.numbered(r) for r in registers)
-        return registers
+    def number(self, register: Register) -> int:
+        """The number of a register: the guards' come first, then the outputs', then the rows'."""
+        if isinstance(register, int):
+            return register
+        first = self.trace.guards.registers + (len(self.outputs) if register.by == "row" else 0)
+        return first + register.number
 
     def for_c(self) -> list[tuple[Any, ...]]:
-        """The rows with numbered registers; constants and callables as they are."""
-        result = []
-        for kind, *rest in self.rows:
-            if kind in ("const", "int"):
-                result.append((kind, *rest))
-            elif kind == "call":
-                result.append((kind, rest[0], self.numbered(rest[1])))
-            else:
-                result.append((kind, *[self.numbered(r) for r in rest]))
-        return result
+        """The rows with numbered registers, as C takes them."""
+        return [flat(row.mapped(self.number)) for row in self.rows]

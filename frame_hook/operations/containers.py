@@ -177,7 +177,7 @@ def take_last_entry(trace: Trace, target: Dict) -> Symbol:
     key = next(reversed(target.items))
     value = _without_entry(trace, target, key)
     if target.source is not None:
-        trace.changes.effect("call", dict.popitem, (target,))
+        trace.changes.effect("call", target, what=dict.popitem)
     return Tuple((Constant(key), value))
 
 

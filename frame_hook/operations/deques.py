@@ -32,7 +32,7 @@ def record(
     if changes.note(target):
         if gone:
             changes.replaced(target)
-        changes.effect("call", method, (target, *arguments))
+        changes.effect("call", target, *arguments, what=method)
 
 
 def add(interpreter: Interpreter, target: Deque, item: Symbol, *, left: bool) -> None:

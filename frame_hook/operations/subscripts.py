@@ -186,7 +186,7 @@ def _store_in_list(trace: Trace, target: List, key: Symbol, value: Symbol) -> No
         trace.changes.replaced(target.items[number])
     target.items[number] = value
     if target.source is not None:
-        trace.changes.effect("list_set", target, number % len(target.items), value)
+        trace.changes.effect("list_set", target, value, what=number % len(target.items))
 
 
 def delete_item(interpreter: Interpreter, container: Symbol, key: Symbol) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.places import shown
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Cell, Constant, Opaque, Source, Symbol, Unread
+from ufuse.frame_hook.trace.rows import Row, RowKind
+from ufuse.frame_hook.trace.symbols import Array, Cell, Opaque, Source, Symbol, Unread
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.trace.guards import GuardProgram
@@ -25,33 +26,44 @@ ADDING = (list.append, list.insert, list.extend, set.add)  # C functions by whic
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """One row of a recipe that changes something; among the operands, symbols stand for registers."""
+class RegisterOperand:
+    """A register of the guard program that an effect is done to."""
 
-    row: str
-    operands: tuple[Any, ...]
+    source: Source
 
-    def in_words(self) -> str:
-        """What it does, as `sets self.n` or `appends to results`."""
-        first, *rest = self.operands
-        if self.row == "call":
-            first, rest = rest[0][0], [first, *rest[0][1:]]
-        target = _name_of(first)
-        match self.row, rest:
-            case "cell_set", [value]:
-                return f"{_sets(value)} {target}"
-            case "set_attr", [str() as name, value]:
-                return f"{_sets(value)} {target}.{name}"
-            case "dict_set", [ObjectOperand(value=name), value]:
-                return f"{_sets(value)} the global {name}"
-            case "dict_set" | "list_set", [key, value]:
-                known = key.value if isinstance(key, Constant) else key
-                return f"{_sets(value)} {target}[{shown(known)}]"
-            case "call", [function, ObjectOperand(value=str() as name), *values]:
-                return f"{_sets(values or None)} {target}.{name}"
-            case "call", [function, *_]:
-                return f"{VERBS.get(function.__name__, f'{function.__name__} of')} {target}"
-        return f"changes {target}"
+
+@dataclass(frozen=True, slots=True)
+class ObjectOperand:
+    """A very object that an effect is done to or with."""
+
+    value: Any
+
+
+Operand = Symbol | RegisterOperand | ObjectOperand | None  # None: what is there is deleted
+Effect = Row[Operand]
+
+
+def described(effect: Effect) -> str:
+    """What an effect does, as `sets self.n` or `appends to results`."""
+    first, *rest = effect.operands
+    target = _name_of(first)
+    match effect.kind, rest:
+        case "cell_set", [value]:
+            return f"{_sets(value)} {target}"
+        case "set_attr", [value]:
+            return f"{_sets(value)} {target}.{effect.what}"
+        case "dict_set", [ObjectOperand(value=name), value]:
+            return f"{_sets(value)} the global {name}"
+        case "dict_set", [key, value]:
+            return f"{_sets(value)} {target}[{shown(getattr(key, 'value', key))}]"
+        case "list_set", [value]:
+            return f"{_sets(value)} {target}[{effect.what}]"
+        case "call", [ObjectOperand(value=str() as name), *values]:
+            return f"{_sets(values or None)} {target}.{name}"
+        case "call", _:
+            name = effect.what.__name__
+            return f"{VERBS.get(name, f'{name} of')} {target}"
+    return f"changes {target}"
 
 
 VERBS = {"append": "appends to", "add": "adds to", "insert": "inserts into", "extend": "extends"}
@@ -156,16 +168,16 @@ class Changes:
 
     # Effects -------------------------------------------------------------------------------------------------------
 
-    def effect(self, row: str, *operands: Any) -> None:
+    def effect(self, kind: RowKind, *operands: Operand, what: Any = None) -> None:
         """Record one row of the recipe."""
-        self.effects.append(Effect(row, operands))
+        self.effects.append(Row(kind, operands, what))
 
     def call(self, function: Any, target: Symbol, *arguments: Symbol) -> None:
         """Record a call of a C function that changes `target`, where the frame brought that."""
         if self.note(target):
             if function not in ADDING:
                 self.replaced(target)
-            self.effect("call", function, (target, *arguments))
+            self.effect("call", target, *arguments, what=function)
 
     def note(self, target: Any) -> bool:
         """Remember that `target` is changed; False where the trace itself made it, which is no effect."""
@@ -183,7 +195,7 @@ class Changes:
         source = self._note_blind_write(source, value)
         self._blind_entries[id(value)] = None
         self._blind_writes.setdefault(id(value), []).append((function, arguments))
-        self.effect("call", function, (RegisterOperand(source), *arguments))
+        self.effect("call", RegisterOperand(source), *arguments, what=function)
 
     def blind_entry(
         self, source: Source, value: dict[Any, Any], key: Symbol, name: Any, entry: Symbol
@@ -312,20 +324,22 @@ class Changes:
         if not self.note(target):
             return
         if not past_setattr:
-            self.effect("set_attr", target, name, value)
+            self.effect("set_attr", target, value, what=name)
         elif value is None:
-            self.effect("call", object.__delattr__, (target, ObjectOperand(name)))
+            self.effect("call", target, ObjectOperand(name), what=object.__delattr__)
         else:
-            self.effect("call", object.__setattr__, (target, ObjectOperand(name), value))
+            self.effect("call", target, ObjectOperand(name), value, what=object.__setattr__)
 
     def set_class_attribute(self, kind: type, name: str, value: Symbol | None) -> None:
         """Write an attribute of a class; None deletes it."""
         self._replace_in_class(kind, name)
         self._classes[kind, name] = value
         if value is None:
-            self.effect("call", type.__delattr__, (ObjectOperand(kind), ObjectOperand(name)))
+            self.effect("call", ObjectOperand(kind), ObjectOperand(name), what=type.__delattr__)
         else:
-            self.effect("call", type.__setattr__, (ObjectOperand(kind), ObjectOperand(name), value))
+            self.effect(
+                "call", ObjectOperand(kind), ObjectOperand(name), value, what=type.__setattr__
+            )
 
     def _replace_in_class(self, kind: type, name: str) -> None:
         own = type.__dict__["__dict__"].__get__(kind)
@@ -347,18 +361,12 @@ class Changes:
         return (kind, name) in self._classes, self._classes.get((kind, name))
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterOperand:
-    """An operand that is a register already."""
-
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectOperand:
-    """An operand that is this very object."""
-
-    value: Any
-
-
-__all__ = ["ABSENT_KEY", "Changes", "Effect", "ObjectOperand", "RegisterOperand"]
+__all__ = [
+    "ABSENT_KEY",
+    "Changes",
+    "Effect",
+    "ObjectOperand",
+    "Operand",
+    "RegisterOperand",
+    "described",
+]

@@ -1,0 +1,45 @@
+"""The rows of a recipe: what is built around a graph's results and what is changed, one step each, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+RowKind = Literal[
+    "const", "tuple", "list", "dict", "slice", "cell", "call", "int",
+    "list_set", "list_append", "dict_set", "cell_set", "set_attr",
+]  # fmt: skip
+Operand = TypeVar("Operand")
+Other = TypeVar("Other")
+
+
+class Row(NamedTuple, Generic[Operand]):
+    """One row; csrc/guards/recipe.c lists what each kind takes from registers.
+
+    `operands` stand for registers: symbols in what a trace changes, the registers themselves in a recipe. `what` is
+    the constant, the function that is called, the name of the attribute, the index, or the program of the integer.
+    """
+
+    kind: RowKind
+    operands: tuple[Operand, ...]
+    what: Any = None
+
+    def mapped(self, function: Callable[[Operand], Other]) -> Row[Other]:
+        """The same row with other operands."""
+        return Row(self.kind, tuple(map(function, self.operands)), self.what)
+
+
+def flat(row: Row[int]) -> tuple[Any, ...]:
+    """A row as C takes it: its kind, then its operands and what is none in C's order."""
+    kind, operands, what = row
+    match kind:
+        case "const" | "int":
+            return kind, what
+        case "call":
+            return kind, what, operands
+        case "tuple" | "list" | "dict":
+            return kind, operands
+        case "list_set" | "set_attr":
+            target, value = operands
+            return kind, target, what, value
+    return kind, *operands
