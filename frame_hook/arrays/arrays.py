@@ -22,9 +22,10 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph import ops, size
+from ufuse.graph import ops, signals, size
 from ufuse.graph.node import Node
 from ufuse.graph.size import Size
+from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.shapes import is_c_like
@@ -210,13 +211,14 @@ def dtype_of(value: Any) -> np.dtype:
     """The dtype that a value names.
 
     Raises:
-        GraphBreak: it names none.
+        GraphBreak: it names none, or with a warning.
 
     """
     try:
-        named: np.dtype = np.dtype(value)
-    except TypeError as error:
-        raise GraphBreak("eager-raises", f"TypeError: {error}") from None
+        named: np.dtype = run_strictly("raise", np.dtype, value)  # old names are warned of
+    except Exception as error:  # noqa: BLE001  whatever it is, plain Python raises it again
+        signals.pass_on(error)
+        raise GraphBreak("eager-raises", f"{type(error).__name__}: {error}") from None
     return named
 
 
