@@ -10,11 +10,9 @@ import types
 
 import numpy as np
 
-from tests.support.recording import MODES
 from tests.support.registering import Programs, x
 
-# One mode: CPython 3.12 compares floats in warm code by instructions that note a NaN in the floating-point status.
-PROGRAMS = Programs(modes=MODES[:1])
+PROGRAMS = Programs()
 
 
 def one_list_twice():

@@ -1,5 +1,7 @@
 #include "run/session.h"
 
+#include <fenv.h>
+
 #include "python/collector.h"
 #include "python/exceptions.h"
 #include "python/recursion.h"
@@ -22,19 +24,21 @@ typedef struct {
     _PyErr_StackItem *handled; /* what the program is handling */
     _PyErr_StackItem nothing;
     _PyErr_StackItem *handled_outside;
+    fexcept_t float_status;
     bool paused;
     int lent;
 } Saved;
 
 /*
  * Before Python code of ours runs: the hook takes no frames, dispatchers call their functions,
- * trace and profile functions see nothing, the recursion limit is farther away, and no exception is
- * set or handled, which ours would get as context.
+ * trace and profile functions see nothing, the recursion limit is farther away, no exception is set
+ * or handled, which ours would get as context, and the floating-point status will be as it is now.
  */
 static void
 enter_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
+    fegetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
     saved->session = ufuse_thread.session;
     saved->exception = take_exception();
     saved->handled = thread->exc_info;
@@ -56,6 +60,7 @@ leave_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     PyThreadState_LeaveTracing(thread);
+    fesetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
     allow_collections();
     ufuse_thread.eager--;
     ufuse_thread.session = saved->session;

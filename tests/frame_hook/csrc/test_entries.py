@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import operator
 import sys
 import threading
@@ -26,6 +27,7 @@ from tests.support.hooking import (
     dispatcher,
     entry,
 )
+from tests.support.recording import FLOAT_FLAGS, LIBM
 from ufuse.frame_hook import _hook
 
 if TYPE_CHECKING:
@@ -279,6 +281,27 @@ def test_what_is_captured_is_kept_and_run(session: Session) -> None:
     assert compiled("x") == "plain"
     assert compiled.cache.given_up(0)
     assert len(session.asked) == 2
+
+
+def test_capturing_leaves_the_floating_point_status(session: Session) -> None:
+    """What our own code computes while it captures shows no flag, and hides none of the program's."""
+
+    def plain(x: Any) -> Any:
+        return x
+
+    def answer(*_: Any) -> None:
+        LIBM.feclearexcept(sum(FLOAT_FLAGS))
+        assert math.isinf(float("1e308") * float("1e308"))
+
+    session.answer = answer
+    run = dispatcher(plain, session)
+    for before in (0, FLOAT_FLAGS[0]):
+        LIBM.feclearexcept(sum(FLOAT_FLAGS))
+        LIBM.feraiseexcept(before)
+        run(None)
+        left = LIBM.fetestexcept(sum(FLOAT_FLAGS))
+        LIBM.feclearexcept(sum(FLOAT_FLAGS))
+        assert left == before
 
 
 def test_an_artefact_may_decline(session: Session) -> None:
