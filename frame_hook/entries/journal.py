@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import in_words, short_file
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import Retrace, retraced
 from ufuse.frame_hook.trace.reasons import Break
 from ufuse.graph.text import to_text
 
+__builtins__ = KEPT
 MOST_TOLD = 10_000  # breaks, and retraces, that are remembered
 
 LOG_BREAKS = logging.getLogger("ufuse.breaks")

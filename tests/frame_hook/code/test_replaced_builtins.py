@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.kept_builtins import KEPT, NOT_OURS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 X = np.arange(5.0)
 NAMES = (
@@ -24,6 +25,15 @@ NAMES = (
     "hash", "int", "abs", "enumerate", "reversed", "next", "iter", "type", "KeyError", "AttributeError",
 )  # fmt: skip
 PUT = setattr
+
+
+@pytest.fixture(autouse=True)
+def no_other_threads() -> Iterator[None]:
+    """Keep the threads of pytest-xdist, which need builtins, from running while one is replaced."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    yield
+    sys.setswitchinterval(before)
 
 
 class RefusedError(Exception):
