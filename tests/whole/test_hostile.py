@@ -435,6 +435,7 @@ def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
         y = x
         while True:
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
                 while y[0] < 10:
                     y = x + 1
             finally:
@@ -446,7 +447,6 @@ def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
     try:
         for _ in range(3):
             log: list[str] = []
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
             with pytest.raises(TimeIsOverError) as caught:
                 compiled(X, log)
             assert log == ["finally"]
