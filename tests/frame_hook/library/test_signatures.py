@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import sys
 import weakref
 from collections import deque
 from pathlib import Path
@@ -55,7 +56,9 @@ def differing(
     real: inspect.Signature, stated: inspect.Signature, least: int
 ) -> list[tuple[int, tuple[str, ...]]]:
     """List calls that a rule takes and its function refuses."""
-    names = sorted({*real.parameters, *stated.parameters, "unheard_of"})
+    # Not by the names of what the rule takes by position only: Python refuses that (3.13.0's `bind` does not).
+    only = {one.name for one in stated.parameters.values() if one.kind is one.POSITIONAL_ONLY}
+    names = sorted({*real.parameters, *stated.parameters, "unheard_of"} - only)
     calls = [
         (count, given)
         for count in range(least, 6)
@@ -63,6 +66,13 @@ def differing(
         for given in itertools.combinations(names, many)
     ]
     return [call for call in calls if fits(stated, *call) and not fits(real, *call)]
+
+
+def is_later(function: Any, _: int, names: tuple[str, ...]) -> bool:
+    """Say whether an argument is of a later Python; the rule ends the graph at it, and this Python refuses it."""
+    batched = getattr(itertools, "batched", None)
+    since = {map: (3, 14), batched: (3, 13)}.get(function)
+    return since is not None and "strict" in names and sys.version_info < since
 
 
 def takes_anything(rule: Rule, receivers: int) -> bool:
@@ -84,7 +94,8 @@ def test_rules_take_only_what_functions_take() -> None:
         if real is None or takes_anything(rule, least):
             continue
         told += 1
-        if found := differing(real, stated_by(rule), least):
+        found = [c for c in differing(real, stated_by(rule), least) if not is_later(function, *c)]
+        if found:
             wrong[str(function)] = found
     assert not wrong
     assert told > 100
