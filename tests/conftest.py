@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import numpy as np
 import pytest
+from hypothesis.internal.entropy import deterministic_PRNG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +34,16 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 @pytest.fixture(scope="module", autouse=True)
 def _small_heap() -> None:
     """Hide what is alive now from the garbage collector: a test that collects would walk through it each time."""
+    register_random_states()
     gc.collect()
     gc.freeze()
+
+
+@functools.cache
+def register_random_states() -> None:
+    """Have hypothesis look now for who refers to random states: `gc.freeze` hides referrers."""
+    with deterministic_PRNG():
+        pass
 
 
 @pytest.fixture
