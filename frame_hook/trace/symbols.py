@@ -6,11 +6,19 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType, GeneratorType
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
+
+Kind = TypeVar("Kind")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def symbol(kind: type[Kind]) -> type[Kind]:
+    """A class of values compared by identity, immutable to the type checker: `frozen` would slow each one's making."""
+    return dataclass(slots=True, eq=False)(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +29,7 @@ class Source:
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Constant:
     """A value known while tracing: its identity or equality is guarded, or it stands in the code."""
 
@@ -29,7 +37,7 @@ class Constant:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Unread:
     """A value of the frame that has not been read: it can be moved, stored and returned without a guard."""
 
@@ -37,7 +45,7 @@ class Unread:
     value: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Opaque:
     """A value of the frame whose type is guarded, and of which nothing else is followed."""
 
@@ -59,7 +67,7 @@ class Buffer:
     value: Any = None  # the example array of an input
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Array:
     """An array: a view (through `path`; () is all of it) of a buffer."""
 
@@ -68,7 +76,7 @@ class Array:
     type: ArrayType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Number:
     """A NumPy scalar, or a Python float or complex, known only when the program runs."""
 
@@ -76,7 +84,7 @@ class Number:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Integer:
     """A Python int known only when the program runs; `example` is its value now."""
 
@@ -85,7 +93,7 @@ class Integer:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Tuple:
     """A tuple with known length."""
 
@@ -117,7 +125,7 @@ class Deque:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class View:
     """The keys, values or items view of a dict, which shows later changes."""
 
@@ -153,7 +161,7 @@ class Set:
     born: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Slice:
     """A slice object."""
 
@@ -162,7 +170,7 @@ class Slice:
     step: Symbol
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Range:
     """A range object with a bound known only when the program runs."""
 
@@ -220,7 +228,7 @@ class Instance:
     raised: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Super:
     """`super(start, self)`: attributes come from the classes behind `start` in the MRO of `kind`."""
 
@@ -229,7 +237,7 @@ class Super:
     self: Symbol
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Handled:
     """The exc_info that PUSH_EXC_INFO saved for POP_EXCEPT, or the traceback passed to `__exit__`."""
 
@@ -244,7 +252,7 @@ class Cell:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Function:
     """A function made in the trace. `attributes` are those that the program gave it."""
 
@@ -256,7 +264,7 @@ class Function:
     attributes: dict[str, Symbol] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Method:
     """A method looked up on a value: calling it calls `function` with `self` first."""
 
@@ -265,7 +273,7 @@ class Method:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class ArrayMethod:
     """A method of ndarray or of a NumPy scalar, looked up and not called yet."""
 
@@ -278,7 +286,7 @@ class Null:
     """The NULL that call sequences push."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@symbol
 class Unbound:
     """A slot of the frame that is empty now; no instruction has needed that yet, so it is not guarded."""
 
