@@ -30,7 +30,7 @@ class Row(NamedTuple, Generic[Operand]):
 
 
 def flat(row: Row[int]) -> tuple[Any, ...]:
-    """A row as C takes it: its kind, then its operands and what is none in C's order."""
+    """A row as C reads it: the kind, then registers and `what` in the order of the table in csrc/guards/recipe.c."""
     kind, operands, what = row
     match kind:
         case "const" | "int":
