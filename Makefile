@@ -11,6 +11,7 @@ CORPUS ?=
 STRESS_SECONDS ?= 600
 CPYTHON ?=
 NUMPY ?=
+PACKAGES ?=
 
 # Compiled modules are kept whatever the environment says: tests start many interpreters.
 export PYTHONDONTWRITEBYTECODE :=
@@ -28,7 +29,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo ready test test-cpython test-numpy check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo ready test test-cpython test-numpy test-packages check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -67,6 +68,9 @@ test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame tr
 test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test function compiled; NUMPY="--modules _core.einsum,lib.histograms"
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.numpy_tests", run_name="__main__")' $(NUMPY)
 
+test-packages: $(VENV)-packages/.done extensions ## 1,000 calls of SciPy, scikit-image, scikit-learn, statsmodels and pandas; PACKAGES="--slice --limits"
+	$(VENV)-packages/bin/python -P -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.packages", run_name="__main__")' $(PACKAGES)
+
 gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
 	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi
 
@@ -89,7 +93,7 @@ lint: $(VENV)/.dev view
 
 # What `pip install ufuse` would get: built alone, and imported from where it was installed.
 wheel: $(VENV)/.dev
-	rm -rf build/wheel build/lib*
+	rm -rf build/wheel build/lib build/lib.*-$(TAG:cp%=cpython-%)
 	.ci/environment $(PYTHON) $(VENV) --no-deps --no-build-isolation --target build/wheel .
 	PYTHONPATH=build/wheel $(RUN) .ci/imports.py build/wheel/ufuse
 
@@ -115,6 +119,14 @@ extensions: | $(VENV)/.setuptools
 
 $(VENV)/.setuptools: .ci/environment
 	.ci/environment $(PYTHON) $(VENV) 'setuptools>=77' 'numpy>=2'
+	touch $@
+
+# Packages that cannot be had for this Python are left out, and `test-packages` says so.
+$(VENV)-packages/.done: tests/whole/packages/requirements.txt $(LAYOUT) | $(VENV)/.setuptools
+	.ci/environment $(PYTHON) $(VENV)-packages 'setuptools>=77' 'numpy>=2' 'pytest>=8.3' 'hypothesis>=6.120'
+	.ci/environment $(PYTHON) $(VENV)-packages --no-build-isolation --editable .
+	while read -r package; do .ci/environment $(PYTHON) $(VENV)-packages --only-binary :all: "$$package" || \
+		echo "skipped: $$package cannot be installed for $(TAG)"; done <$<
 	touch $@
 
 $(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setuptools $(LAYOUT)

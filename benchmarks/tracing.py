@@ -66,7 +66,7 @@ def over_the_corpus() -> tuple[int, float]:
             with contextlib.suppress(Exception, SystemExit):  # an error is a result, too
                 function(*call.args, **call.kwargs)
             instructions += function.stats.instructions
-            seconds += function.session.seconds
+            seconds += function.__ufuse_session__.seconds
     return instructions, seconds
 
 
@@ -86,7 +86,7 @@ def of_a_long_function() -> tuple[int, float]:
     """Instructions of a function of LINES lines, and the seconds that tracing it took."""
     function = compiled(long_function(LINES))
     function(*[np.ones(3)] * 7)
-    return function.stats.instructions, function.session.seconds
+    return function.stats.instructions, function.__ufuse_session__.seconds
 
 
 def show_profile() -> None:
@@ -100,7 +100,7 @@ def show_profile() -> None:
         assert isinstance(case.function, FunctionType)
         state = state_of(case.function, bound)
         with profile:
-            function.session.capture(function.cache, 0, case.function, state)
+            function.__ufuse_session__.capture(function.__ufuse_cache__, 0, case.function, state)
     pstats.Stats(profile).sort_stats("tottime").print_stats(45)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.arrays import making, reductions
+from ufuse.frame_hook.arrays import converting, making, reductions
 from ufuse.frame_hook.library import (
     bisection,
     blind_writes,
+    caches,
     container_methods,
     deque_methods,
     exception_methods,
@@ -32,9 +33,9 @@ from ufuse.frame_hook.operations import iterate
 
 MODULES = (
     variables, operators, displays, patterns, control, exceptions, functions,  # handlers
-    making, reductions, iterate,
-    bisection, blind_writes, container_methods, deque_methods, exception_methods, function_tools, heaps, introspection,
-    lazy, lazy_tools, mapping_methods, numeric, object_methods, text,
+    converting, making, reductions, iterate,
+    bisection, blind_writes, caches, container_methods, deque_methods, exception_methods, function_tools, heaps,
+    introspection, lazy, lazy_tools, mapping_methods, numeric, object_methods, text,
 )  # fmt: skip
 
 __all__ = ["MODULES"]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.code import instructions, resume
-from ufuse.frame_hook.code.by_code import ByCode
+from ufuse.frame_hook.code import resume
+from ufuse.frame_hook.code.by_code import ByCode, ByFunction
+from ufuse.frame_hook.code.instructions import by_position
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.markers import DISABLED
-from ufuse.frame_hook.code.stops import stops_after, why_not_code, why_not_resume
+from ufuse.frame_hook.code.places import in_words
+from ufuse.frame_hook.code.stops import loop_around, stops_after, why_not_code, why_not_resume
 from ufuse.frame_hook.entries.entry import (
     Specialisation,
     is_idle,
 )
-from ufuse.frame_hook.entries.journal import Journal, Stats
+from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
@@ -32,7 +35,37 @@ MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
 MOST_FAILURES = 3  # of a position where traces are cut short
+# What traces may cost, where it is measured whether they pay. Those of one session: so much at once, so many times
+# what calls have taken (more may be expected to follow), and as a part of the time since the first. Those of the
+# process: so much at once, and the same part.
+SECONDS_AT_ONCE = 0.02
+TIMES_OF_CALLS = 4
+SECONDS_OF_PROCESS = 0.5
+SECONDS_AT_LEAST = 0.005  # of a session, whatever the process has spent
+SECONDS_OF_A_TRACE = (
+    0.15  # one that has begun may be read for so long, whatever else runs on the machine
+)
+PART_OF_TIME = 0.05
+ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
+
+
+@dataclass(slots=True)
+class Spent:
+    """The time that traces took of the processor, and when the first was asked for."""
+
+    seconds: float = 0.0
+    began: float | None = None
+
+    def left(self, at_once: float) -> float:
+        """How long traces may take now."""
+        now = time.perf_counter()
+        if self.began is None:
+            self.began = now
+        return at_once + PART_OF_TIME * (now - self.began) - self.seconds
+
+
+BY_PROCESS = Spent()
 
 
 class Session:
@@ -41,6 +74,13 @@ class Session:
     `longest` cuts traces short, to try every way a frame can be divided: it gives the most root instructions of a trace
     that begins at a position. A trace then ends at the first position from there where a frame can go on, entries
     without a graph are kept, and every stop stays.
+
+    `measures`: calls are timed compiled and plain, and what does not pay is given back to plain Python
+    (csrc/run/trial.h). Without it, everything that can be captured stays captured. `unhurried`: traces may take what
+    they need all the same.
+
+    Functions that share a session have its `scope`: their globals and builtins. `cache`, that of their code, is kept
+    here where the session is to outlive them. `remade` compiles another function with the same options.
     """
 
     notify_eager = True
@@ -56,6 +96,7 @@ class Session:
         static_sizes: bool | frozenset[str] = False,
         every_frame: bool = False,
         longest: Longest | None = None,
+        measures: bool = False,
     ) -> None:
         self.compile_graph = compile_graph
         self.every_frame = every_frame or longest is not None
@@ -63,17 +104,26 @@ class Session:
         self.check_arguments = check_arguments
         self.static_sizes = static_sizes
         self.longest = longest
+        self.measures = measures and not self.every_frame and fullgraph is None
         self.journal = Journal(fullgraph)
         self._tracer = Tracer(
             compile_graph,
             self.journal,
             every_frame=self.every_frame,
+            measures=self.measures,
             static_sizes=static_sizes,
             longest=longest,
         )
+        self.unhurried = False
+        self._calls_took = 0.0  # seconds, of the code that took longest
+        self._spent = Spent()
         self._caches: ByCode[Any] = ByCode()  # of the functions that plain Python calls
         self._records: ByCode[CodeRecord] = ByCode()
         self._places = Places()
+        self.scope: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self.cache: Any = None
+        self.remade: Callable[[Any], Any] | None = None
+        self._captured: ByFunction[int] = ByFunction()
 
     # What C calls ----------------------------------------------------------------------------------------------
 
@@ -99,23 +149,53 @@ class Session:
         record = self.record(code)
         entries = cache.entries(position)
         if entries:
-            self._learn_from(cache, position, entries, state, record)
+            changed = self._learn_from(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
                 self._give_up(cache, position, "too many specialisations")
+                self._note_varying(code, position, changed)
                 return None
+        bounded = self.measures and not self.unhurried
+        left = self._seconds_left(cache) if bounded else 0.0
+        if bounded and left <= 0:
+            return self._put_off(cache, position, record)
+        if position in record.put_off:
+            record.put_off.discard(position)
+            cache.drop_resume(position)
         traces = record.traces.get(position, 0) + 1
         record.traces[position] = traces
         if traces >= MOST_TRACES:
             self._give_up(cache, position, "traced too often")
-        started = time.perf_counter()
-        entry, passed = self._tracer.trace(cache, position, function, state, record)
+            self._note_varying(code, position, "a function or class that is used here")
+        started, begun = time.perf_counter(), time.thread_time()
+        deadline = begun + max(left, SECONDS_OF_A_TRACE) if bounded else None
+        entry, passed, expired = self._tracer.trace(
+            cache, position, function, state, record, deadline
+        )
+        for spent in (self._spent, BY_PROCESS):
+            spent.seconds += time.thread_time() - begun
         self.journal.stats.trace_seconds += time.perf_counter() - started
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
+        if entry is None and expired and record.retry_later(position):
+            return self._put_off(cache, position, record)
         if entry is None:
             self._note_no_entry(cache, position, record, passed)
+        elif position == 0:
+            self._captured.keep(function, self.captured_for(function) + 1)
         return entry
+
+    @staticmethod
+    def _put_off(cache: Any, position: int, record: CodeRecord) -> int:
+        """Have C ask later. Meanwhile the frame goes on to the next entry: no trace can begin before that either."""
+        if position not in record.put_off:
+            record.put_off.add(position)
+            cache.drop_resume(position)
+        return ASK_AGAIN
+
+    def captured_for(self, function: FunctionType) -> int:
+        """For how many calls of a function the frame was traced from its start."""
+        return self._captured.get(function) or 0
 
     def refuse(self, code: CodeType, why: str) -> None:
         """Nothing of a function can be captured: where one graph is asked for, that is an error."""
@@ -129,7 +209,10 @@ class Session:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
         code = cache.code
         record = self.record(code)
-        stops = stops_after(code, position, record.skipped)
+        passed_over = record.passed_over(position)
+        if position in record.put_off:
+            passed_over |= _without_entries(cache, by_position(code).keys() - {position})
+        stops = stops_after(code, position, passed_over)
         record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
@@ -171,6 +254,11 @@ class Session:
         return self.journal.retraces
 
     @property
+    def decisions(self) -> list[Decision]:
+        """What timing has found."""
+        return self.journal.decisions
+
+    @property
     def misfits(self) -> list[str]:
         """Entries that did not fit the state they were made for."""
         return self.journal.misfits
@@ -191,13 +279,46 @@ class Session:
         self.journal.stats.eager_calls += 1
         if entry is None:
             return
+        record = self.record(cache.code)
+        if position != 0 and record.note_declined(position, entry.data.ran):
+            cache.drop_resume(position)
         refused = entry.declined
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
             self._give_up(cache, position, "its graph warns or fails at nearly every call")
-            if position != 0 and not any(other.valid for other in cache.entries(position)):
-                self._no_stops(cache, {position}, self.record(cache.code))
+            if position != 0:
+                self._no_stops(cache, _without_entries(cache, entry.data.ran | {position}), record)
             self.journal.note_given_up(cache.code, position)
+
+    def decided(
+        self, cache: Any, positions: list[int] | None, way: str, compiled: int, plain: int
+    ) -> None:
+        """A trial ended: how calls run from now on, or turns of the loop through these positions; times in ns."""
+        code = cache.code
+        if positions is None:
+            self.journal.note_decision(code, 0, way, compiled, plain)
+            return
+        line = min(first_line(code, position) for position in positions)
+        self.journal.note_decision(code, line, way, compiled, plain)
+        if way == "plain":
+            for position in positions:
+                self._give_up(cache, position, "turns of its loop are faster in plain Python")
+                for entry in cache.entries(position):
+                    cache.remove(position, entry)
+            record = self.record(code)
+            around = {one for one in loop_around(code, positions) if not cache.entries(one)}
+            record.given_back |= around.difference(record.skipped) | set(positions)
+            self._no_stops(cache, around | set(positions), record)
+
+    def larger(self, cache: Any) -> None:
+        """Calls have arguments of another order of magnitude: loops that were given back may pay now."""
+        record = self.record(cache.code)
+        given_back, record.given_back = record.given_back, set()  # other threads may give back more
+        for position in given_back:
+            record.given_up.pop(position, None)
+            cache.reconsider(position)
+        record.skipped -= given_back
+        cache.drop_resume()
 
     def internal_error(self, error: BaseException) -> None:
         """A failure of ours: said in the log; the frame runs in plain Python."""
@@ -216,12 +337,26 @@ class Session:
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
+    def _seconds_left(self, cache: Any) -> float:
+        """How long a trace for this code may take now: traces are to be a small part of the time that programs take."""
+        self._calls_took = max(self._calls_took, cache.run_ns / 1e9)
+        expected = TIMES_OF_CALLS * self._calls_took
+        left = min(
+            self._spent.left(SECONDS_AT_ONCE + expected),
+            BY_PROCESS.left(SECONDS_OF_PROCESS + expected),
+        )
+        return max(left, SECONDS_AT_LEAST - self._spent.seconds)
+
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)
         record.given_up[position] = why
         cache.give_up(position)
         if self.every_frame and position != 0:
             self._no_stops(cache, {position}, record)
+
+    def _note_varying(self, code: CodeType, position: int, what: str) -> None:
+        """Say why a position is given up: at nearly every call it would need another graph."""
+        self.journal.remember(_at_position(code, position, GraphBreak("varying", what)))
 
     @staticmethod
     def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
@@ -246,7 +381,7 @@ class Session:
             return
         self._no_stops(cache, {position, *passed}, record)
         if len(record.skipped) > MOST_SKIPPED and not record.useful:
-            record.skipped.update(instructions.by_position(cache.code))
+            record.skipped.update(by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")
             for entry in cache.entries(0):
                 cache.remove(0, entry)
@@ -258,8 +393,11 @@ class Session:
         entries: list[Any],
         state: tuple[Any, ...],
         record: CodeRecord,
-    ) -> None:
-        """Learn from the guards that fail, and report that of the nearest entry: the one most of whose guards held."""
+    ) -> str:
+        """Learn from the guards that fail, and report that of the nearest entry: the one most of whose guards held.
+
+        What that one is about is returned.
+        """
         self.journal.stats.retraces += 1
         nearest: tuple[int, Specialisation] | None = None
         for entry in entries:
@@ -271,8 +409,11 @@ class Session:
                 nearest = failed, kept
             if record.learn(kept.guards[failed]):
                 cache.remove(position, entry)
-        if nearest is not None:
-            self.journal.note_retrace(cache.code, nearest[1], nearest[0], state)
+        if nearest is None:
+            return ""
+        failed, kept = nearest
+        self.journal.note_retrace(cache.code, kept, failed, state)
+        return in_words(kept.guards[failed].source, cache.code, position) or "what is used here"
 
     def graphs(self) -> Iterator[Graph]:
         """Every graph that computes something, in the order captured."""
@@ -288,11 +429,13 @@ class Session:
             static_sizes=self.static_sizes,
             every_frame=self.every_frame,
             longest=self.longest,
+            measures=self.measures,
         )
 
     def forget(self) -> None:
         """Drop everything captured."""
         self.journal.forget()
+        self._spent = Spent()
         self._records.clear()
         self._places = Places()
         for cache in self.caches:
@@ -302,6 +445,11 @@ class Session:
 def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:
     """A break of a frame that was not traced at all."""
     return graph_break.at(code.co_filename, first_line(code, position), code.co_qualname)
+
+
+def _without_entries(cache: Any, positions: Iterable[int]) -> set[int]:
+    """Those of some positions where no entry begins that may still run."""
+    return {one for one in positions if not any(entry.valid for entry in cache.entries(one))}
 
 
 def _own_names(function: FunctionType) -> str | None:

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from types import CodeType, FunctionType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ufuse.frame_hook import _hook, rules_and_handlers
 from ufuse.frame_hook.code import instructions
@@ -22,6 +22,7 @@ from ufuse.frame_hook.entries.endings import (
     Visited,
     dropped,
     end_after,
+    end_at,
     filled,
     forget_frames,
     located,
@@ -30,6 +31,7 @@ from ufuse.frame_hook.entries.endings import (
 )
 from ufuse.frame_hook.entries.entry import (
     Specialisation,
+    cannot_pay,
     finished_graph,
     is_idle,
     make_entry,
@@ -70,6 +72,17 @@ class Compile(Protocol):
 Longest = Callable[[CodeType, int], int]
 
 
+class Attempt(NamedTuple):
+    """What tracing a frame came to: an entry, or None.
+
+    `passed` are the root positions that the last failed try had run; `expired`: the time that may be spent was up.
+    """
+
+    entry: Any
+    passed: list[int]
+    expired: bool
+
+
 class Tracer:
     """Traces frames with the settings of one session.
 
@@ -82,12 +95,14 @@ class Tracer:
         journal: Journal,
         *,
         every_frame: bool,
+        measures: bool,
         static_sizes: bool | frozenset[str],
         longest: Longest | None,
     ) -> None:
         self._compile_graph = compile_graph
         self._journal = journal
         self._every_frame = every_frame
+        self._measures = measures
         self._static_sizes = static_sizes
         self._longest = longest
 
@@ -98,27 +113,39 @@ class Tracer:
         function: FunctionType,
         state: tuple[Any, ...],
         record: CodeRecord,
-    ) -> tuple[Any, list[int]]:
-        """The entry for a frame from a position, or None; and the root positions that the last failed try had run."""
+        deadline: float | None = None,
+    ) -> Attempt:
+        """The entry for a frame from a position, which reading ends at a moment of `time.thread_time`."""
+        expired = False
         started = time.perf_counter()
         passed: list[int] = []
         stop_at: int | None = None
         found: Break | None = None
         handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
-            trace, interpreter, frame = self._begin(
-                cache.code, position, function, state, record, stop_at
+            interpreter, frame = self._begin(
+                cache.code,
+                position,
+                function,
+                state,
+                record,
+                stop_at,
+                None if expired else deadline,
             )
             visited = Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
+                if returned is None and interpreter.root_count != stop_at and deadline is not None:
+                    expired = True
+                    found = located(interpreter, GraphBreak("slow", cache.code.co_qualname))
+                    self._journal.note_break(found)
                 generators.refuse_guarded(interpreter)
                 if returned is None and record.shows_locals is None:
                     record.shows_locals = shows_its_locals(function)
-                return self._finish(
-                    cache, position, trace, frame, returned, found, started, record
-                ), passed
+                entry = self._finish(cache, position, interpreter, returned, found, started, record)
+                return Attempt(entry, passed, expired)
             except GraphBreak as graph_break:
+                expired = expired or graph_break.code == "slow"
                 count = visited.where_it_broke()
                 found = located(interpreter, graph_break)
                 forget_frames(graph_break, handled)
@@ -141,6 +168,7 @@ class Tracer:
                 forget_frames(error, handled)
                 stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except LoopTooLong as loop:
+                expired = expired or (deadline is not None and time.thread_time() > deadline)
                 record.kept_loops.add(loop.position)
                 continue
             finally:
@@ -148,9 +176,11 @@ class Tracer:
             self._journal.note_break(found)
             passed = visited.positions
             if not stop_at:
-                return None, passed  # an entry that resumes at its own position would run for ever
+                return Attempt(
+                    None, passed, expired
+                )  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
-        return None, passed
+        return Attempt(None, passed, expired)
 
     def _begin(
         self,
@@ -160,7 +190,8 @@ class Tracer:
         state: tuple[Any, ...],
         record: CodeRecord,
         stop_at: int | None,
-    ) -> tuple[Trace, Interpreter, Frame]:
+        deadline: float | None,
+    ) -> tuple[Interpreter, Frame]:
         names = slot_names(code)
         depth = len(state) - len(names)
         all_names = names + tuple(ON_STACK.format(i) for i in range(depth))
@@ -175,9 +206,8 @@ class Tracer:
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
             watched=watched(trace, state),
-            may_end=None
-            if self._longest is None
-            else end_after(code, position, self._longest(code, position)),
+            may_end=self._end(code, position, deadline),
+            deadline=deadline,
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
@@ -189,19 +219,27 @@ class Tracer:
         frame = Frame(
             code, function.__globals__, list(trace.state[: len(names)]), stack, position=position
         )
-        return trace, interpreter, frame
+        return interpreter, frame
+
+    def _end(
+        self, code: CodeType, position: int, deadline: float | None
+    ) -> Callable[[int, int], bool] | None:
+        """What tells an interpreter where to end a trace of its own accord."""
+        if self._longest is not None:
+            return end_after(code, position, self._longest(code, position))
+        return None if deadline is None else end_at(code, position, deadline)
 
     def _finish(
         self,
         cache: Any,
         position: int,
-        trace: Trace,
-        frame: Frame,
+        interpreter: Interpreter,
         returned: Returned | None,
         found: Break | None,
         started: float,
         record: CodeRecord,
     ) -> Any:
+        trace, frame = interpreter.trace, interpreter.call_stack[0]
         trace.arrays.guard_disjoint()
         trace.changes.guard_different()
         for symbol in dropped(trace, frame, returned):
@@ -218,8 +256,11 @@ class Tracer:
         idle = is_idle(graph)
         if trace.changes.effects and returned is None and frame.position == position:
             return None
-        if idle and position != 0 and returned is None and not self._every_frame:
-            return None
+        if position != 0 and not self._every_frame:
+            # Where a frame is suspended anyway, as other entries pay, one that brings it to its end does, too.
+            ends_there = returned is not None and cache.entries(position)
+            if not ends_there and (idle or (self._measures and cannot_pay(graph))):
+                return None
         traced = time.perf_counter() - started
         artefact = None
         if not idle or recipe.outputs:
@@ -233,13 +274,19 @@ class Tracer:
             ending = "resume", frame.position, numbers, handled_slot(cache.code, frame.position)
         entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
         ends_with = found if returned is None else None
-        return self._registered(entry, cache, position, trace, graph, ends_with, traced, record)
+        ran = frozenset(interpreter.positions)
+        if returned is None:
+            ran -= {frame.position}
+        return self._registered(
+            entry, cache, position, ran, trace, graph, ends_with, traced, record
+        )
 
     def _registered(
         self,
         entry: Any,
         cache: Any,
         position: int,
+        ran: frozenset[int],
         trace: Trace,
         graph: Graph,
         found: Break | None,
@@ -249,7 +296,7 @@ class Tracer:
         line = first_line(cache.code, position)
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
-            self._journal.stats.traces, weakref.ref(cache.code), position,
+            self._journal.stats.traces, weakref.ref(cache.code), position, ran,
             graph, trace.guards.remembered(), sources, found, line,
             tuple(in_words(described(one), cache.code, position) for one in trace.changes.effects), seconds,
         )  # fmt: skip

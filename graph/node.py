@@ -65,4 +65,6 @@ class Graph:
 
     def __repr__(self) -> str:
         work = len(self.nodes) - len(self.inputs)
-        return f"<Graph {self.name}: {len(self.inputs)} inputs, {work} operations, {len(self.outputs)} outputs>"
+        counts = (len(self.inputs), "input"), (work, "operation"), (len(self.outputs), "output")
+        words = ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
+        return f"<Graph {self.name}: {words}>"

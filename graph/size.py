@@ -51,7 +51,9 @@ class Expression:
     __radd__ = __add__
 
     def __sub__(self, other: Size) -> Size:
-        return add(self, multiply(other, -1))
+        if isinstance(other, int):
+            return _shifted(self, -other)
+        return 0 if self == other else add(self, multiply(other, -1))
 
     def __rsub__(self, other: Size) -> Size:
         return add(other, multiply(self, -1))
@@ -118,13 +120,34 @@ def add(left: Size, right: Size) -> Size:
     """The sum."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
+    if isinstance(left, Expression) and isinstance(right, int):
+        return _shifted(left, right)
+    if isinstance(left, int) and isinstance(right, Expression):
+        return _shifted(right, left)
     return _canonical((*_terms(left), *_terms(right)))
+
+
+def _shifted(value: Expression, by: int) -> Expression:
+    """The sum with a number, which stands last among the terms."""
+    *rest, (monomial, factor) = value.terms
+    if monomial:
+        return Expression((*value.terms, ((), int(by)))) if by else value
+    return Expression((*rest, ((), factor + by)) if factor + by else tuple(rest))
+
+
+def _scaled(value: Expression, by: int) -> Size:
+    """The product with a number."""
+    return Expression(tuple([(m, f * by) for m, f in value.terms])) if by else 0
 
 
 def multiply(left: Size, right: Size) -> Size:
     """The product."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
+    if isinstance(left, Expression) and isinstance(right, int):
+        return _scaled(left, right)
+    if isinstance(left, int) and isinstance(right, Expression):
+        return _scaled(right, left)
     return _canonical(
         (tuple(sorted((*m, *n), key=str)), f * g) for m, f in _terms(left) for n, g in _terms(right)
     )

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from tests.support.hooking import Session
 
+# Tests say what is captured, not whether it pays here and now; those of the timing ask for it.
+os.environ.setdefault("UFUSE_MEASURE", "0")
+
 # The same examples on every run, and no clock: a shared machine may stall in any test.
 hypothesis.settings.register_profile(
     "ufuse", deadline=None, derandomize=True, database=None, max_examples=60
@@ -44,6 +47,14 @@ def register_random_states() -> None:
     """Have hypothesis look now for who refers to random states: `gc.freeze` hides referrers."""
     with deterministic_PRNG():
         pass
+
+
+@pytest.fixture(autouse=True)
+def _shares_nothing() -> None:
+    """Nothing that was captured in one test is used in another: they count traces."""
+    from ufuse import sharing  # noqa: PLC0415 - only once the tests run
+
+    sharing.forget()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The command line: `python -m ufuse demo`, `python -m ufuse info`."""
+"""The command line: `python -m ufuse`, which says what it can do."""
 
 from __future__ import annotations
 
@@ -47,25 +47,37 @@ def main(arguments: list[str] | None = None) -> int:
 
     """
     parser = argparse.ArgumentParser(
-        prog="python -m ufuse", description="NumPy code, made fast and nothing else."
+        prog="python -m ufuse",
+        description="NumPy code, made fast and nothing else: decorate a function with @ufuse.compile and call it.",
+        epilog="In Python: help(ufuse.compile); ufuse.explain(function, *arguments) says what is captured.",
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    demo = commands.add_parser("demo", help="five programs, compiled against plain NumPy")
+    parser.add_argument("--version", action="version", version=f"ufuse {ufuse.__version__}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
+    demo = commands.add_parser("demo", help="run five programs, compiled against plain NumPy")
     demo.add_argument(
-        "--folder", type=Path, default=Path.cwd(), help="where the picture goes (default: here)"
-    )
-    commands.add_parser("info", help="versions, processor, threads and backends")
+        "--output", type=Path, default=Path(), metavar="PATH",
+        help="where the picture goes: a file, or a folder that exists (default: here)",
+    )  # fmt: skip
+    commands.add_parser("info", help="print versions, processor, threads and backends")
     chosen = parser.parse_args(arguments)
+    if chosen.command is None:
+        parser.print_help()
+        return 0
     if chosen.command == "info":
         print(info())
         return 0
-    if not chosen.folder.is_dir():
-        parser.error(f"--folder {chosen.folder} is not a folder")
     try:
-        return importlib.import_module("ufuse.demo").run(chosen.folder)  # type: ignore[no-any-return]
+        demonstration = importlib.import_module("ufuse.demo")
+    except ImportError as missing:
+        print(f"ufuse: the demo needs {missing.name}: pip install 'ufuse[demo]'", file=sys.stderr)
+        return 2
+    try:
+        return demonstration.run(demonstration.picture_at(chosen.output))  # type: ignore[no-any-return]
+    except ValueError as error:
+        demo.error(f"--output {error}")
     except ufuse.UfuseError as error:
         print(f"ufuse: {error}", file=sys.stderr)
-        return 2
+    return 2
 
 
 if __name__ == "__main__":

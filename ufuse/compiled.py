@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
-import types
 from dataclasses import replace
 from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
@@ -21,15 +19,11 @@ from ufuse.frame_hook.trace.reasons import Break
 from ufuse.spec import Spec
 
 
-class _Annotations:
-    """The annotations of the function, evaluated when they are read; a compiled function may be given others."""
-
-    def __get__(self, compiled: CompiledFunction | None, _: type) -> dict[str, Any]:
-        return {} if compiled is None else compiled.function.__annotations__
-
-
 class CompiledFunction(_hook.Dispatcher):
     """A function that runs compiled; call it as the function it was made from.
+
+    Its attributes are the function's: what is set on one is seen on both. Those below can be read where the program has
+    given the function none of that name; otherwise as `ufuse.CompiledFunction.stats.fget(f)`.
 
     Attributes:
         graphs: tuple of `Graph`, in the order captured.
@@ -49,54 +43,38 @@ class CompiledFunction(_hook.Dispatcher):
 
     """
 
-    __ufuse_function__ = True
-    if sys.version_info >= (3, 14):  # from here on `functools.update_wrapper` leaves them out
-        __annotations__ = cast("dict[str, Any]", _Annotations())
-
-    def __init__(self, function: FunctionType, session: Session) -> None:
-        super().__init__(function, session)
-        functools.update_wrapper(self, function)
-        self.__defaults__ = function.__defaults__
-        self.__kwdefaults__ = function.__kwdefaults__
-        self.__code__ = function.__code__
-        self._before_reset = (0, 0)  # calls and hits: the counters in C only grow
-
-    @property
-    def __globals__(self) -> dict[str, Any]:
-        return self.function.__globals__  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def __closure__(self) -> tuple[types.CellType, ...] | None:
-        return self.function.__closure__
+    # Names in double underscores: the program may give its function any other.
+    __slots__ = ("__ufuse_before_reset__",)  # calls and hits, which are only counted up
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
         """Every graph captured so far."""
-        return tuple(Graph(captured) for captured in self.session.graphs())
+        return tuple(Graph(captured) for captured in self.__ufuse_session__.graphs())
 
     @property
     def breaks(self) -> tuple[Break, ...]:
         """Every place where a graph ended before the function did."""
-        return tuple(self.session.breaks)
+        return tuple(self.__ufuse_session__.breaks)
 
     @property
     def retraces(self) -> tuple[Retrace, ...]:
         """Why the function was traced again."""
-        return tuple(self.session.retraces)
+        return tuple(self.__ufuse_session__.retraces)
 
     @property
     def specialisations(self) -> tuple[Specialisation, ...]:
         """What was captured, with its guards."""
-        return tuple(self.session.specialisations)
+        return tuple(self.__ufuse_session__.specialisations)
 
     @property
     def stats(self) -> Stats:
-        """Counters since the last `reset`, as they are now; times are in seconds."""
-        calls, hits = self._before_reset
-        stats: Stats = self.session.stats
-        # C counts the run of a new entry as a hit; to the user it is the call that was traced.
-        fresh = self.session.record(self.__code__).starts
-        return replace(stats, calls=self.calls - calls, hits=max(0, self.hits - hits - fresh))
+        """Counters since the last `reset`, as they are now; times are in seconds.
+
+        Calls and hits are this function's; the others count for all functions that share what was captured.
+        """
+        calls, hits = getattr(self, "__ufuse_before_reset__", (0, 0))
+        stats: Stats = self.__ufuse_session__.stats
+        return replace(stats, calls=self.__ufuse_calls__ - calls, hits=max(0, hits_of(self) - hits))
 
     def signatures(self) -> str:
         r"""Every specialisation as text: what each argument must be, and what comes back.
@@ -113,16 +91,17 @@ class CompiledFunction(_hook.Dispatcher):
               -> float32[n, m]
 
         """
-        found = [k for k in self.session.specialisations if not is_idle(k.graph)]
+        session: Session = self.__ufuse_session__
+        found = [k for k in session.specialisations if not is_idle(k.graph)]
         if not found:
-            called = "has no graph yet" if self.calls else "has not been called yet"
-            return f"{self.__name__}() {called}"
+            called = "has no graph yet" if self.__ufuse_calls__ else "has not been called yet"
+            return wording.Shown(f"{self.__name__}() {called}")
         lines = []
         for kept in found:
             lines.append(f"{kept.code.co_name}(), {wording.lines(kept)}")
             lines += [f"  {text}" for text in (*wording.takes(kept), *wording.values(kept))]
             lines.append(f"  -> {wording.gives(kept) or 'nothing but what it writes'}")
-        return "\n".join(lines)
+        return wording.Shown("\n".join(lines))
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for these arguments, or `Spec`s in place of arrays, without running it.
@@ -147,17 +126,17 @@ class CompiledFunction(_hook.Dispatcher):
             ['input', 'input', 'add']
 
         """
+        function: FunctionType = self.__ufuse_function__
         given = [a.example() if isinstance(a, Spec) else a for a in args]
         named = {k: v.example() if isinstance(v, Spec) else v for k, v in kwargs.items()}
         try:
-            bound = inspect.signature(self.function).bind(*given, **named)
+            bound = inspect.signature(function).bind(*given, **named)
         except TypeError as error:
             raise TypeError(f"{self.__name__}() {error}") from None
         bound.apply_defaults()
-        session = self.session.alone()
-        cache = _hook.CodeCache(self.function.__code__, session)
-        state = state_of(cast("FunctionType", self.function), bound)
-        session.capture(cache, 0, self.function, state)
+        session: Session = self.__ufuse_session__.alone()
+        cache = _hook.CodeCache(function.__code__, session)
+        session.capture(cache, 0, function, state_of(function, bound))
         if not session.specialisations:
             raise TypeError(f"{self.__name__} cannot be traced: it is a generator or coroutine")
         graph = session.specialisations[-1].graph
@@ -168,16 +147,29 @@ class CompiledFunction(_hook.Dispatcher):
         return Graph(graph)
 
     def reset(self) -> None:
-        """Forget everything captured."""
-        self.cache.clear()
-        self.session.forget()
-        self._before_reset = (self.calls, self.hits)
+        """Forget everything captured, for the functions that share it, too."""
+        self.__ufuse_cache__.clear()
+        self.__ufuse_session__.forget()
+        self.__ufuse_before_reset__ = (self.__ufuse_calls__, hits_of(self))
 
     def __repr__(self) -> str:
         return f"<compiled function {self.__qualname__}>"
 
-    def __reduce__(self) -> str:
-        return str(self.__qualname__)
+    def __dir__(self) -> list[str]:
+        ours = (name for name in vars(CompiledFunction) if not name.startswith("_"))
+        return sorted({*dir(self.__ufuse_function__), *ours, "__wrapped__"})
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name, as functions; where that is not its own, by the function's, to be compiled again."""
+        function: FunctionType = self.__ufuse_function__
+        named = found_by_name(function)
+        remade = self.__ufuse_session__.remade
+        if named is self or remade is None:
+            return function.__qualname__
+        is_compiled_too = (
+            isinstance(named, CompiledFunction) and named.__ufuse_function__ is function
+        )
+        return remade, (named if is_compiled_too else function,)
 
     def __copy__(self) -> CompiledFunction:
         return self
@@ -187,6 +179,21 @@ class CompiledFunction(_hook.Dispatcher):
 
 
 _hook.enable_vectorcall(CompiledFunction)
+
+
+def hits_of(compiled: CompiledFunction) -> int:
+    """Calls that found an entry. C counts the run of a new one, too; to the user it is the call that was traced."""
+    session: Session = compiled.__ufuse_session__
+    hits: int = compiled.__ufuse_hits__
+    return hits - session.captured_for(compiled.__ufuse_function__)
+
+
+def found_by_name(function: FunctionType) -> Any:
+    """What the module of a function has under its name; None where that is nothing."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def state_of(function: FunctionType, bound: inspect.BoundArguments) -> tuple[Any, ...]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FunctionType
+from dataclasses import dataclass, replace
+from types import CodeType, FunctionType
 from typing import Any
 
+from ufuse import sharing
 from ufuse.backends import protocol
 from ufuse.backends.numpy import set_threads
 from ufuse.backends.protocol import Backend
@@ -47,6 +51,10 @@ def compile(
         signature: a list of `Spec`: the only kinds of arrays that are accepted, argument by argument (after `self`).
             Arguments behind the last one are free.
 
+    Functions with the same code and equal options share what is captured: those that a `def` or `lambda` makes anew at
+    each call of the function around it, a method of several objects, a function that is compiled twice. Their closures
+    are guarded as arguments are. They have the same graphs, breaks and retraces, and `reset()` of one forgets all.
+
     Returns:
         A `CompiledFunction`; of the same kind as `fn` where that is a bound method, class method or static method.
 
@@ -65,28 +73,75 @@ def compile(
         np.float64(6.0)
 
     """
-    options: dict[str, Any] = {
-        "backend": backend,
-        "fullgraph": fullgraph,
-        "dynamic": dynamic,
-        "signature": signature,
-    }
+    if signature is None:
+        session = _known_session(fn, backend, fullgraph, dynamic)
+        if session is not None:
+            return CompiledFunction(fn, session)
+    options = _options(backend, fullgraph, dynamic, signature)
     if fn is None:
-        _session(**options)  # an error in the options is raised here, not at the first function
         return lambda function: _compiled(function, options)
     return _compiled(fn, options)
 
 
-def _compiled(fn: Any, options: dict[str, Any]) -> Any:
+def _known_session(fn: Any, backend: Any, fullgraph: Any, dynamic: Any) -> Session | None:
+    """The session of functions with this one's code, and such options; a factory asks for it at every call."""
+    is_plain = type(backend) is str and type(fullgraph) is bool and type(dynamic) in PLAIN
+    if type(fn) is not FunctionType or not is_plain:
+        return None
+    return sharing.session_for(fn, (backend, fullgraph, dynamic, (), CHECKING, MEASURING))
+
+
+PLAIN = frozenset({bool, types.NoneType})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """The arguments of `compile`, checked, and as they were given."""
+
+    given: dict[str, Any]
+    backend: Backend
+    specs: tuple[Spec, ...]
+    shares: bool = True  # what is captured, with other functions from the same code
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the backend is one of ours, not an object that the caller brought."""
+        return isinstance(self.given["backend"], str)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for options with which the same is captured; other backends are known by identity, while they live."""
+        given = self.given
+        backend = given["backend"] if self.is_named else id(self.backend)
+        return backend, given["fullgraph"], given["dynamic"], self.specs, CHECKING, MEASURING
+
+
+def _options(
+    backend: str | Backend,
+    fullgraph: bool,
+    dynamic: bool | None,
+    signature: Sequence[Spec] | None,
+) -> Options:
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"fullgraph must be True or False, not {fullgraph!r}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be True, False or None, not {dynamic!r}")
+    specs = () if signature is None else _specs(signature)
+    given = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "signature": signature}
+    return Options(given, _backend(backend), specs)
+
+
+def compiled_alone(fn: Any) -> Any:
+    """What `compile(fn)` returns, without anything that was captured before."""
+    options = _options("numpy", fullgraph=False, dynamic=None, signature=None)
+    return _compiled(fn, replace(options, shares=False))
+
+
+def _compiled(fn: Any, options: Options) -> Any:
     if isinstance(fn, CompiledFunction):
-        return _compiled(fn.function, options)
-    if isinstance(fn, FunctionType):
-        compiled = CompiledFunction(fn, _session(**options, function=fn))
-        compiled.enabled = options["backend"] != "eager"
-        code = fn.__code__
-        if compiled.enabled and code.co_flags & GENERATORS:  # C does not ask the session for these
-            compiled.session.refuse(code, str(why_not_code(code)))
-        return compiled
+        return _compiled(fn.__ufuse_function__, options)
+    if type(fn) is FunctionType:  # isinstance() asks `fn`, and what wraps a function may say yes
+        return _compiled_function(fn, options)
     if isinstance(fn, functools.partial):
         return functools.partial(_compiled(fn.func, options), *fn.args, **fn.keywords)
     if isinstance(fn, (classmethod, staticmethod)):
@@ -99,38 +154,64 @@ def _compiled(fn: Any, options: dict[str, Any]) -> Any:
     raise TypeError(f"fn must be a Python function, method or callable object, not {_kind(fn)}")
 
 
+def _compiled_function(function: FunctionType, options: Options) -> CompiledFunction:
+    code = function.__code__
+    is_enabled = not (options.is_named and options.given["backend"] == "eager")
+    shares = options.shares and is_enabled and not code.co_flags & GENERATORS
+    known = sharing.session_for(function, options.key) if shares else None
+    if known is not None:
+        return CompiledFunction(function, known)
+    session = _session(options, function)
+    session.remade = functools.partial(_remade, options.given)
+    compiled = CompiledFunction(function, session)
+    compiled.__ufuse_enabled__ = is_enabled
+    if shares:
+        sharing.share(compiled, options.key, may_keep=options.is_named)
+    elif is_enabled and code.co_flags & GENERATORS:  # C asks the session of none
+        session.refuse(code, str(why_not_code(code)))
+    return compiled
+
+
+# What came out of pickles, by function, so that a worker compiles once what each of its tasks brings.
+_unpickled: dict[FunctionType, list[CompiledFunction]] = {}
+
+
+def _remade(given: dict[str, Any], fn: Any) -> Any:
+    """A pickled function, compiled with the options that it had: the one that is there already, or a new one."""
+    function = fn.__ufuse_function__ if isinstance(fn, CompiledFunction) else fn
+    there = [*_unpickled.get(function, ()), *vars(sys.modules[function.__module__]).copy().values()]
+    for one in there:
+        if isinstance(one, CompiledFunction) and one.__ufuse_function__ is function:
+            remade = one.__ufuse_session__.remade
+            if isinstance(remade, functools.partial) and remade.args == (given,):
+                return one
+    compiled = _compiled(function, _options(**given))
+    if isinstance(given["backend"], str):  # others are unpickled too, anew each time
+        _unpickled.setdefault(function, []).append(compiled)
+    return compiled
+
+
 def _kind(fn: Any) -> str:
     if isinstance(fn, type):
         return f"the class {fn.__name__}: compile its methods"
     if hasattr(fn, "_implementation"):
         return f"NumPy's own {fn.__name__}: compile a function that calls it"
     if callable(fn):
-        name = f"{type(fn).__name__} {getattr(fn, '__name__', '')}".rstrip()
+        kind = "built-in" if isinstance(fn, types.BuiltinFunctionType) else type(fn).__name__
+        name = f"{kind} {getattr(fn, '__name__', '')}".rstrip()
         return f"{name}, which is not written in Python"
     return type(fn).__name__
 
 
-def _session(
-    *,
-    backend: str | Backend,
-    fullgraph: bool,
-    dynamic: bool | None,
-    signature: Sequence[Spec] | None,
-    function: FunctionType | None = None,
-) -> Session:
-    if not isinstance(fullgraph, bool):
-        raise TypeError(f"fullgraph must be True or False, not {fullgraph!r}")
-    if dynamic is not None and not isinstance(dynamic, bool):
-        raise TypeError(f"dynamic must be True, False or None, not {dynamic!r}")
-    specs = () if signature is None else _specs(signature)
-    arguments = () if function is None else _specified(function, specs)
-    chosen = _backend(backend)
+def _session(options: Options, function: FunctionType) -> Session:
+    arguments, given = _specified(function, options.specs), options.given
     return Session(
-        functools.partial(_compile_graph, chosen),
-        fullgraph=GraphBreakError if fullgraph else None,
+        functools.partial(_compile_graph, options.backend),
+        fullgraph=GraphBreakError if given["fullgraph"] else None,
         should_trace=should_trace,
-        check_arguments=_argument_check(function, arguments) if function and arguments else None,
-        static_sizes=dynamic is False or _fixed_sizes(arguments),
+        check_arguments=_argument_check(function, arguments) if arguments else None,
+        static_sizes=given["dynamic"] is False or _fixed_sizes(arguments),
+        measures=MEASURING and options.is_named and given["backend"] == "numpy" and not arguments,
     )
 
 
@@ -155,6 +236,7 @@ def _backend(backend: str | Backend) -> Backend:
 
 
 CHECKING = False
+MEASURING = True
 
 
 def _compile_graph(backend: Backend, graph: Any) -> Callable[..., Any]:
@@ -186,7 +268,8 @@ def _specified(function: FunctionType, specs: tuple[Spec, ...]) -> tuple[Specifi
     first = 1 if names[:1] in {("self",), ("cls",)} else 0
     if len(specs) > len(names) - first:
         raise TypeError(
-            f"signature has {len(specs)} entries, but {function.__name__}() takes {len(names) - first} "
+            f"signature has {len(specs)} {'entry' if len(specs) == 1 else 'entries'}, "
+            f"but {function.__name__}() takes {len(names) - first} "
             "arguments by position"
         )
     return tuple((place, names[place], spec) for place, spec in enumerate(specs, first))
@@ -205,14 +288,17 @@ def _fixed_sizes(arguments: tuple[Specified, ...]) -> frozenset[str]:
 def _argument_check(
     function: FunctionType, arguments: tuple[Specified, ...]
 ) -> Callable[[FunctionType, tuple[Any, ...]], None]:
+    code: weakref.ref[CodeType] = weakref.ref(function.__code__)
+    of = function.__name__
+
     def check(called: FunctionType, state: tuple[Any, ...]) -> None:
-        if called.__code__ is not function.__code__:  # a function that plain Python calls meanwhile
+        if called.__code__ is not code():  # a function that plain Python calls meanwhile
             return
         for place, name, spec in arguments:
             why = spec.why_not(state[place])
             if why is not None:
                 raise SignatureError(
-                    f"argument {name} of {function.__name__}() must be {spec} by its signature, but it is {why}"
+                    f"argument {name} of {of}() must be {spec} by its signature, but it is {why}"
                 )
 
     return check
@@ -220,8 +306,9 @@ def _argument_check(
 
 def configure(settings: Settings) -> None:
     """Apply what the environment asks for."""
-    global CHECKING  # noqa: PLW0603  set once, at import
+    global CHECKING, MEASURING  # noqa: PLW0603  set once, at import
     CHECKING = settings.check
+    MEASURING = settings.measure and not settings.check
     if settings.threads is not None:
         set_threads(settings.threads)
     _hook.set_eager(settings.eager)

@@ -138,19 +138,32 @@ def _table(rows: list[Row]) -> Table:
     return table
 
 
-def _save_picture(noisy: Array, denoised: Array, folder: Path) -> Path:
+def picture_at(path: Path) -> Path:
+    """The file for the picture: `path`, or one in it where it is a folder.
+
+    Raises:
+        ValueError: there is no folder for such a file, or its name ends as no picture's does.
+
+    """
+    file = path / PICTURE if path.is_dir() else path
+    if not file.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {file.parent}")
+    if file.suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise ValueError(f"{path}: it must be a folder that exists, or end in .png or .jpg")
+    return file
+
+
+def _save_picture(noisy: Array, denoised: Array, path: Path) -> None:
     image = importlib.import_module("PIL.Image")
     both = np.clip(np.hstack([noisy, denoised]), 0, 1)
-    path = folder / PICTURE
     image.fromarray((both * 255).astype(np.uint8)).save(path)
-    return path
 
 
-def run(folder: Path) -> int:
+def run(picture: Path) -> int:
     """Run the programs, print the table, write the picture.
 
     Args:
-        folder: where the picture goes.
+        picture: the file for the picture.
 
     Returns:
         The exit status: 0, or 1 if any result differs from plain NumPy's.
@@ -160,16 +173,14 @@ def run(folder: Path) -> int:
     with console.status("loading the photograph"):
         rows_to_run = _programs()
     rows: list[Row] = []
-    picture: Path | None = None
     with Progress(console=console, transient=True) as progress:
         for program in rows_to_run:
             task = progress.add_task(program.name, total=MOST_ROUNDS)
             row, result = _measured(program, lambda task=task: progress.advance(task))  # type: ignore[misc]
+            if not rows:
+                _save_picture(program.arguments[0], result, picture)
             rows.append(row)
             progress.remove_task(task)
-            if picture is None:
-                picture = _save_picture(program.arguments[0], result, folder)
     console.print(_table(rows))
-    if picture is not None:
-        console.print(f"before and after: {picture}")
+    console.print(f"before and after: {picture}")
     return 0 if all(row.difference is None for row in rows) else 1

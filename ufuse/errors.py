@@ -19,6 +19,13 @@ class UfuseError(Exception):
     """
 
 
+class SettingError(SystemExit, UfuseError):
+    """An environment variable of ours has a value that means nothing.
+
+    Where nobody catches it Python shows the sentence alone, without a traceback, and ends with status 1.
+    """
+
+
 class GraphBreakError(UfuseError):
     """A graph ended although `fullgraph=True` asked for one graph.
 

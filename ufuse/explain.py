@@ -7,25 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 from ufuse.compiled import CompiledFunction
-from ufuse.decorator import compile as compile_function
+from ufuse.decorator import compiled_alone, eager
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
+from ufuse.frame_hook.session import Session
 
 
 def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
-    """Call a function compiled, twice, and report what was captured.
+    """Call a function compiled, twice, then plain, and report what was captured and what it brings.
 
     Args:
         fn: a function, compiled or not. It is compiled anew, so that the report is of these arguments alone.
-        *args: its arguments. They are passed to both calls: an argument that the function changes is changed twice.
+        *args: its arguments. All three calls get them: an argument that the function changes is changed three times.
         **kwargs: its keyword arguments.
 
     Returns:
-        A `Report`.
+        A `Report`, which a Python prompt shows as text, and a notebook with the graphs.
 
     Raises:
         TypeError: `fn` is not a Python function, or the arguments do not fit it.
@@ -34,21 +35,26 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     Example:
         >>> import numpy as np, ufuse
         >>> report = ufuse.explain(lambda x: (x + 1) * x, np.ones(3))
-        >>> report
-        <Report on <lambda>: 1 graph, 0 breaks>
+        >>> print(str(report).splitlines()[0])
+        <lambda>() runs as one graph, from start to end.
 
     """
-    compiled = compile_function()(fn)  # not compile_function(fn), which takes None for no function
+    compiled = compiled_alone(fn)
     inner: CompiledFunction = _function_inside(compiled)
+    inner.__ufuse_session__.unhurried = True  # two calls are all there are
     seconds = []
     result = None
     for _ in range(2):
         started = time.perf_counter()
         result = compiled(*args, **kwargs)
         seconds.append(time.perf_counter() - started)
-    session = inner.session
-    code = inner.function.__code__
-    found = [(kept, kept.code_reference()) for kept in inner.specialisations]
+    with eager():
+        started = time.perf_counter()
+        compiled(*args, **kwargs)
+        seconds.append(time.perf_counter() - started)
+    session: Session = inner.__ufuse_session__
+    code = inner.__code__
+    found = [(kept, kept.code_reference()) for kept in session.specialisations]
     living = [(kept, traced) for kept, traced in found if traced is not None]
     specialisations = tuple(kept for kept, _ in living)
     graphs = tuple(Graph(kept.graph) for kept in specialisations if not is_idle(kept.graph))
@@ -57,11 +63,13 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         code.co_filename,
         code.co_firstlineno,
         graphs,
-        inner.breaks,
-        inner.retraces,
+        tuple(session.breaks),
+        tuple(session.retraces),
         specialisations,
         _runs(inner, specialisations),
         (seconds[0], seconds[1]),
+        seconds[2],
+        tuple(session.decisions),
         session.stats.eager_calls,
         session.stats.traces,
         session.stats.trace_seconds,
@@ -81,7 +89,7 @@ def _function_inside(compiled: Any) -> Any:
 
 def _runs(inner: CompiledFunction, specialisations: tuple[Specialisation, ...]) -> tuple[int, ...]:
     """How often each specialisation ran, its first run included."""
-    caches = (inner.cache, *inner.session.caches)
+    caches = (inner.__ufuse_cache__, *inner.__ufuse_session__.caches)
     counts = []
     for kept in specialisations:
         found = [
@@ -96,7 +104,7 @@ def _runs(inner: CompiledFunction, specialisations: tuple[Specialisation, ...]) 
 
 
 def _why_plain(inner: CompiledFunction) -> str:
-    code = inner.function.__code__
+    code = inner.__code__
     if code in markers.DISABLED:
         return "it is marked with ufuse.disable"
     if code.co_flags & GENERATORS:
@@ -105,6 +113,6 @@ def _why_plain(inner: CompiledFunction) -> str:
         return "ufuse is switched off (ufuse.set_eager, ufuse.eager or UFUSE_EAGER)"
     if _hook.lines_are_traced(code):
         return "somebody watches its lines: a debugger, a trace function (sys.settrace) or a coverage tool"
-    if inner.breaks:
+    if inner.__ufuse_session__.breaks:
         return "no array operation could be captured"
     return why_not_code(code) or "it has no array operation"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ufuse.errors import UfuseError
+from ufuse.errors import SettingError
 from ufuse.log import TOPICS
 
 
@@ -17,6 +17,7 @@ class Settings:
         log: names of what to log, as for `ufuse.set_log`.
         check: compare every result with the reference executor.
         eager: run everything as plain Python.
+        measure: time calls compiled and plain, and give back what does not pay.
         threads: how many threads kernels use; None is one for each core this process may use.
 
     """
@@ -24,6 +25,7 @@ class Settings:
     log: str = ""
     check: bool = False
     eager: bool = False
+    measure: bool = True
     threads: int | None = None
 
 
@@ -31,28 +33,29 @@ def from_environment() -> Settings:
     """The settings of this process.
 
     Raises:
-        UfuseError: a variable has a value that means nothing.
+        SettingError: a variable has a value that means nothing.
 
     """
     threads = os.environ.get("UFUSE_THREADS", "")
     if threads and not (threads.isdecimal() and int(threads) > 0):
-        raise UfuseError(f"UFUSE_THREADS must be a whole number above 0, not {threads!r}")
+        raise SettingError(f"UFUSE_THREADS must be a whole number above 0, not {threads!r}")
     log = os.environ.get("UFUSE_LOG", "")
     unknown = [name for name in map(str.strip, log.split(",")) if name not in (*TOPICS, "all", "")]
     if unknown:
-        raise UfuseError(
+        raise SettingError(
             f"UFUSE_LOG names {unknown[0]!r}, which is not one of {', '.join(TOPICS)} or all"
         )
     return Settings(
         log,
         _switch("UFUSE_CHECK"),
         _switch("UFUSE_EAGER"),
+        _switch("UFUSE_MEASURE", default="1"),
         int(threads) if threads else None,
     )
 
 
-def _switch(name: str) -> bool:
-    value = os.environ.get(name, "0")
-    if value not in ("", "0", "1"):
-        raise UfuseError(f"{name} must be 0 or 1, not {value!r}")
+def _switch(name: str, default: str = "0") -> bool:
+    value = os.environ.get(name) or default
+    if value not in ("0", "1"):
+        raise SettingError(f"{name} must be 0 or 1, not {value!r}")
     return value == "1"

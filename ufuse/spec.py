@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.trace.followed import is_followed
+
 # The lengths of open dimensions in examples, by axis from the last: all different, and unlikely in programs.
 FREE_SIZES = (
     5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113,
@@ -23,11 +25,11 @@ class Spec:
     Args:
         shape: a tuple of whole numbers; None is an open dimension. Open dimensions that broadcast together are taken
             to be equal.
-        dtype: anything `np.dtype` takes.
+        dtype: anything `np.dtype` takes; bool, int, float or complex in the machine's byte order, and no long double.
         device: "cpu".
 
     Raises:
-        TypeError: shape is not a sequence of whole numbers and None, or dtype is no dtype.
+        TypeError: shape is not a sequence of whole numbers and None, or dtype is none of these.
         ValueError: a dimension is negative, there are more of them than NumPy's arrays have, or the device is unknown.
 
     Example:
@@ -63,6 +65,11 @@ class Spec:
             raise TypeError(
                 f"dtype must be a NumPy dtype such as 'f8' or np.float32: {error}"
             ) from None
+        if not is_followed(kind):
+            raise TypeError(
+                "dtype must be bool, int, float or complex, no long double and in the machine's byte order, "
+                f"not {kind!r}"
+            )
         if device != "cpu":
             raise ValueError(
                 f"device must be 'cpu', not {device!r}: other devices are not supported yet"
@@ -90,7 +97,7 @@ class Spec:
         if value.dtype != self.dtype:
             return f"an array of {value.dtype}"
         if value.ndim != len(self.shape):
-            return f"an array with {value.ndim} dimensions"
+            return f"an array with {value.ndim} dimension{'' if value.ndim == 1 else 's'}"
         for axis, (wanted, length) in enumerate(zip(self.shape, value.shape, strict=True)):
             if wanted is not None and wanted != length:
                 return f"an array of length {length} along axis {axis}"

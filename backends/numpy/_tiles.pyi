@@ -1,7 +1,7 @@
 # Runs kernels and programs: docs/design/0002-kernels-and-programs.md; the docstrings are in C.
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 import numpy as np
 
@@ -61,6 +61,18 @@ class Kernel:
     ) -> tuple[tuple[Any, ...], _Flags | None]: ...
 
 @final
+class Scalars:
+    def __new__(
+        cls,
+        inputs: int,
+        registers: tuple[Any, ...],  # types, or (type, number)
+        takes: tuple[tuple[int, int], ...],
+        places: tuple[tuple[int, np.dtype[Any], int, tuple[int, ...] | int], ...],
+        code: tuple[tuple[Any, ...], ...],
+        gives: tuple[int, ...],
+    ) -> Self: ...
+
+@final
 class Program:
     def __new__(
         cls,
@@ -71,7 +83,8 @@ class Program:
         outputs: tuple[int, ...],
         report: Callable[[int, _Flags], object] | None = None,
         fallback: Callable[[int, tuple[Any, ...]], tuple[Any, ...]] | None = None,
-    ) -> Program: ...
+        in_order: Callable[[], Callable[[], object]] | None = None,
+    ) -> Self: ...
     @property
     def steps(self) -> int: ...
     def __call__(self, *inputs: object) -> Any: ...

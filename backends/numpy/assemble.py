@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -13,7 +16,8 @@ from ufuse.backends.numpy.fallback import Fallback
 from ufuse.backends.numpy.llvm import compiler
 from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
 from ufuse.backends.numpy.loops import depends_on_strides
-from ufuse.backends.numpy.report import LocatedCall, Report, Warner, out_of_order
+from ufuse.backends.numpy.report import Report, Warner, out_of_order
+from ufuse.backends.numpy.scalars import Code
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Loop
 from ufuse.backends.planning.steps import Plan, Step
@@ -42,6 +46,23 @@ def plain(segment: Segment) -> tuple[Any, ...]:
 WORTH_WAITING = 50_000_000  # element-operations that take longer than loading LLVM
 
 
+LONGEST_WAIT = 5.0  # seconds
+_COMPILING: list[Thread] = []  # the one that loads LLVM, if any
+
+
+def _finish_compiling() -> None:
+    """Before a fork: a child would find LLVM half loaded, and Python would warn of the thread."""
+    until = time.monotonic() + LONGEST_WAIT
+    while _COMPILING:
+        thread = _COMPILING.pop()
+        thread.join(LONGEST_WAIT)
+        while time.monotonic() < until and Path(f"/proc/self/task/{thread.native_id}").exists():
+            time.sleep(1e-4)  # `join` returns before the system's thread has ended
+
+
+os.register_at_fork(before=_finish_compiling)
+
+
 class Promotion:
     """The `on_hot` of a kernel: compiles its native segments."""
 
@@ -55,7 +76,9 @@ class Promotion:
         if self.wait or long or compiler.is_loaded():
             self.promote(kernel)
         else:
-            Thread(target=self.promote, args=(kernel,), name="ufuse-compiler").start()
+            thread = Thread(target=self.promote, args=(kernel,), name="ufuse-compiler")
+            _COMPILING.append(thread)
+            thread.start()
 
     def promote(self, kernel: Any) -> None:
         """Give the kernel its native segments; where that fails it stays as it is, and the log says so."""
@@ -118,7 +141,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
     )
 
 
-def step_tuple(step: Step, warner: Warner, options: Options) -> tuple[Any, ...]:
+def step_tuple(step: Step, constants: dict[int, Any], options: Options) -> tuple[Any, ...]:
     """A step as `_tiles.Program` takes it."""
     tail = (step.clear, step.committed)
     if step.kind == "kernel":
@@ -128,10 +151,12 @@ def step_tuple(step: Step, warner: Warner, options: Options) -> tuple[Any, ...]:
             -1 if result.how[0] == "into" else next(fresh) for result in step.kernel.results
         )
         return ("kernel", kernel_object(step.kernel, options), step.reads, outs, *tail)
+    if step.kind == "scalars":
+        block = _tiles.Scalars(*Code(step, constants).arguments(loop_object))
+        return ("scalars", block, step.reads, step.outs, *tail)
     if step.kind == "call":
-        function = step.function
-        if step.committed and step.location is not None and function is not None:
-            function = LocatedCall(function, step.location, step.position, warner)
+        # What writes in several places cannot be done again where a flag shows: the fallback does it, once.
+        function = None if step.committed and not step.repeats else step.function
         return ("call", function, step.reads, step.keywords, step.outs[0], *tail)
     if step.kind == "getitem":
         return ("getitem", *step.reads, step.outs[0], *tail)
@@ -143,13 +168,15 @@ def step_tuple(step: Step, warner: Warner, options: Options) -> tuple[Any, ...]:
 def program(plan: Plan, options: Options) -> Callable[..., object]:
     """The callable of a plan."""
     warner = Warner()
+    constants = dict(plan.constants)
     made: Callable[..., object] = _tiles.Program(
         plan.inputs,
         plan.slots,
         tuple(plan.constants),
-        tuple(step_tuple(step, warner, options) for step in plan.steps),
+        tuple(step_tuple(step, constants, options) for step in plan.steps),
         plan.outputs,
         Report(plan.steps, warner),
         Fallback(plan.steps, warner),
+        warner.in_order if out_of_order(plan.steps) else None,
     )
-    return warner.in_order(made) if out_of_order(plan.steps) else made
+    return made

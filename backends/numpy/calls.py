@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ufuse.backends.numpy import scalars
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
 from ufuse.graph import ops
@@ -23,6 +24,7 @@ VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape)
 
 
 def _map(draft: Draft, node: Node) -> int:
+    function: Any
     slots = [draft.slot(source) for source in node.inputs]
     if node.op is ops.CAST or node.op is ops.COPY:
         source = node.inputs[0].type
@@ -30,14 +32,17 @@ def _map(draft: Draft, node: Node) -> int:
         if node.op is ops.CAST:
             assert isinstance(node.type, ArrayType)
             dtype = draft.constant(node.type.dtype)
-            return draft.call(cast("Any", owner).astype, *slots, dtype, node=node)
+            function = cast("Any", owner).astype
+            made = scalars.operation(draft, node, function, dtype)
+            return draft.call(function, *slots, dtype, node=node) if made is None else made
         if owner is np.generic:
             return slots[0]
         order = draft.constant(node.attributes.get("order", "K"))
         return draft.call(np.ndarray.copy, *slots, order, node=node)
-    function: Any = np.where if node.op is ops.WHERE else node.op.ufunc
+    function = np.where if node.op is ops.WHERE else node.op.ufunc
     assert function is not None
-    return draft.call(function, *slots, node=node)
+    made = scalars.operation(draft, node, function)
+    return draft.call(function, *slots, node=node) if made is None else made
 
 
 def _reduce(draft: Draft, node: Node) -> int:
@@ -75,6 +80,8 @@ def _store(draft: Draft, node: Node) -> None:
     *steps, last = node.attributes.get("path", ()) or [("whole", {})]
     slot, type_ = draft.add_path(node.inputs[0], steps)
     name, attributes = last
+    if name == "index" and scalars.element_stored(draft, node, slot, type_, attributes["index"]):
+        return
     if name == "index":
         key = draft.view_key(attributes["index"], type_.shape)
     else:
@@ -85,15 +92,21 @@ def _store(draft: Draft, node: Node) -> None:
 
 def _scalar(draft: Draft, node: Node) -> int:
     function = scalar_function(node.attributes["operator"])
-    return draft.call(function, *map(draft.slot, node.inputs), node=node)
+    made = scalars.operation(draft, node, function)
+    return draft.call(function, *map(draft.slot, node.inputs), node=node) if made is None else made
 
 
 def _whole(draft: Draft, node: Node) -> int:
     """A function that the graph calls whole, or the read of one element."""
     if node.op is ops.ELEMENT:
+        made = scalars.element(draft, node)
+        if made is not None:
+            return made
         source = node.inputs[0]
         key = draft.key(tuple(node.attributes["index"]), source.type.shape)  # type: ignore[union-attr]
-        return draft.step("getitem", (draft.slot(source), key), location=node.location)[0]
+        return draft.step(
+            "getitem", (draft.slot(source), key), location=node.location, position=draft.position[node],
+        )[0]  # fmt: skip
     function = function_named(node.attributes["function"])
     slots = [_argument(draft, spec, node) for spec in node.attributes.get("arguments", ())]
     keywords = {
@@ -124,7 +137,9 @@ def _structured(draft: Draft, node: Node) -> int:
         return rule(node, list(values), dict(zip(names, sizes, strict=True)))
 
     sizes = draft.size(tuple(map(symbol, names)))
-    return draft.call(run, sizes, *map(draft.slot, node.inputs), node=node)
+    made = draft.call(run, sizes, *map(draft.slot, node.inputs), node=node)
+    draft.plan.steps[-1].repeats = False
+    return made
 
 
 # fmt: off

@@ -1,7 +1,8 @@
-"""A kernel's operations one by one with plain NumPy, for a kernel that refuses when it is too late for plain Python.
+"""A step's operations one by one with plain NumPy, for a step that refuses when it is too late for plain Python.
 
-Kernels refuse numbers that NumPy converts with a warning, and memory over which NumPy takes other loops. Before the
-first write plain Python then runs instead of the program; afterwards it would repeat what was written.
+Kernels refuse numbers that NumPy converts with a warning, and memory over which NumPy takes other loops; code over
+numbers refuses where a flag shows, and so do NumPy's own calls, which are made to raise then. Before the first write
+plain Python then runs instead of the program; afterwards it would repeat what was written.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.report import LocatedCall, Warner
+from ufuse.backends.numpy.report import LoggedCalls, Warner
+from ufuse.backends.planning.kernels import KernelPlan
 from ufuse.backends.planning.steps import Step
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
@@ -28,11 +30,35 @@ class Fallback:
         self.warner = warner
 
     def __call__(self, number: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The results of the kernel's operations in program order, with NumPy's own bits and warnings."""
-        kernel = self.steps[number].kernel
-        assert kernel is not None
+        """The results of the step's operations in program order, with NumPy's own bits and warnings."""
+        step = self.steps[number]
+        if step.kernel is not None:
+            return self._of_kernel(step.kernel, arguments)
+        return self._of_numbers(step, arguments) if step.numbers else self._of_call(step, arguments)
+
+    def _of_call(self, step: Step, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        assert step.function is not None
+        count = len(arguments) - len(step.keywords)
+        keywords = dict(zip(step.keywords, arguments[count:], strict=True))
+        made = LoggedCalls().call(
+            self.warner, step.position, step.location, step.function, *arguments[:count], **keywords
+        )
+        return (made,)
+
+    def _of_numbers(self, step: Step, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        values: dict[int | None, Any] = dict(zip(step.reads, arguments, strict=True))
+        calls = LoggedCalls()
+        for one in step.numbers:
+            given = [values[slot] for slot in one.reads]
+            values[one.out] = calls.call(
+                self.warner, one.position, one.node.location, one.function, *given
+            )
+        return tuple(values[slot] for slot in step.outs)
+
+    def _of_kernel(self, kernel: KernelPlan, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         values: dict[Node, Any] = {}
         chains: dict[Any, Chain] = {}
+        calls = LoggedCalls()
         for node, sources, position in kernel.operations:
             inputs = [values[one] if isinstance(one, Node) else arguments[one] for one in sources]
             warner = self.warner
@@ -40,7 +66,7 @@ class Fallback:
                 chain = node.attributes["warns_as"]
                 warner = chains.setdefault(chain, Chain(chain[0], self.warner))
             function, inputs = plain_call(node, inputs)
-            result = LocatedCall(function, node.location, position, warner)(*inputs)
+            result = calls.call(warner, position, node.location, function, *inputs)
             values[node] = inputs[0] if node.op.kind is Kind.STORE else result
         return tuple(values[result.node] for result in kernel.results)
 

@@ -35,19 +35,27 @@ def _step_lines(step: Step, *, native: bool) -> Iterator[str]:
         yield f"{made}kernel({_slots(step.reads)}){mark}"
         yield from (f"    {line}" for line in kernel_lines(step.kernel, native=native))
         return
+    if step.numbers:
+        yield f"{made}scalars({_slots(step.reads)}){mark}"
+        for one in step.numbers:
+            given = f"s{one.out} = " if one.out is not None else ""
+            yield f"    {given}{_name(one.function)}({_slots(one.reads)})"
+        return
     positional = len(step.reads) - len(step.keywords)
     words = [f"s{slot}" for slot in step.reads[:positional]]
     words += [
         f"{name}=s{slot}" for name, slot in zip(step.keywords, step.reads[positional:], strict=True)
     ]
-    name = (
-        getattr(step.function, "__qualname__", None)
-        or getattr(step.function, "__name__", None)
-        or step.kind
-    )
-    if step.function is None:
-        name = step.kind
+    name = step.kind if step.function is None else _name(step.function)
     yield f"{made}{name}({', '.join(words)}){mark}"
+
+
+def _name(function: object) -> str:
+    for name in ("__qualname__", "__name__"):
+        found: str | None = getattr(function, name, None)
+        if found:
+            return found
+    return "call"
 
 
 def kernel_lines(plan: KernelPlan, *, native: bool) -> Iterator[str]:

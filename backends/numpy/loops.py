@@ -57,6 +57,20 @@ def loop_of(node: Node) -> Loop | str:
     return Loop("ufunc", ufunc.__name__, tuple(dtypes), ufunc)
 
 
+def loop_of_scalars(node: Node) -> Loop | None:
+    """The loop that NumPy runs once where all operands of its own elementwise function are numbers, or None."""
+    ufunc = node.op.ufunc
+    if ufunc is None or _numpys(ufunc.__name__) is not ufunc or node.attributes:
+        return None
+    try:
+        dtypes = loop_dtypes(ufunc, [operand_of(source) for source in node.inputs])
+    except CannotInfer:
+        return None
+    if ufunc.__name__ == "power" and dtypes[-1].kind in "iu":
+        return None  # it raises for negative powers
+    return Loop("ufunc", ufunc.__name__, tuple(dtypes), ufunc)
+
+
 def depends_on_strides(loop: Loop) -> bool:
     """Whether NumPy may compute other bits where memory is strided: vector code against scalar code."""
     return loop.kind == "ufunc" and ops.depends_on_strides(loop.name, *loop.dtypes)

@@ -43,21 +43,18 @@ class Warner:
         else:
             warnings.warn(message, RuntimeWarning, stacklevel=3)
 
-    def in_order(self, program: Callable[..., object]) -> Callable[..., object]:
-        """A program whose steps run in another order than its nodes stand, made to warn in the order of the nodes."""
+    def in_order(self) -> Callable[[], None]:
+        """Keep the warnings of a run whose steps do not stand in the order of their nodes; the result issues them."""
+        outer = getattr(self._local, "kept", None)
+        kept: list[tuple[int, str, Location | None]] = []
+        self._local.kept = kept
 
-        def run(*inputs: object) -> object:
-            outer = getattr(self._local, "kept", None)
-            kept: list[tuple[int, str, Location | None]] = []
-            self._local.kept = kept
-            try:
-                return program(*inputs)
-            finally:
-                self._local.kept = outer
-                for warning in sorted(kept, key=itemgetter(0)):
-                    self.warn(*warning)
+        def finish() -> None:
+            self._local.kept = outer
+            for warning in sorted(kept, key=itemgetter(0)):
+                self.warn(*warning)
 
-        return run
+        return finish
 
 
 def out_of_order(steps: Sequence[Step]) -> bool:
@@ -66,6 +63,8 @@ def out_of_order(steps: Sequence[Step]) -> bool:
     for step in steps:
         if step.committed and step.kernel is not None:
             positions += [node.position for node in step.kernel.nodes]
+        elif step.committed and step.numbers:
+            positions += [one.position for one in step.numbers]
         elif step.committed and step.location is not None:
             positions.append(step.position)
     return positions != sorted(positions)
@@ -110,33 +109,34 @@ def warn(message: str, location: Location) -> None:
     )
 
 
-class LocatedCall:
-    """A call of NumPy's own in a committed step: its warnings name the user's line, not ours."""
+class LoggedCalls:
+    """Calls of NumPy's own in committed steps: their warnings name the user's line, not ours.
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        location: Location | None,
-        position: int,
-        warner: Warner,
-    ) -> None:
-        self.function = function
-        self.location = location
-        self.position = position
-        self.warner = warner
+    NumPy's error state is that of the moment this is made, with a log in place of warnings.
+    """
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """The result; each message is a warning for the line where eager's frame would be."""
-        log = WarningLog()
+    def __init__(self) -> None:
+        self.log = WarningLog()
         modes: Any = {k: v if v == "ignore" else "log" for k, v in np.geterr().items()}
-        context = context_with(**modes)
-        context.run(np.seterrcall, log)
-        result = context.run(self.function, *arguments, **keywords)
-        for message, frame in log.messages:
-            place = (
-                self.location if frame.f_code is LocatedCall.__call__.__code__ else _place_of(frame)
-            )
-            self.warner.warn(self.position, message, place)
+        self.context = context_with(**modes)
+        self.context.run(np.seterrcall, self.log)
+
+    def call(
+        self,
+        warner: Warner,
+        position: int,
+        location: Location | None,
+        function: Callable[..., Any],
+        *arguments: Any,
+        **keywords: Any,
+    ) -> Any:
+        """The result; each message is a warning for the line where eager's frame would be."""
+        result = self.context.run(function, *arguments, **keywords)
+        if self.log.messages:
+            messages, self.log.messages = self.log.messages, []
+            for message, frame in messages:
+                ours = frame.f_code is LoggedCalls.call.__code__
+                warner.warn(position, message, location if ours else _place_of(frame))
         return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ufuse.backends.numpy.calls import CALLS, VIEW_CALLS
 from ufuse.backends.numpy.loops import depends_on_strides, fold_of, loop_of, why_not_operand
+from ufuse.backends.numpy.scalars import merged
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.rules import Rules
 from ufuse.backends.planning.steps import Plan
@@ -17,6 +18,7 @@ RULES = Rules(
     calls=CALLS,
     view_calls=VIEW_CALLS,
     unroll=True,
+    merged=merged,
 )
 
 

@@ -53,10 +53,14 @@ class Draft:
             for axis, length in enumerate(node.type.shape):
                 self.sizes.bind(length, node, axis)
 
-    def finished(self, outputs: tuple[Node, ...]) -> Plan:
-        """The plan that gives these outputs."""
+    def finished(
+        self, outputs: tuple[Node, ...], merged: Callable[[Plan], None] | None = None
+    ) -> Plan:
+        """The plan that gives these outputs; `merged` may join its steps."""
         self.plan.outputs = tuple(map(self._output, outputs))
         self._prepend_sizes()
+        if merged is not None:
+            merged(self.plan)
         self.plan.mark_committed()
         self.plan.set_clears()
         return self.plan
@@ -100,19 +104,26 @@ class Draft:
         return self._constants[key]
 
     def slot(self, node: Node) -> int:
-        """The slot of a value."""
-        found = self.slots.get(node)
-        if found is not None:
-            return found
-        previous = self.memory.previous(node)
-        if previous is not None:
-            found = self.slot(previous)
-        elif node.op is ops.CONST:
+        """The slot of a value; all versions of a buffer are one object."""
+        passed: list[Node] = []
+        while (found := self.slots.get(node)) is None:
+            previous = self.memory.previous(node)
+            if previous is None:
+                found = self._first_slot(node)
+                break
+            passed.append(node)
+            node = previous
+        for one in passed:
+            self.slots[one] = found
+        return found
+
+    def _first_slot(self, node: Node) -> int:
+        if node.op.kind is Kind.VIEW:
+            return self._view(node)
+        if node.op is ops.CONST:
             found = self.constant(node.attributes["value"])
         elif node.op is ops.SIZE:
             found = self.size(node.attributes["value"])
-        elif node.op.kind is Kind.VIEW:
-            return self._view(node)
         else:
             raise AssertionError(f"{node} is taken before it is made")
         self.slots[node] = found

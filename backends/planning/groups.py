@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
 
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.backends.planning.rules import Rules
 from ufuse.graph import ops
-from ufuse.graph.memory.accesses import Access, Memory, producer
+from ufuse.graph.memory.accesses import Access, Memory
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.dependence import dependences
 from ufuse.graph.node import Graph, Node
@@ -18,6 +20,9 @@ from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
 
 LARGEST = 200  # members of a kernel
 SIBLINGS = 8  # earlier readers of the same memory that a unit is tried to be merged with
+STORES = 8  # earlier stores into the same buffer, likewise
+FARTHEST = 2000  # dependences that are looked at to see whether a third unit must run between two
+RAISING = 200  # calls that may raise and that one write waits for; those before them are waited for by one of them
 
 Shape = tuple[Size, ...]
 NOT_RUN = (ops.INPUT, ops.CONST, ops.SIZE, ops.ITEM)
@@ -32,19 +37,28 @@ class Unit:
     """
 
     members: list[Node]
+    place: int  # in an order in which the units could run
+    nodes: set[Node] = field(default_factory=set)  # the members
     space: Shape | None = None
     rows: bool = False
+    folds: bool = False  # a member is a reduction
     reads: list[Access] = field(default_factory=list)
-    writes: list[Access] = field(default_factory=list)
+    written: set[Node] = field(default_factory=set)  # the buffers that members store into
     before: set[Unit] = field(default_factory=set)  # units that must run first
     after: set[Unit] = field(default_factory=set)  # units of which this one is in `before`
     order: tuple[int, ...] | None = None
+    layouts: set[tuple[int, ...]] = field(
+        default_factory=set
+    )  # memory orders of elementwise members
     makers: set[Node] = field(default_factory=set)  # the nodes that make what the members take
+    conflicts: set[Node] = field(
+        default_factory=set
+    )  # nodes that use memory which overlaps with a member's
 
     @property
     def totals(self) -> bool:
         """Whether a member folds the whole space."""
-        return not self.rows and any(node.op.kind is Kind.REDUCE for node in self.members)
+        return self.folds and not self.rows
 
 
 def row_shapes(space: Shape) -> tuple[Shape, Shape]:
@@ -73,9 +87,9 @@ class Grouping:
         self.rules = rules
         self.loops: dict[Node, Loop | Fold] = {}
         self.of: dict[Node, Unit] = {}
-        self._readers: dict[Node, list[Unit]] = {}
+        self._readers: dict[Node, dict[Unit, None]] = {}
         self._raising: list[Unit] = []
-        self.waits = dependences(graph, memory)
+        self.needs = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
             if node.op not in NOT_RUN and node.op.kind is not Kind.VIEW:
@@ -93,26 +107,30 @@ class Grouping:
         return list(dict.fromkeys(self.of.values()))
 
     def _place(self, node: Node, alone: bool) -> None:
-        unit = self.of[node] = Unit([node])
-        unit.before = {self.of[other] for other in self.waits[node] if other in self.of}
+        unit = self.of[node] = Unit([node], self.position[node], {node})
+        before = {self.of[other] for other in self.needs.waits[node] if other in self.of}
         if any(self.memory.is_visible(access) for access in self.memory.writes(node)):
-            unit.before.update(self._raising)  # errors come before anything that the user can see
-        for other in unit.before:
-            other.after.add(unit)
+            before.update(self._raising)  # errors come before anything that the user can see
         if not alone:
             self._make_kernel(unit, node)
-        if unit.space is None:
-            if may_raise(node):
-                self._raising.append(unit)
+        if unit.space is None and may_raise(node):
+            if len(self._raising) >= RAISING:
+                before.update(self._raising)
+                self._raising.clear()
+            self._raising.append(unit)
+        unit.before = before
+        for other in before:
+            other.after.add(unit)
+        if unit.space is None or node in self.needs.fences:
             return
-        for candidate in self._candidates(unit, node):
+        unit.makers = self.needs.makers[node].copy()
+        unit.conflicts = self.needs.conflicts[node].copy()
+        for candidate in self._candidates(node):
             current = self.of[node]
-            if candidate is not current and self.why_not_merged(candidate, current) is None:
-                self._merge(candidate, current)
+            if candidate is not current:
+                self._merge_if_possible(candidate, current)
         for access in unit.reads:
-            readers = self._readers.setdefault(access.root, [])
-            if self.of[node] not in readers:
-                readers.append(self.of[node])
+            self._readers.setdefault(access.root, {})[self.of[node]] = None
 
     def _make_kernel(self, unit: Unit, node: Node) -> None:
         """Fill in the space where a kernel may do the node's work."""
@@ -121,6 +139,7 @@ class Grouping:
             type_ = node.type
         elif node.op.kind is Kind.REDUCE:
             loop, type_ = self.rules.fold_of(node), node.inputs[0].type
+            unit.folds = isinstance(loop, Fold)
             unit.rows = isinstance(loop, Fold) and loop.kind == "reduce"
         elif node.op.kind is Kind.STORE:
             shape = self._stored_shape(node)
@@ -129,7 +148,7 @@ class Grouping:
             target, reads = self.memory.target(node), list(self.memory.reads(node))
             if any(access != target and self.memory.clash(access, target) for access in reads):
                 return  # source and target overlap: assignment copies the source first
-            unit.space, unit.writes, unit.reads = shape, [target], reads
+            unit.space, unit.written, unit.reads = shape, {target.root}, reads
             return
         else:
             return
@@ -141,6 +160,9 @@ class Grouping:
             if not all(self._is_contiguous_in_order(source, node.type) for source in node.inputs):
                 return
             unit.order = node.type.order  # type: ignore[union-attr]
+        if node.op.kind is Kind.MAP:
+            assert isinstance(node.type, ArrayType)
+            unit.layouts.add(node.type.order or c_order(node.type.ndim))
         self.loops[node] = loop
         unit.space = type_.shape
         unit.reads = list(self.memory.reads(node))
@@ -162,7 +184,8 @@ class Grouping:
             return False
         if type_.contiguous:
             return type_.order == c_order(type_.ndim)
-        root, region = self.memory.access(source)
+        access = self.memory.access(source)
+        root, region = access.root, access.region
         last = region.view[-1] if region.view else None
         if (
             region.rest
@@ -195,31 +218,46 @@ class Grouping:
                 return None
         return tuple(lengths)
 
-    def _candidates(self, unit: Unit, node: Node) -> Iterator[Unit]:
-        makers = unit.makers = {
-            maker for source in node.inputs for maker in self.memory.makers(source)
-        }
-        makers |= {producer(source) for source in node.inputs}
-        found = [self.of[maker] for maker in makers if maker in self.of]
-        for candidate in sorted(
-            dict.fromkeys(found), key=lambda unit: -self.position[unit.members[-1]]
-        ):
+    def _candidates(self, node: Node) -> Iterator[Unit]:
+        """The units that make what a node takes, or store into the buffer that it stores into; the latest first."""
+        makers = self.needs.makers[node].copy()
+        if node.op.kind is Kind.STORE:
+            makers.update(islice(self._earlier_stores(node), STORES))
+        found = dict.fromkeys(self.of[maker] for maker in makers if maker in self.of)
+        for candidate in sorted(found, key=lambda unit: -self.position[unit.members[-1]]):
             yield self._current(candidate)
+
+    def _earlier_stores(self, store: Node) -> Iterator[Node]:
+        previous: Node | None = store.inputs[0]
+        while previous is not None:
+            if previous.op.kind is Kind.STORE:
+                yield previous
+            previous = self.memory.previous(previous)
 
     def _merge_siblings(self) -> None:
         """Merge units that read the same memory; last, because merging a maker with its user saves more."""
-        for readers in self._readers.values():
+        for readers in map(list, self._readers.values()):
             for place, reader in enumerate(readers):
-                for candidate in readers[max(place - SIBLINGS, 0) : place]:
+                earlier = readers[max(place - SIBLINGS, 0) : place]
+                for candidate in dict.fromkeys(map(self._current, earlier)):
                     one, other = self._current(candidate), self._current(reader)
-                    if one is not other and self.why_not_merged(one, other) is None:
-                        self._merge(one, other)
+                    if one is not other:
+                        self._merge_if_possible(one, other)
 
     def _current(self, unit: Unit) -> Unit:
         return self.of[unit.members[0]]
 
+    def _merge_if_possible(self, one: Unit, other: Unit) -> None:
+        if self.why_not_merged(one, other) is not None:
+            return
+        between = steps_between(*sorted((one, other), key=attrgetter("place")))
+        if between is not None:
+            self._merge(one, other)
+            between.give_place_to(one)
+
     def _merge(self, into: Unit, unit: Unit) -> None:
         into.rows |= unit.rows
+        into.folds |= unit.folds
         if (
             into.space is not None
             and unit.space is not None
@@ -228,9 +266,12 @@ class Grouping:
         ):
             into.space = unit.space
         into.members += unit.members
+        into.nodes |= unit.nodes
         into.reads += unit.reads
-        into.writes += unit.writes
+        into.written |= unit.written
         into.makers |= unit.makers
+        into.conflicts |= unit.conflicts
+        into.layouts |= unit.layouts
         into.order = into.order or unit.order
         for node in unit.members:
             self.of[node] = into
@@ -246,21 +287,18 @@ class Grouping:
             related -= {into, unit}
 
     def why_not_merged(self, one: Unit, other: Unit) -> str | None:
-        """Why two units cannot be one kernel, or None."""
+        """Why two units cannot be one kernel, whatever runs between them, or None."""
         if one.space is None or other.space is None:
             return "one is a call"
         if len(one.members) + len(other.members) > LARGEST:
             return "the kernel would be too large"
+        if not self.needs.fences.isdisjoint((one.members[0], other.members[0])):
+            return "too many others wait for one of them"
         return (
             self._why_spaces_differ(one, other)
             or self._why_orders_differ(one, other)
             or self._why_values_do_not_flow(one, other)
             or self._why_memory_clashes(one, other)
-            or (
-                "another step must run between"
-                if self._apart(one, other) or self._apart(other, one)
-                else None
-            )
         )
 
     @staticmethod
@@ -271,7 +309,7 @@ class Grouping:
         for rowed, small in ((one, other), (other, one)):
             assert rowed.space is not None
             if rowed.rows and not small.rows and small.space in row_shapes(rowed.space):
-                if small.writes or small.totals:
+                if small.written or small.totals:
                     return "what is made for every row is written"
                 return None
         return "the shapes differ"
@@ -286,44 +324,41 @@ class Grouping:
             or other.rows
             or one.totals
             or other.totals
-            or (wanted and (one.writes or other.writes))
+            or (wanted and (one.written or other.written))
         ):
             wanted.add(plain)
         if not wanted:
             return None
-        for node in (*one.members, *other.members):
-            if node.op.kind is Kind.MAP and isinstance(node.type, ArrayType):
-                wanted.add(node.type.order or plain if node.type.ndim == len(plain) else plain)
+        for order in one.layouts | other.layouts:
+            wanted.add(order if len(order) == len(plain) else plain)
         return "a result lies otherwise in memory" if len(wanted) > 1 else None
 
     def _why_values_do_not_flow(self, one: Unit, other: Unit) -> str | None:
         rows = one.rows or other.rows
         space = one.space if one.rows or not other.rows else other.space
         assert space is not None
-        members = {*one.members, *other.members}
+        pair = (one, other)
         concerned = [
             unit
-            for unit, rest in ((one, other), (other, one))
-            if unit.rows != rows
-            or (rows and rest.rows is False)
-            or not unit.makers.isdisjoint(rest.members)
+            for unit, rest in (pair, pair[::-1])
+            if unit.rows != rows or not unit.makers.isdisjoint(rest.nodes)
         ]
         for node in (node for unit in concerned for node in unit.members):
             sources = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
             for source in sources:
-                why = self._why_not_read(node, source, members, space, rows)
+                why = self._why_not_read(node, source, pair, space, rows)
                 if why is not None:
                     return why
         return None
 
     def _why_not_read(
-        self, node: Node, source: Node, members: set[Node], space: Shape, rows: bool
+        self, node: Node, source: Node, units: tuple[Unit, ...], space: Shape, rows: bool
     ) -> str | None:
-        """Why a member cannot take this input inside a kernel, or None."""
-        maker = self.value_in(source, members)
+        """Why a member cannot take this input inside a kernel of two units, or None."""
+        maker = self.maker_of(source)
         full = self.is_full(node, space)
-        if maker is None:
-            if is_array(source) and self.memory.access(source).root in members:
+        if maker is None or self.of.get(maker) not in units:
+            if is_array(source) and self.of.get(self.memory.access(source).root) in units:
                 return "it is a view of a value of the kernel"
             by_row = rows and not full and node.op.kind is not Kind.REDUCE
             if by_row and is_array(source) and source.type.ndim:  # type: ignore[union-attr]
@@ -357,31 +392,22 @@ class Grouping:
             and node.op.kind is not Kind.REDUCE
         )
 
-    def value_in(self, source: Node, members: set[Node]) -> Node | None:
-        """The member whose value `source` is: itself, what was stored there, or a row value with a new axis."""
-        if source in members and source.op.kind is not Kind.STORE:
-            return source
-        if not is_array(source):
-            return None
-        wanted = self.memory.access(source)
-        node = source
-        while True:
-            if node.op.kind is Kind.VIEW:
-                node = node.inputs[0]
-            elif node.op.kind is Kind.STORE:
-                target = self.memory.target(node)
-                if target == wanted:
-                    return node if node in members else None
-                if self.memory.clash(target, wanted):
-                    return None
-                node = node.inputs[0]
-            else:
-                break
-        return self._row_value(source, members)
+    def maker_of(self, source: Node) -> Node | None:
+        """The node whose very value a source is: itself, what was stored there, or a row value with a new axis."""
+        if source.op.kind is Kind.VIEW or source.op.kind is Kind.STORE:
+            stored = self.needs.stored.get(source)
+            return self._row_value(source) if stored is None else stored
+        return source
 
-    def _row_value(self, source: Node, members: set[Node]) -> Node | None:
+    def value_in(self, source: Node, unit: Unit) -> Node | None:
+        """The member whose value `source` is, or None."""
+        maker = self.maker_of(source)
+        return maker if maker in unit.nodes else None
+
+    @staticmethod
+    def _row_value(source: Node) -> Node | None:
         """`r[:, None]` of a row value `r` is the same row value."""
-        if source.op is not ops.INDEX or source.inputs[0] not in members:
+        if source.op is not ops.INDEX or source.inputs[0].op.kind is Kind.STORE:
             return None
         shape = source.inputs[0].type.shape  # type: ignore[union-attr]
         if source.type.shape != (*shape, 1):  # type: ignore[union-attr]
@@ -391,24 +417,55 @@ class Grouping:
 
     def _why_memory_clashes(self, one: Unit, other: Unit) -> str | None:
         for writer, reader in ((one, other), (other, one)):
-            for write in writer.writes:
-                if write.root in reader.members:
-                    return "the buffer is made by the kernel"
-                for access in (*reader.reads, *reader.writes):
-                    if access != write and self.memory.clash(access, write):
-                        return "it writes what is read elsewhere in the same memory"
+            if not writer.written.isdisjoint(reader.nodes):
+                return "the buffer is made by the kernel"
+            if not writer.conflicts.isdisjoint(reader.nodes):
+                return "it writes what is read elsewhere in the same memory"
         return None
 
-    @staticmethod
-    def _apart(first: Unit, last: Unit) -> bool:
-        """Whether a third unit must run after `first` and before `last`."""
-        pending = [unit for unit in last.before if unit is not first]
-        seen = set(pending)
-        while pending:
-            for unit in pending.pop().before:
-                if unit is first:
-                    return True
-                if unit not in seen and unit is not last:
-                    seen.add(unit)
-                    pending.append(unit)
-        return False
+
+@dataclass(slots=True)
+class Between:
+    """Those between two units: `earlier`, for which the second waits; `later`, which wait for the first."""
+
+    first: Unit
+    last: Unit
+    earlier: list[Unit]
+    later: list[Unit]
+
+    def give_place_to(self, merged: Unit) -> None:
+        """Make room for the two as one unit, behind those that it waits for and before those that wait for it."""
+        by_place = attrgetter("place")
+        units = [*sorted(self.earlier, key=by_place), merged, *sorted(self.later, key=by_place)]
+        places = sorted(
+            [self.first.place, self.last.place, *(unit.place for unit in self.earlier + self.later)]
+        )
+        for unit, place in zip(units, places, strict=False):
+            unit.place = place
+
+
+def steps_between(first: Unit, last: Unit) -> Between | None:
+    """What stands between two units; None where a third must run between them, or so many stand there that it may be.
+
+    Places are an order in which the units could run, so only those whose places lie between need to be looked at.
+    """
+    earlier = _reached(last, first, attrgetter("before"))
+    later = _reached(first, last, attrgetter("after")) if earlier else []
+    return None if earlier is None or later is None else Between(first, last, earlier, later)
+
+
+def _reached(start: Unit, end: Unit, neighbours: Callable[[Unit], set[Unit]]) -> list[Unit] | None:
+    """The units reached from one whose places lie before the other's; None where that is reached through a third."""
+    low, high = sorted((start.place, end.place))
+    pending, seen, count = [start], {start}, 0
+    while pending:
+        unit = pending.pop()
+        around = neighbours(unit)
+        count += len(around)
+        if (end in around and unit is not start) or count > FARTHEST:
+            return None
+        found = [one for one in around if low < one.place < high and one not in seen]
+        seen.update(found)
+        pending += found
+    seen.discard(start)
+    return list(seen)

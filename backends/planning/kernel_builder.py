@@ -43,7 +43,6 @@ class KernelBuilder:
         self.grouping = grouping
         self.memory = grouping.memory
         self.needed = needed
-        self.members = set(unit.members)
         self.space = unit.space
         self.plan = KernelPlan(rows=unit.rows)
         self.operands: dict[tuple[Node | Access, np.dtype], int] = {}
@@ -75,7 +74,7 @@ class KernelBuilder:
             self.plan.operations.append(Operation(node, inputs, self.grouping.position[node]))
 
     def _maker_or_operand(self, source: Node, wanted: np.dtype) -> int | Node:
-        maker = self.grouping.value_in(source, self.members)
+        maker = self.grouping.value_in(source, self.unit)
         return self._operand(source, wanted) if maker is None else maker
 
     def _operand(self, source: Node, wanted: np.dtype) -> int:
@@ -137,7 +136,7 @@ class KernelBuilder:
         self, source: Node, wanted: np.dtype, node: Node, kind: str, name: str = "cast"
     ) -> int:
         """The value of an input in the loop's dtype."""
-        maker = self.grouping.value_in(source, self.members)
+        maker = self.grouping.value_in(source, self.unit)
         value = self._operand(source, wanted) if maker is None else self.values[maker]
         have = self.plan.dtype(value)
         if have == wanted:
@@ -232,12 +231,11 @@ def needed_outside(grouping: Grouping) -> set[Node]:
         unit = grouping.of.get(node)
         if unit is None:
             continue
-        members = set(unit.members)
         for source in node.inputs:
             if node.op.kind is Kind.STORE and source is node.inputs[0]:
                 needed.add(memory.target(node).root)
                 continue
-            if unit.space is not None and grouping.value_in(source, members) is not None:
+            if unit.space is not None and grouping.value_in(source, unit) is not None:
                 continue
             needed.add(producer(source))
             if is_array(source):

@@ -57,7 +57,7 @@ class Planner:
                 self._add_kernel(unit, self.kernels[unit])
             else:
                 self._add_call(unit.members[0])
-        return self.draft.finished(self.grouping.graph.outputs)
+        return self.draft.finished(self.grouping.graph.outputs, self.rules.merged)
 
     def _ordered(self) -> list[Unit]:
         """Units in an order that respects what waits for what; what the user can see is written late."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Loop
+from ufuse.backends.planning.steps import Plan
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 
@@ -23,6 +24,7 @@ class Rules:
     calls: for each kind of node how it runs outside kernels: appends the steps, returns the slot of the result.
     view_calls: the library's functions that make views.
     unroll: whether short reductions become chains; see `ufuse.graph.passes.run`.
+    merged: joins steps of a finished plan that run better as one.
     """
 
     loop_of: Callable[[Node], Loop | str]
@@ -32,3 +34,4 @@ class Rules:
     calls: Mapping[Kind, Call]
     view_calls: ViewCalls
     unroll: bool = False
+    merged: Callable[[Plan], None] | None = None

@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ufuse.backends.planning.kernels import KernelPlan
-from ufuse.graph.node import Location
+from ufuse.graph.node import Location, Node
+
+
+class NumberOperation(NamedTuple):
+    """An operation on numbers or one element: the function that does it alone, and the slots of its arguments."""
+
+    node: Node
+    function: Callable[..., Any]
+    reads: tuple[int, ...]  # an element's begin with its array and its index
+    out: int | None
+    position: int  # of the graph's node
+    axes: int  # of an element's index
+    how: Any = None  # what the backend has found out of it
 
 
 @dataclass(slots=True)
 class Step:
     """One step. `kind` is that of `_tiles.Program`; `reads` and `outs` are slots."""
 
-    kind: str  # "kernel", "call", "getitem", "unpack" or "tuple"
+    kind: str  # "kernel", "scalars", "call", "getitem", "unpack" or "tuple"
     reads: tuple[int, ...]
     outs: tuple[int, ...]
     kernel: KernelPlan | None = None
+    numbers: tuple[NumberOperation, ...] = ()  # of "scalars"
     function: Callable[..., Any] | None = None
     keywords: tuple[str, ...] = ()
     key: Any = None
     location: Location | None = None
-    position: int = -1  # place in the graph of the node that a call computes
+    position: int = -1  # place in the graph of the node that a call or an item computes
+    repeats: bool = True  # of a call: it may be made a second time where a flag showed
     committed: bool = False  # the user may have seen a write: too late for plain Python
     clear: tuple[int, ...] = ()  # slots that no later step reads
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it makes a view, a key or a size: no operation of the graph, so it may run earlier."""
+        return self.position < 0 and self.kernel is None
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
@@ -24,12 +25,15 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, signals, size
 from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
+OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
 WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var"})
 
 
@@ -229,12 +233,20 @@ def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
     if isinstance(symbol, Array | Number | Integer):
         inputs.append(node_of(trace, symbol))
         return len(inputs) - 1
-    if isinstance(symbol, Tuple | List) and any(
-        isinstance(trace.look(item), Array | Number | Integer) for item in symbol.items
-    ):
+    if isinstance(symbol, Tuple | List) and _is_partly_unknown(trace, symbol):
         kind = "tuple" if isinstance(symbol, Tuple) else "list"
         return (kind, tuple(_argument(trace, item, inputs) for item in symbol.items))
     return ("const", plain(trace, symbol))
+
+
+def _is_partly_unknown(trace: Trace, symbol: Symbol, above: tuple[Symbol, ...] = ()) -> bool:
+    """Whether something in nested tuples and lists is known only when the program runs."""
+    symbol = trace.look(symbol)
+    if not isinstance(symbol, Tuple | List):
+        return isinstance(symbol, Array | Number | Integer)
+    if symbol in above:
+        raise GraphBreak("call", "an object that holds itself")
+    return any(_is_partly_unknown(trace, item, (*above, symbol)) for item in symbol.items)
 
 
 def is_number(symbol: Symbol) -> bool:
@@ -291,9 +303,36 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
             return integer(trace, size.multiply(total(kind.shape), kind.dtype.itemsize))
         case "T":
             return transpose(trace, array, tuple(reversed(range(kind.ndim))))
-    if name == "flat" or callable(getattr(np.ndarray, name, None)):
+        case "real" if kind.dtype.kind != "c":
+            return array
+        case "base":
+            return _base(trace, array)
+    found = classes.static_lookup(np.ndarray, name)
+    if name in ("flat", "flags") or callable(found):
         return ArrayMethod(array, name)
+    if found is classes.ABSENT:
+        raise classes.missing(np.ndarray, name)
     raise GraphBreak("attribute", f"{name} of an array")
+
+
+def _base(trace: Trace, array: Array) -> Symbol:
+    """`array.base`: NumPy makes a view of a view one of the array that owns the memory."""
+    buffer = array.buffer
+    whole = buffer.root.type
+    assert isinstance(whole, ArrayType)
+    if buffer.source is not None and buffer.value is not None:
+        base = trace.reader.attribute(buffer.source, buffer.value, "base")
+        if isinstance(base, Constant):
+            return Array(buffer, (), whole) if array.path else base
+        if isinstance(base, Array) and base.buffer.source is not None:
+            inner = trace.reader.attribute(base.buffer.source, buffer.value.base, "base")
+            if isinstance(inner, Constant):
+                return base
+        if not array.path:
+            return base
+    elif not buffer.visible and buffer.root.op.kind in OWNERS:
+        return Array(buffer, (), whole) if array.path else Constant(None)
+    raise GraphBreak("attribute", "base of an array")
 
 
 def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
@@ -309,8 +348,18 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
                 return Constant(1)
             case "dtype":
                 return Constant(kind.dtype)
+            case "real" if kind.dtype.kind != "c":
+                return number
         if callable(getattr(kind.dtype.type, name, None)):
             return ArrayMethod(number, name)
+        owner: type = kind.dtype.type
+    else:
+        assert isinstance(kind, NumberType)
+        owner = NUMBERS[kind.kind]
+        if name == "real" and kind.kind in ("int", "float"):
+            return number
+    if classes.static_lookup(owner, name) is classes.ABSENT:
+        raise classes.missing(owner, name)
     raise GraphBreak("attribute", f"{name} of a number")
 
 
@@ -354,7 +403,8 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
     elif not trace.sizes.equal(count, known):
         raise GraphBreak("eager-raises", "ValueError: cannot reshape array")
     final = tuple(dimension for dimension in wanted if dimension is not None)
-    if open_axis is not None and final == array.type.shape and {0, 1} & set(final):
+    short = {0, 1} & set(array.type.shape)  # all other lengths are 2 or more
+    if short and open_axis is not None and _is_shape(trace, array.type.shape, final):
         # For the same shape without -1 NumPy keeps the strides of axes of length 0 and 1; with -1 it may choose others.
         raise GraphBreak("layout", "reshape with -1 to the same shape")
     try:
@@ -367,6 +417,12 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
         assert isinstance(fresh, Array)
         return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
     return trace.graph.view(array, ops.RESHAPE, {"shape": final})
+
+
+def _is_shape(trace: Trace, shape: Sequence[Size], other: Sequence[Size]) -> bool:
+    """Whether two shapes are the same, decided on the sizes of this call and guarded."""
+    pairs = zip(shape, other, strict=False)
+    return len(shape) == len(other) and all(trace.sizes.decide("eq", *pair) for pair in pairs)
 
 
 def ravel(trace: Trace, array: Array) -> Symbol:

@@ -18,9 +18,10 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph import ops, size
+from ufuse.graph import ops, signals, size
 from ufuse.graph.node import Node
 from ufuse.graph.size import Size
+from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 
 IndexEntry = Size | Span | None
@@ -158,6 +159,9 @@ def _clipped(
 def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
     """`array[key] = value`."""
     key = trace.look(key)
+    if isinstance(key, Array) and key.type.dtype.kind == "b" and key.type.ndim:
+        _store_where(trace, array, key, value)
+        return
     if isinstance(key, Array | List):
         raise GraphBreak("index", "with an array or list, to assign to it,")
     entries = basic_index(trace, array, key)
@@ -169,6 +173,55 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
     store_into(trace, target, value)
 
 
+def _store_where(trace: Trace, target: Array, mask: Array, value: Symbol) -> None:
+    """`target[mask] = number`: one pass in which the other elements keep what they have."""
+    read = trace.look(value)
+    dtype, ndim = target.type.dtype, mask.type.ndim
+    if not goes_into(trace, read, dtype) or mask.buffer is target.buffer:
+        raise GraphBreak("index", "with a mask, to assign such values,")
+    if ndim > target.type.ndim or not all(
+        trace.sizes.equal(a, b) for a, b in zip(mask.type.shape, target.type.shape, strict=False)
+    ):
+        raise GraphBreak("eager-raises", "IndexError: boolean index did not match")
+    spans = tuple(Span(0, length) for length in mask.type.shape)
+    missing = (None,) * (target.type.ndim - ndim)
+    if missing:
+        mask = trace.graph.view(mask, ops.INDEX, {"index": (*spans, *missing)})
+    store_chosen(trace, target, mask, read)
+
+
+def store_chosen(trace: Trace, target: Array, mask: Array, value: Symbol) -> None:
+    """Write a number, or an array of the same dtype, where the mask says so."""
+    is_alike = isinstance(value, Array) and value.type.dtype == target.type.dtype
+    if not is_alike and not goes_into(trace, value, target.type.dtype):
+        raise GraphBreak("index", "with a mask, to assign such values,")
+    if target.buffer.visible:
+        trace.arrays.check_writable(target.buffer)
+    nodes = (trace.graph.value(mask), node_of(trace, value), trace.graph.value(target))
+    chosen = trace.graph.node(ops.WHERE, nodes)
+    if not isinstance(chosen.type, ArrayType) or chosen.type.dtype != target.type.dtype:
+        raise GraphBreak("index", "with a mask, to assign values of another dtype,")
+    trace.store(target, chosen, "same_kind")
+
+
+def goes_into(trace: Trace, value: Symbol, dtype: np.dtype) -> bool:
+    """Whether it is a number that is stored without a warning or an error."""
+    if not is_number(value) or (isinstance(value, Constant) and type(value.value) in (str, bytes)):
+        return False
+    node = node_of(trace, value)
+    if isinstance(node.type, ArrayType):
+        return node.type.dtype == dtype
+    if isinstance(value, Integer) and dtype.kind in "iu":
+        return fits(trace, value.size, dtype)
+    assert isinstance(node.type, NumberType)
+    kind = node.type.kind
+    if isinstance(value, Constant):
+        return kind == "bool" or dtype.kind in {"int": "iufc", "float": "fc", "complex": "c"}[kind]
+    return (
+        dtype.char in {"bool": "?bBhHiIlLqQefdFD", "int": "dD", "float": "dD", "complex": "D"}[kind]
+    )
+
+
 def store_into(trace: Trace, target: Array, value: Symbol) -> None:
     """Write a value into a view, with the casting and broadcasting of item assignment."""
     value = trace.look(value)
@@ -177,8 +230,32 @@ def store_into(trace: Trace, target: Array, value: Symbol) -> None:
             trace.arrays.check_writable(target.buffer)
         return  # the store at the end of `a[i] += x`
     node = node_of(trace, value)
+    if 0 in target.type.shape:
+        _refuse_unseen_cast(node, target.type.dtype)
     _refuse_failing_cast(trace, value, node, target)
     trace.store(target, node, "unsafe")
+
+
+def _refuse_unseen_cast(node: Node, dtype: np.dtype) -> None:
+    """Break where a number that goes into no element may not fit: NumPy converts it, and warns, all the same."""
+    kind = node.type
+    if not isinstance(kind, NumberType) and not (isinstance(kind, ArrayType) and kind.scalar):
+        return
+    fits = np.can_cast(kind.kind if isinstance(kind, NumberType) else kind.dtype, dtype)
+    if not fits and node.op is ops.CONST:
+        fits = _goes_quietly(node.attributes["value"], dtype)
+    if not fits:
+        raise GraphBreak("numpy-call", "storing a number of another type into no element")
+
+
+def _goes_quietly(value: object, dtype: np.dtype) -> bool:
+    """Whether NumPy neither raises nor warns where a number becomes an element."""
+    try:
+        run_strictly("raise", np.empty(1, dtype).fill, value)
+    except Exception as error:  # noqa: BLE001  whatever it is, plain Python meets it again
+        signals.pass_on(error)
+        return False
+    return True
 
 
 def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array) -> None:
@@ -193,14 +270,16 @@ def _refuse_failing_cast(trace: Trace, value: Symbol, node: Node, target: Array)
         raise GraphBreak("raise-after-write", "storing a Python float into whole numbers")
     seen = trace.graph.first_write is not None
     if dtype.kind in "iu" and kind.kind == "int" and (seen or target.buffer.visible):
-        if not isinstance(value, Integer) or not _fits(trace, value.size, dtype):
+        if not isinstance(value, Integer) or not fits(trace, value.size, dtype):
             raise GraphBreak("raise-after-write", f"storing a Python int into {dtype}")
     elif seen and dtype.char in "efF" and kind.kind != "bool":
         raise GraphBreak("raise-after-write", f"storing a Python {kind.kind}")
 
 
-def _fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
+def fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
     """Whether a whole number fits a dtype; guarded."""
+    if dtype.kind not in "iu":
+        return dtype == np.float64
     limits = np.iinfo(dtype)
     least, most = max(limits.min, -LARGEST_INT), min(limits.max, LARGEST_INT)
     return trace.sizes.decide("ge", value, least) and trace.sizes.decide("le", value, most)
@@ -212,7 +291,12 @@ def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) ->
     assert isinstance(array, Array)
     if array.type.order != c_order(array.type.ndim) or not array.type.contiguous:
         raise GraphBreak("layout", "the flat view of an array that is not contiguous")
-    if not is_number(trace.look(value)):
+    value = trace.look(value)
+    is_alike = isinstance(value, Array) and value.type.dtype == array.type.dtype
+    # of arrays the elements are repeated as often as there is room, which only these cases do like broadcasting
+    if not is_number(value) and not (
+        is_alike and isinstance(value, Array) and value.type.ndim == 1
+    ):
         raise GraphBreak("operator", "storing an array through .flat")
     key = trace.look(key)
     if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):

@@ -1,4 +1,4 @@
-"""Rules for NumPy functions that make, copy, convert, reshape or choose arrays: which nodes each becomes."""
+"""Rules for NumPy functions that make, reshape or choose arrays: which nodes each becomes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ufuse.frame_hook.arrays.reductions import (
 )
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import Positional, Rule, method, rule_for
-from ufuse.frame_hook.objects.values import as_size, described, is_none, pure
-from ufuse.frame_hook.trace.followed import NUMERIC, is_shared
+from ufuse.frame_hook.objects.values import as_size, described, is_none
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, List, Number, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType, c_order
+from ufuse.graph.types import ArrayType, Span, c_order
+from ufuse.graph.typing import infer
 
 NONE = Constant(None)
 
@@ -161,119 +161,6 @@ def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol)
     return result
 
 
-# Conversion and copies -------------------------------------------------------------------------------------------
-
-
-@rule_for(np.asarray, np.asanyarray)
-def _asarray(interpreter: Interpreter, /, a: Symbol, dtype: Symbol | None = None) -> Symbol:
-    array = array_argument(interpreter, a, "numpy.asarray")
-    wanted = dtype_argument(interpreter, dtype)
-    if wanted is None:
-        return array
-    kinds = [node.type for node, _ in interpreter.trace.graph.inputs]
-    of_own = any(isinstance(kind, ArrayType) and not is_shared(kind.dtype) for kind in kinds)
-    if (
-        wanted is not array.type.dtype or of_own
-    ):  # NumPy returns a view for an equal dtype that is another object
-        raise GraphBreak("numpy-call", "numpy.asarray with another dtype")
-    return array
-
-
-@rule_for(np.ascontiguousarray)
-def _ascontiguousarray(interpreter: Interpreter, /, a: Symbol) -> Symbol:
-    array = array_argument(interpreter, a, "numpy.ascontiguousarray")
-    kind = array.type
-    if kind.ndim == 0:
-        raise GraphBreak("numpy-call", "numpy.ascontiguousarray of a 0-d array")
-    if kind.order is None:
-        raise GraphBreak("layout", "it is not known whether ascontiguousarray copies")
-    if kind.contiguous and kind.order == c_order(kind.ndim):
-        return array
-    return _copied(interpreter, array, "C")
-
-
-@rule_for(np.array)
-def _array(
-    interpreter: Interpreter,
-    /,
-    object: Symbol,  # noqa: A002  NumPy's name
-    dtype: Symbol | None = None,
-) -> Symbol:
-    value = interpreter.trace.look(object)
-    if isinstance(value, Array):
-        if dtype is not None and not is_none(interpreter.trace.look(dtype)):
-            raise GraphBreak("numpy-call", "numpy.array of an array with dtype=")
-        return _copied(interpreter, value, "K")
-    if not _small_numbers(arrays.plain(interpreter.trace, value)):
-        raise GraphBreak("numpy-call", "numpy.array of these values")
-    keywords = {} if dtype is None else {"dtype": dtype}
-    return arrays.call_whole(interpreter.trace, "numpy.array", (object,), keywords)
-
-
-def _small_numbers(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(_small_numbers(item) for item in value)
-    return isinstance(value, (bool, int, float, complex, np.generic))
-
-
-def _copied(interpreter: Interpreter, array: Array, order: str) -> Symbol:
-    node = interpreter.trace.graph.node(
-        ops.COPY, (interpreter.trace.graph.value(array),), {"order": order}
-    )
-    return interpreter.trace.graph.fresh(node)
-
-
-def _copying(default: str) -> Rule:
-    def rule(interpreter: Interpreter, /, a: Symbol, order: Symbol | None = None) -> Symbol:
-        named = None if order is None else arrays.plain(interpreter.trace, order)
-        wanted = default if named is None else named
-        if wanted not in ("C", "K"):
-            raise GraphBreak("numpy-call", f"a copy with order={wanted!r}")
-        return _copied(interpreter, array_argument(interpreter, a, "copy"), wanted)
-
-    return rule
-
-
-method("copy")(_copying("C"))
-rule_for(np.copy)(_copying("K"))
-
-
-@method("astype")
-def _astype(
-    interpreter: Interpreter, a: Symbol, /, dtype: Symbol, *, copy: Symbol | None = None
-) -> Symbol:
-    symbol = interpreter.trace.look(a)
-    wanted = dtype_argument(interpreter, dtype)
-    node = arrays.node_of(interpreter.trace, symbol)
-    assert isinstance(node.type, ArrayType)
-    copies = True if copy is None else arrays.plain(interpreter.trace, copy)
-    if wanted is None or type(copies) not in (bool, int):
-        raise GraphBreak("numpy-call", "astype with these arguments")
-    if not copies and wanted == node.type.dtype:
-        return symbol
-    return interpreter.trace.graph.fresh(
-        interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": wanted})
-    )
-
-
-def _scalar_type(kind: type) -> Rule:
-    def rule(interpreter: Interpreter, value: Symbol, /) -> Symbol:
-        symbol = interpreter.trace.look(value)
-        if isinstance(symbol, Constant):
-            return pure(kind, symbol.value)
-        if isinstance(symbol, Number):
-            known = symbol.node.type  # a Python float is no np.float64
-            if isinstance(known, ArrayType) and known.dtype == np.dtype(kind):
-                return symbol
-        raise GraphBreak("numpy-call", f"numpy.{kind.__name__} of {described(symbol)}")
-
-    return rule
-
-
-for _kind in {np.dtype(_char).type for _char in NUMERIC}:
-    rule_for(_kind)(_scalar_type(_kind))
-
-
 # Shape -----------------------------------------------------------------------------------------------------------
 
 
@@ -306,7 +193,10 @@ def _reshaped(
 @rule_for(np.ravel)
 @method("ravel")
 def _ravel(interpreter: Interpreter, /, a: Symbol) -> Symbol:
-    return arrays.ravel(interpreter.trace, array_argument(interpreter, a, "ravel"))
+    value = interpreter.trace.look(a)
+    if not isinstance(value, Array):
+        value = interpreter.call(Constant(np.asarray), (value,))
+    return arrays.ravel(interpreter.trace, array_argument(interpreter, value, "ravel"))
 
 
 @method("transpose")
@@ -352,9 +242,41 @@ def _swapaxes_method(
     return _swapaxes(interpreter, a, axis1, axis2)
 
 
+@method("squeeze")
+def _squeeze(interpreter: Interpreter, a: Symbol, /, axis: Symbol | None = None) -> Symbol:
+    """`a.squeeze()`: a view without axes of length 1; the array itself where it has none of these."""
+    array = array_argument(interpreter, a, "squeeze")
+    shape, is_one = array.type.shape, interpreter.trace.sizes.is_one
+    if axis is None or is_none(interpreter.trace.look(axis)):
+        gone = {place for place, length in enumerate(shape) if is_one(length)}
+    else:
+        gone = set(axes_argument(interpreter, axis, array.type.ndim) or ())
+        if not all(is_one(shape[place]) for place in gone):
+            raise GraphBreak("eager-raises", "ValueError: cannot squeeze an axis that is no 1")
+    if not gone:
+        return array
+    entries = tuple(0 if i in gone else Span(0, length) for i, length in enumerate(shape))
+    return interpreter.trace.graph.view(array, ops.INDEX, {"index": entries})
+
+
+@rule_for(np.broadcast_shapes)
+def _broadcast_shapes(interpreter: Interpreter, *shapes: Symbol) -> Symbol:
+    given = [shape_argument(interpreter, one) for one in shapes]
+    try:
+        common = infer.broadcast(given, interpreter.trace.sizes)
+    except infer.CannotInfer as refusal:
+        raise GraphBreak("eager-raises", f"ValueError: {refusal}") from None
+    return Tuple(tuple(arrays.integer(interpreter.trace, length) for length in common))
+
+
 def _asking(name: str) -> Rule:
     def rule(interpreter: Interpreter, /, a: Symbol) -> Symbol:
-        array = array_argument(interpreter, a, f"numpy.{name}")
+        value = interpreter.trace.look(a)
+        if arrays.is_number(value):
+            return Tuple(()) if name == "shape" else Constant(0)
+        if isinstance(value, List | Tuple):
+            value = interpreter.call(Constant(np.asarray), (value,))
+        array = array_argument(interpreter, value, f"numpy.{name}")
         return arrays.array_attribute(interpreter.trace, array, name)
 
     return rule
@@ -362,6 +284,34 @@ def _asking(name: str) -> Rule:
 
 rule_for(np.shape)(_asking("shape"))
 rule_for(np.ndim)(_asking("ndim"))
+
+
+@rule_for(np.copyto)
+def _copyto(
+    interpreter: Interpreter,
+    dst: Symbol,
+    src: Symbol,
+    /,
+    casting: Symbol | None = None,
+    where: Symbol | None = None,
+) -> Symbol:
+    trace = interpreter.trace
+    target, value = array_argument(interpreter, dst, "numpy.copyto"), trace.look(src)
+    mask = NONE if where is None else trace.look(where)
+    if casting is not None and arrays.plain(trace, casting) != "same_kind":
+        raise GraphBreak("numpy-call", "numpy.copyto with another casting")
+    if isinstance(mask, Array) and mask.type.dtype.kind == "b":
+        indexing.store_chosen(trace, target, mask, value)
+        return NONE
+    if where is not None and not (isinstance(mask, Constant) and mask.value is True):
+        raise GraphBreak("numpy-call", "numpy.copyto with such a where=")
+    is_cast = isinstance(value, Array) and np.can_cast(
+        value.type.dtype, target.type.dtype, "same_kind"
+    )
+    if not is_cast and not indexing.goes_into(trace, value, target.type.dtype):
+        raise GraphBreak("numpy-call", "numpy.copyto of such values")
+    indexing.store_into(trace, target, value)
+    return NONE
 
 
 # Choice ----------------------------------------------------------------------------------------------------------

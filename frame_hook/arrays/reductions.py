@@ -22,7 +22,7 @@ from ufuse.frame_hook.interpreter.rules import (
     method,
     rule_for,
 )
-from ufuse.frame_hook.objects.values import described, pure
+from ufuse.frame_hook.objects.values import UNKNOWN, constants_in, described, number_type, pure
 from ufuse.frame_hook.trace.followed import is_followed
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Array, Constant, Number, Symbol
@@ -30,7 +30,6 @@ from ufuse.graph import ops, size
 from ufuse.graph.node import Location
 from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.sample import dtype_words
 
 NONE = Constant(None)
@@ -117,8 +116,10 @@ def dtype_argument(interpreter: Interpreter, symbol: Symbol | None) -> np.dtype 
 
 
 @rule_for(np._core.multiarray.normalize_axis_index)  # type: ignore[attr-defined]
-def _normalize_axis_index(interpreter: Interpreter, /, axis: Symbol, ndim: Symbol) -> Symbol:
-    values = [arrays.plain(interpreter.trace, one) for one in (axis, ndim)]
+def _normalize_axis_index(
+    interpreter: Interpreter, /, axis: Symbol, ndim: Symbol, msg_prefix: Symbol = NONE
+) -> Symbol:
+    values = [arrays.plain(interpreter.trace, one) for one in (axis, ndim, msg_prefix)]
     return pure(np._core.multiarray.normalize_axis_index, *values)  # type: ignore[attr-defined]
 
 
@@ -189,8 +190,13 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
         if dtype is not None:
             _refuse_others(given, "a axis out keepdims where", what)
         array = interpreter.trace.look(given.pop("a"))
-        if isinstance(array, Number | Constant) and not given and dtype is None and name != "prod":
-            return _reduced_number(interpreter, array, name)
+        if not method and not isinstance(array, Array):
+            is_scalar = arrays.is_number(array) and number_type(array) == "numpy"
+            if name in ("max", "min") and not given and is_scalar:
+                return _reduced_number(interpreter, array)
+            if not given and (known := constants_in(array)) is not UNKNOWN:
+                return pure(code, known)
+            array = interpreter.call(Constant(np.asarray), (array,))
         array = array_argument(interpreter, array, what)
         place = place_of(name, STEPS[name], method=method) if name in STEPS else None
         with interpreter.trace.graph.warned_at(place):
@@ -199,11 +205,9 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
     return rule
 
 
-def _reduced_number(interpreter: Interpreter, number: Symbol, what: str) -> Symbol:
+def _reduced_number(interpreter: Interpreter, number: Symbol) -> Symbol:
     node = arrays.node_of(interpreter.trace, number)
-    if what in ("max", "min") and isinstance(node.type, ArrayType):
-        return number if isinstance(number, Number) else Number(node)
-    raise GraphBreak("numpy-call", f"numpy.{what} of a number")
+    return number if isinstance(number, Number) else Number(node)
 
 
 _reduction_rules()

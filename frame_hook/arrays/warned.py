@@ -38,7 +38,7 @@ def place_of(name: str, what: str, *, method: bool) -> Location | None:
     if not places or places[0][0] == __file__:
         return None
     file, line = places[0]
-    modules = (n for n, m in list(sys.modules.items()) if getattr(m, "__file__", None) == file)
+    modules = (n for n, m in sys.modules.copy().items() if getattr(m, "__file__", None) == file)
     return Location(file, name, line, next(modules, ""))
 
 

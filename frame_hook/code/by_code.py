@@ -1,23 +1,22 @@
-"""What is kept of code objects, for as long as they live."""
+"""What is kept of code objects and functions, for as long as they live."""
 
 from __future__ import annotations
 
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from types import CodeType, FunctionType
+from typing import Generic, TypeVar
 
 from ufuse.frame_hook.code.kept_builtins import KEPT
 
-if TYPE_CHECKING:
-    from types import CodeType
-
 __builtins__ = KEPT
 
+Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 
-class ByCode(Generic[Kept]):
-    """A value for each code object, by identity, kept for as long as the code object lives.
+class ByIdentity(Generic[Key, Kept]):
+    """A value for each object, by identity, kept for as long as the object lives.
 
     Entries are removed without running Python code: a trace function that is set while a program ends sees nothing.
     """
@@ -25,28 +24,28 @@ class ByCode(Generic[Kept]):
     __slots__ = ("_kept",)
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[CodeType], Kept]] = {}
+        self._kept: dict[int, tuple[weakref.ref[Key], Kept]] = {}
 
-    def get(self, code: CodeType) -> Kept | None:
-        """What is kept of a code object, or None."""
-        found = self._kept.get(id(code))
-        return found[1] if found is not None and found[0]() is code else None
+    def get(self, key: Key) -> Kept | None:
+        """What is kept of an object, or None."""
+        found = self._kept.get(id(key))
+        return found[1] if found is not None and found[0]() is key else None
 
-    def __contains__(self, code: CodeType) -> bool:
-        return self.get(code) is not None
+    def __contains__(self, key: Key) -> bool:
+        return self.get(key) is not None
 
-    def keep(self, code: CodeType, value: Kept) -> None:
-        """Keep a value of a code object, in place of what was kept."""
-        self._kept[id(code)] = self._entry(code, value)
+    def keep(self, key: Key, value: Kept) -> None:
+        """Keep a value of an object, in place of what was kept."""
+        self._kept[id(key)] = self._entry(key, value)
 
-    def first(self, code: CodeType, value: Kept) -> Kept:
-        """Keep a value of a code object unless one is kept; the one that is. Threads agree on it."""
-        return self._kept.setdefault(id(code), self._entry(code, value))[1]
+    def first(self, key: Key, value: Kept) -> Kept:
+        """Keep a value of an object unless one is kept; the one that is. Threads agree on it."""
+        return self._kept.setdefault(id(key), self._entry(key, value))[1]
 
-    def _entry(self, code: CodeType, value: Kept) -> tuple[weakref.ref[CodeType], Kept]:
+    def _entry(self, key: Key, value: Kept) -> tuple[weakref.ref[Key], Kept]:
         # The weak reference is passed as pop's default, for an entry that is gone already.
-        forget = partial(self._kept.pop, id(code))
-        return weakref.ref(code, forget), value
+        forget = partial(self._kept.pop, id(key))
+        return weakref.ref(key, forget), value
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -58,3 +57,27 @@ class ByCode(Generic[Kept]):
     def clear(self) -> None:
         """Forget everything."""
         self._kept.clear()
+
+
+class ByFunction(ByIdentity[FunctionType, Kept]):
+    """A value for each function, of whose death nothing is told: a callback would count as one of the program's."""
+
+    __slots__ = ("_room",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = 64
+
+    def _entry(self, key: FunctionType, value: Kept) -> tuple[weakref.ref[FunctionType], Kept]:
+        if len(self._kept) >= self._room:
+            for where, (reference, _) in self._kept.copy().items():
+                if reference() is None:
+                    del self._kept[where]
+            self._room = 2 * len(self._kept) + 64
+        return weakref.ref(key), value
+
+
+class ByCode(ByIdentity[CodeType, Kept]):
+    """A value for each code object."""
+
+    __slots__ = ()

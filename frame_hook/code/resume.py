@@ -21,8 +21,8 @@ Laws:
 4. An exception that `restore` raises is raised at the instruction to resume at, for its handlers. Where a
    row of CANNOT_RAISE instructions in a handler begins there, the prologue does the row first, and then
    raises. Nothing protects `suspend`: when it raises, the state may already have left the frame.
-5. `restore` and `suspend` are called by subscripting an object, not by CALL: that needs no call sequence,
-   no profiler sees it, and no signal handler runs between it and the next instruction, while the frame's
+5. `restore` and `suspend` are objects that are subscripted, not functions that are called: that needs no call
+   sequence, no profiler sees it, and no signal handler runs between it and the next instruction, while the frame's
    state is elsewhere.
 6. In a state, the slot of the outermost handler's saved exc_info holds the exception that is handled inside
    it: the two change places when the frame suspends, and again when it resumes. So the thread's
@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import inspect
 import opcode
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ufuse.frame_hook.code.instructions import (
@@ -60,12 +59,11 @@ from ufuse.frame_hook.code.stops import (
 from ufuse.frame_hook.code.written_tables import exception_table, line_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
     from types import CodeType
 
-    Restore = Callable[[tuple[object, ...] | None], object]
-    Suspend = Callable[[tuple[object, ...]], object]
+    from ufuse.frame_hook._hook import Transfer
 
 __builtins__ = KEPT
 
@@ -112,7 +110,7 @@ class Constants(NamedTuple):
     """The places of the constants that resume code adds."""
 
     placeholder: int
-    restore: int  # the object whose subscript calls it
+    restore: int
     suspend: int
     restore_key: int
     raise_key: int
@@ -132,13 +130,13 @@ def resume_code(
     position: int,
     stops: AbstractSet[int],
     *,
-    restore: Restore,
-    suspend: Suspend,
+    restore: Transfer,
+    suspend: Transfer,
 ) -> CodeType:
     """The code that resumes at `position` of `code` and suspends at `stops`.
 
-    `restore(marks)` is called once, when the stack holds a placeholder for every value to be restored;
-    `suspend((position, depth, *marks))` at a stop, and the frame returns its result. A function made from this
+    `restore[marks]` is evaluated once, when the stack holds a placeholder for every value to be restored;
+    `suspend[position, depth, *marks]` at a stop, and the frame returns its result. A function made from this
     code is called without arguments, and needs the original's globals and closure.
 
     Raises ValueError for a position at which a frame cannot be resumed or stop.
@@ -149,7 +147,6 @@ def resume_code(
     ordered = sorted(stops)
     edits = edited(code, position, ordered)
     places = placed(code, edits)
-    callers = (subscript_calling(restore), subscript_calling(suspend))
     keys = (restore_key(code, position, places), None, *stop_keys(code, ordered, edits, places))
     depths = flow(code).depths
     return code.replace(
@@ -160,7 +157,7 @@ def resume_code(
         co_stacksize=max(
             code.co_stacksize, *(depths[p] + 2 for p in reached(code, position, stops))
         ),
-        co_consts=(*code.co_consts, None, *callers, *keys),
+        co_consts=(*code.co_consts, None, restore, suspend, *keys),
         co_code=assembled(code, edits, places),
         co_exceptiontable=exception_table(sorted(protected_ranges(code, edits, places))),
         co_linetable=line_table(located(code, edits, places), code.co_firstlineno),
@@ -178,13 +175,6 @@ def check(reason: str | None, code: CodeType, position: int) -> None:
     """Raise ValueError where there is a reason against a position."""
     if reason is not None:
         raise ValueError(f"{code.co_qualname} cannot be left or resumed at {position}: {reason}")
-
-
-@lru_cache(maxsize=8)
-def subscript_calling(function: Restore | Suspend) -> object:
-    """An object `o` for which `o[x]` is `function(x)`."""
-    operators = {"__getitem__": staticmethod(function)}
-    return type("SubscriptCalls", (), {"__slots__": (), **operators})()
 
 
 def subscripted(caller: int, key: int) -> tuple[bytes, bytes]:

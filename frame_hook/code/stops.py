@@ -24,7 +24,7 @@ from ufuse.frame_hook.code.instructions import (
 from ufuse.frame_hook.code.kept_builtins import KEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from collections.abc import Set as AbstractSet
     from types import CodeType
 
@@ -206,6 +206,22 @@ def stops_after(code: CodeType, position: int, skipped: AbstractSet[int]) -> fro
         else:
             found.add(place)
     return frozenset(found)
+
+
+def loop_around(code: CodeType, positions: Collection[int]) -> set[int]:
+    """All positions of the innermost loop that has these; of none, where there is no such loop."""
+    listing = by_position(code)
+    first, last = min(positions), max(positions)
+    loops = [
+        (instruction.position - target, target, instruction.position)
+        for instruction in listing.values()
+        for target in successors(instruction)
+        if target <= first and last <= instruction.position
+    ]
+    if not loops:
+        return set()
+    _, start, end = min(loops)
+    return {position for position in listing if start <= position <= end}
 
 
 def handled_slot(code: CodeType, position: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, MethodDescriptorType
 from typing import Any
@@ -35,6 +36,8 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.types import ArrayType
 
+CLOCKED = 8  # root instructions between looks at the clock
+
 
 def goes_on(code: CodeType, start: int, position: int) -> bool:
     """Whether an entry that begins at `start` may end at `position`.
@@ -55,6 +58,16 @@ def end_after(code: CodeType, start: int, most: int) -> Callable[[int, int], boo
 
     def may_end(count: int, position: int) -> bool:
         return count >= most and goes_on(code, start, position)
+
+    return may_end
+
+
+def end_at(code: CodeType, start: int, deadline: float) -> Callable[[int, int], bool]:
+    """A predicate: whether the time is up and the frame can be resumed at the next instruction."""
+
+    def may_end(count: int, position: int) -> bool:
+        is_due = count % CLOCKED == 0 and time.thread_time() > deadline
+        return is_due and goes_on(code, start, position)
 
     return may_end
 

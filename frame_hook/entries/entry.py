@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ class Specialisation:
     number: int  # of those of its session, in the order traced
     code_reference: weakref.ref[types.CodeType]
     position: int
+    ran: frozenset[int]  # the positions of its frame that it runs, besides where it ends
     graph: Graph
     guards: tuple[Guard, ...]
     inputs: tuple[str, ...]
@@ -51,6 +52,11 @@ def is_idle(graph: Graph) -> bool:
     return all(node.op.kind in IDLE_KINDS for node in graph.nodes)
 
 
+def cannot_pay(graph: Graph) -> bool:
+    """Whether all that a graph computes takes less than suspending a frame to run it: it makes views at most."""
+    return all(node.op.kind in IDLE_KINDS or node.op.kind is Kind.VIEW for node in graph.nodes)
+
+
 def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
     """The graph of a trace with the inputs that it uses, and the registers they come from."""
     new = _resolved_nodes(trace)
@@ -58,14 +64,15 @@ def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list
     outputs = tuple(new[node] for node in recipe.outputs)
     used = {one for node in new.values() for one in node.inputs} | set(outputs)
     body = tuple(new[node] for node in trace.graph.nodes if new[node] not in sources)
-    leaves = [trace.sizes.leaves[symbol] for symbol in sorted(_symbols_in(body))]
+    symbols = sorted(_symbols_in(body))
+    leaves = [trace.sizes.leaves[symbol] for symbol in symbols]
     sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
     inputs = [
         (n, source.register)
         for n, source in sources.items()
         if n in used or source.register in sized
     ]
-    for symbol in sorted(_symbols_in(body)):
+    for symbol in symbols:
         kind, register = trace.sizes.leaves[symbol][:2]
         if kind == "int":
             node = Node(ops.INPUT, (), NumberType("int", size.symbol(symbol)), {"name": symbol})
@@ -107,23 +114,27 @@ def _resolved(trace: Trace, value: Any) -> Any:
     return value
 
 
-def _symbols_in(value: Any) -> set[str]:
+def _symbols_in(nodes: Iterable[Node]) -> set[str]:
     """Every symbol in the types and attributes of nodes."""
-    if isinstance(value, size.Expression):
-        return set(size.symbols(value))
-    if isinstance(value, Node):
-        return _symbols_in((value.type, value.attributes))
-    if isinstance(value, ArrayType):
-        return _symbols_in(value.shape)
-    if isinstance(value, NumberType):
-        return _symbols_in(value.value)
-    if isinstance(value, Span):
-        return _symbols_in((value.start, value.length))
-    if isinstance(value, Mapping):
-        return _symbols_in(tuple(value.values()))
-    if isinstance(value, (tuple, list)):
-        return set().union(*map(_symbols_in, value))
-    return set()
+    found: set[str] = set()
+    pending: list[Any] = [part for node in nodes for part in (node.type, node.attributes)]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, (int, str)):
+            continue
+        if isinstance(value, (tuple, list)):
+            pending += value
+        elif isinstance(value, size.Expression):
+            found.update(size.symbols(value))
+        elif isinstance(value, ArrayType):
+            pending += value.shape
+        elif isinstance(value, NumberType):
+            pending.append(value.value)
+        elif isinstance(value, Span):
+            pending += (value.start, value.length)
+        elif isinstance(value, (dict, Mapping)):
+            pending += value.values()
+    return found
 
 
 def make_entry(

@@ -27,6 +27,19 @@ LOG_BYTECODE = logging.getLogger("ufuse.bytecode")
 LOG_TIMES = logging.getLogger("ufuse.times")
 LOG_ERRORS = logging.getLogger("ufuse")
 
+WAYS = {
+    "compiled": "compiled",
+    "callees": "as plain Python, and what it calls compiled,",
+    "plain": "as plain Python",
+}
+
+
+def duration(nanoseconds: int) -> str:
+    """A time in the unit that people would use."""
+    if nanoseconds < 10_000:
+        return f"{nanoseconds / 1e3:.2f} µs"
+    return f"{nanoseconds / 1e3:.0f} µs" if nanoseconds < 10**6 else f"{nanoseconds / 1e6:.1f} ms"
+
 
 @dataclass(slots=True)
 class Stats:
@@ -38,9 +51,39 @@ class Stats:
     retraces: int = 0
     breaks: int = 0
     eager_calls: int = 0
+    given_back: int = 0  # functions and loops found to be faster in plain Python
     instructions: int = 0  # read by traces
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What timing has found.
+
+    Attributes:
+        function: the name of the function.
+        file, line: where its loop is; line is 0 for whole calls.
+        way: how it runs from now on: "compiled", "callees" (only what it calls is compiled) or "plain".
+        compiled, plain: nanoseconds of a call or of a turn of the loop.
+
+    """
+
+    function: str
+    file: str
+    line: int
+    way: str
+    compiled: int
+    plain: int
+
+    def __str__(self) -> str:
+        times = f"{duration(self.compiled)} compiled, {duration(self.plain)} in plain Python"
+        if not self.line:
+            return f"{self.function}() runs {WAYS[self.way]} from now on: {times}"
+        what = "is given back" if self.way == "plain" else "stays compiled"
+        return (
+            f"the loop through line {self.line} of {self.function}() {what}: a turn takes {times}"
+        )
 
 
 class Journal:
@@ -52,6 +95,7 @@ class Journal:
         self.breaks: list[Break] = []
         self.retraces: list[Retrace] = []
         self.misfits: list[str] = []
+        self.decisions: list[Decision] = []
         self._known_breaks: set[Break] = set()
 
     def forget(self) -> None:
@@ -59,6 +103,7 @@ class Journal:
         self.stats = Stats()
         self.breaks.clear()
         self.retraces.clear()
+        self.decisions.clear()
         self._known_breaks.clear()
 
     def remember(self, found: Break) -> None:
@@ -119,6 +164,14 @@ class Journal:
             code.co_qualname,
             position,
         )
+
+    def note_decision(self, code: CodeType, line: int, way: str, compiled: int, plain: int) -> None:
+        """Calls, or turns of the loop through a line, were timed: which way they run from now on."""
+        found = Decision(code.co_qualname, code.co_filename, line, way, compiled, plain)
+        self.stats.given_back += way == "plain"
+        if len(self.decisions) < MOST_TOLD:
+            self.decisions.append(found)
+        LOG_TIMES.info("%s", found)
 
     @staticmethod
     def note_resume_code(code: CodeType, position: int, stops: frozenset[int]) -> None:

@@ -19,6 +19,7 @@ __builtins__ = KEPT
 
 MOST_VALUES = 4  # values of one number before it is no longer specialised on
 MOST_TEXTS = 8  # the same of one string or bytes object
+MOST_EXPIRED = 3  # traces of one position that came to nothing in the time there was
 MOST_DROPPED = 6  # entries of one position that reports still know though C has dropped them
 MOST_REMADE = 48  # code objects that were made at one place and died
 # The same of those that live: an entry may keep the namespace alive that has the function.
@@ -48,8 +49,10 @@ class Retrace:
 class CodeRecord:
     """What has been learned of one code object."""
 
-    dynamic: set[str] = field(default_factory=set)  # names of ints that have changed
-    # names of floats and texts of which too many values were seen, and of containers of varying length
+    # Names of ints that have changed, and of lengths of arrays that have, or that no longer equal another's.
+    dynamic: set[str] = field(default_factory=set)
+    # Names of floats, texts and expressions of sizes of which too many values were seen, and of containers whose length
+    # varies.
     varying: set[str] = field(default_factory=set)
     values: dict[str, int] = field(default_factory=dict)
     skipped: set[int] = field(
@@ -63,27 +66,49 @@ class CodeRecord:
     given_up: dict[int, str] = field(
         default_factory=dict
     )  # by position: why it is not traced again
+    given_back: set[int] = field(default_factory=set)  # whose loops are faster in plain Python
+    # By position: what entries run through for which plain Python had to run. It then does all of that without a stop:
+    # a trace that began in the middle would come to the same.
+    declined: dict[int, frozenset[int]] = field(default_factory=dict)
+    put_off: set[int] = field(
+        default_factory=set
+    )  # positions where a trace is to begin when there is time for one
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
-    starts: int = 0  # entries made for position 0
     specialisations: list[Specialisation] = field(default_factory=list)
 
     def learn(self, row: Guard) -> bool:
         """Note that a guard failed; whether its entry can go, because what it checked is known to vary from now on."""
-        if row.kind in ("INT", "BIG_INT"):
+        if row.kind in ("INT", "BIG_INT") or row.says in ("RELATION equal", "SIZE few"):
             self.dynamic.add(row.source)
             return True
         if row.kind in ("LENGTH", "DICT_KEYS", "SET_IS"):
             self._count(row, MOST_VALUES)
+        elif row.kind == "RELATION":
+            return bool(row.source) and self._count(row, MOST_VALUES)
         elif row.kind in ("FLOAT", "EQUAL", "STR"):
             is_text = isinstance(row.operands[1], str | bytes)
             return self._count(row, MOST_TEXTS if is_text else MOST_VALUES)
         return False
 
+    def retry_later(self, position: int) -> bool:
+        """Note a trace that ran out of time before it came to anything; whether another one may."""
+        failures = self.failures[position] = self.failures.get(position, 0) + 1
+        return failures < MOST_EXPIRED
+
+    def note_declined(self, position: int, ran: frozenset[int]) -> bool:
+        """Plain Python runs in place of an entry; whether stops are in its way."""
+        before = self.declined.get(position, frozenset())
+        self.declined[position] = before | ran
+        return not ran <= before
+
+    def passed_over(self, position: int) -> set[int]:
+        """Where a frame that plain Python takes from a position on is not stopped."""
+        return self.skipped | self.declined.get(position, frozenset())
+
     def note(self, kept: Specialisation, entries: list[Any]) -> None:
         """Keep a new entry's record for reports; of the position's entries that were dropped only the last few."""
-        self.starts += kept.position == 0
         living = [id(entry.data) for entry in entries if entry.valid]
         dropped = [
             one
@@ -134,7 +159,9 @@ class Places:
 
     def _forget_some(self) -> None:
         if len(self._places) >= self._most:
-            self._places = {place: made for place, made in self._places.items() if made.living}
+            self._places = {
+                place: made for place, made in self._places.copy().items() if made.living
+            }
             self._most = 2 * len(self._places) + MOST_PLACES
 
 

@@ -134,6 +134,7 @@ class Recipe:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.outputs: list[Node] = []
+        self._places: dict[Node, int] = {}  # of each among the outputs
         self.rows: list[Row[Register]] = []
         self._made: dict[int, Register] = {}  # by id of the symbol
         self._kept: list[Symbol] = []  # those whose id is a key
@@ -202,13 +203,14 @@ class Recipe:
         return id(symbol) in self._made
 
     def _output(self, node: Node) -> Made:
-        if node in self.outputs and node.op.kind is Kind.VIEW:
+        if node in self._places and node.op.kind is Kind.VIEW:
             node = self.trace.graph.node(
                 node.op, node.inputs, node.attributes
             )  # two views are two objects
-        if node not in self.outputs:
+        if node not in self._places:
+            self._places[node] = len(self.outputs)
             self.outputs.append(node)
-        return Made("output", self.outputs.index(node))
+        return Made("output", self._places[node])
 
     def constant(self, value: Any) -> Made:
         """The register of this very object."""

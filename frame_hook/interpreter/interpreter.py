@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, MappingProxyType
 
@@ -29,6 +30,7 @@ from ufuse.graph.node import Location
 DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
+CLOCKED = 128  # instructions between looks at the clock
 SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
 
 
@@ -54,7 +56,9 @@ class Interpreter:
     there. `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` know the rules of calls
     and attributes; they are arguments because those rules need the interpreter. `may_end` is asked before each root
     instruction but the first, with the number of those run and the position, whether the trace is to end there.
-    `watched` are registers of the state whose values must not die inside the graph, with their names.
+    `watched` are registers of the state whose values must not die inside the graph, with their names. `deadline` is a
+    moment of `time.thread_time` after which the longest loop of the root is not unrolled, or, where it has none,
+    functions that are being inlined break the graph.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Interpreter:
         kept_loops: frozenset[int],
         watched: Mapping[int, str] = MappingProxyType({}),
         may_end: Callable[[int, int], bool] | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.trace = trace
         self._call = call
@@ -77,6 +82,7 @@ class Interpreter:
         self.kept_loops = kept_loops
         self.watched = watched
         self.may_end = may_end
+        self.deadline = deadline
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -133,11 +139,12 @@ class Interpreter:
                 raise GraphBreak("finalizer", self.watched[source.register])
 
     def _ends_early(self, frame: Frame) -> bool:
-        return (
-            self.may_end is not None
-            and self.root_count > 0
-            and self.may_end(self.root_count, frame.position)
-        )
+        if self.may_end is None or not self.root_count:
+            return False
+        ends = self.may_end(self.root_count, frame.position)
+        if ends and self.deadline is not None:
+            self._refuse_long_loop()
+        return ends
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
         """Continue at the root's handler; what that does not catch is raised by plain Python, with its traceback."""
@@ -208,6 +215,8 @@ class Interpreter:
         if handler is None:
             raise GraphBreak("opcode", instruction.opname)
         self.total += 1
+        if self.deadline is not None and self.total % CLOCKED == 0:
+            self._look_at_the_clock(frame, self.deadline)
         if self.kept_loops and instruction.position in self.kept_loops:
             self._refuse_kept_loop(frame)
         argument, stack = instruction.arg or 0, frame.stack
@@ -255,6 +264,19 @@ class Interpreter:
                 or self.total + (self.total - before[1]) * left > MOST_INSTRUCTIONS
             ):
                 raise LoopTooLong(instruction.position)
+
+    def _look_at_the_clock(self, frame: Frame, deadline: float) -> None:
+        """Break a function that is inlined for too long; the root frame ends between two of its instructions."""
+        if len(self.call_stack) > 1 and time.thread_time() > deadline:
+            self._refuse_long_loop()
+            raise GraphBreak("slow", frame.code.co_qualname)
+
+    def _refuse_long_loop(self) -> None:
+        """Where the root has a loop that is still unrolled: its body is worth a graph more than the first turns are."""
+        jumps = self.call_stack[0].jumps
+        unrolled = jumps.keys() - self.kept_loops
+        if unrolled:
+            raise LoopTooLong(max(unrolled, key=lambda position: jumps[position]))
 
     def _refuse_kept_loop(self, frame: Frame) -> None:
         """End the graph at a backward jump that is not unrolled, but let a trace begin there."""

@@ -15,6 +15,7 @@ from ufuse.frame_hook.objects import attribute_stores, class_checks, classes, in
 from ufuse.frame_hook.objects.values import described, known_value
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.operations.attributes import attribute
+from ufuse.frame_hook.trace.followed import IDENTIFIED
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     BUILT_IN,
@@ -143,6 +144,17 @@ def _hasattr(interpreter: Interpreter, obj: Symbol, name: Symbol, /) -> Symbol:
             return Constant(value=False)
         raise
     return Constant(value=True)
+
+
+@rule_for(id)
+def _id(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
+    """The address of an object that is guarded to be that very one."""
+    symbol = interpreter.trace.look(obj)
+    if isinstance(symbol, Constant) and (
+        symbol.value is None or isinstance(symbol.value, (bool, *IDENTIFIED))
+    ):
+        return Constant(id(symbol.value))
+    raise GraphBreak("call", f"id of {described(symbol)}")
 
 
 @rule_for(super)

@@ -20,6 +20,7 @@ from ufuse.frame_hook.operations.iterate import (
     new_iterator,
     next_item,
     next_of,
+    refuse_number,
     step,
 )
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -47,6 +48,7 @@ def is_none(interpreter: Interpreter, symbol: Symbol | None) -> bool:
 @rule_for(iter)
 def _iter(interpreter: Interpreter, of: Symbol, sentinel: Symbol | None = None, /) -> Symbol:
     if sentinel is None:
+        refuse_number(interpreter, of)
         return iterator_over(interpreter, of)
     return new_iterator(interpreter, "call", [interpreter.trace.look(of), sentinel])
 

@@ -18,6 +18,7 @@ from ufuse.frame_hook.library.lazy import is_none
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.objects.values import (
     PURE,
+    UNKNOWN,
     as_size,
     described,
     in_any_order,
@@ -29,9 +30,12 @@ from ufuse.frame_hook.objects.values import (
 from ufuse.frame_hook.operations import arithmetic, comparisons, iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
+    Array,
     Constant,
+    Dict,
     Instance,
     Integer,
+    List,
     Number,
     Range,
     Set,
@@ -39,6 +43,7 @@ from ufuse.frame_hook.trace.symbols import (
     Symbol,
     Tuple,
 )
+from ufuse.graph.types import ArrayType
 
 NONE, ONE = Constant(None), Constant(1)
 
@@ -97,6 +102,8 @@ def _conversion(kind: type) -> Rule:
             return pure(kind, symbol.value)
         if kind is int and isinstance(symbol, Integer):
             return symbol
+        if isinstance(symbol, Array) and not symbol.type.ndim:
+            symbol = interpreter.call(interpreter.attribute(symbol, "item"))
         if isinstance(symbol, Number | Integer):
             return scalar(interpreter.trace, kind.__name__, symbol)
         if (
@@ -336,5 +343,48 @@ def _is_of_numpy(value: Any) -> bool:
     return isinstance(value, (*PURE, np.dtype))
 
 
-for _of_types in (np.dtype, np.result_type, np.promote_types, np.isscalar, np.issubdtype):
-    rule_for(_of_types)(_of_constants(_of_types))
+for _asking in (np.dtype, np.promote_types, np.issubdtype):
+    rule_for(_asking)(_of_constants(_asking))
+
+
+def _of_types(function: Callable[..., Any]) -> Rule:
+    """For NumPy's functions that take values and look at their types alone."""
+
+    def rule(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        values = [_type_in_place_of(interpreter.trace.look(one)) for one in arguments]
+        if not all(map(_is_of_numpy, values)):
+            text = f"{function.__module__}.{function.__name__} of a value known only at run time"
+            raise GraphBreak("call", text)
+        named = {name: known_value(interpreter, one) for name, one in keywords.items()}
+        return pure(lambda: function(*values, **named))
+
+    return rule
+
+
+def _type_in_place_of(symbol: Symbol) -> Any:
+    """A dtype with the same effect on promotion, or a Python number, which is weak."""
+    match symbol:
+        case Constant(value=value):
+            return value
+        case Array(type=kind):
+            return kind.dtype
+        case Number(node=node) if isinstance(node.type, ArrayType):
+            return node.type.dtype
+        case Number() | Integer():
+            return WEAK[number_type(symbol)]
+    return UNKNOWN
+
+
+WEAK = {"bool": True, "int": 1, "float": 1.0, "complex": 1j}
+rule_for(np.result_type)(_of_types(np.result_type))
+rule_for(np.can_cast)(_of_types(np.can_cast))
+
+
+@rule_for(np.isscalar)
+def _isscalar(interpreter: Interpreter, /, element: Symbol) -> Symbol:
+    symbol = interpreter.trace.look(element)
+    if isinstance(symbol, Array | List | Tuple | Dict):
+        return Constant(value=False)
+    if isinstance(symbol, Number | Integer):
+        return Constant(value=True)
+    return _of_constants(np.isscalar)(interpreter, symbol)

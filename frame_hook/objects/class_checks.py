@@ -12,6 +12,7 @@ from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
     ABSENT,
     PLAIN_GETATTRIBUTE,
+    bound_member,
     class_member,
     guard_bases,
     inherits,
@@ -82,9 +83,10 @@ def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, 
         if check == "__instancecheck__" and isinstance(symbol, Instance):
             _refuse_pretending(interpreter, kind)
         return _counts_as(interpreter, wanted, kind)
-    if not isinstance(found, types.FunctionType):
+    if type(found) not in (types.FunctionType, classmethod, staticmethod):
         raise GraphBreak("call", f"{CHECKS[check]} of {wanted.__name__}")
-    answer = interpreter.call(function, (Constant(wanted), symbol))
+    bound = bound_member(interpreter, found, function, Constant(wanted), meta)
+    answer = interpreter.call(bound, (symbol,))
     truth = interpreter.call(Constant(bool), (answer,))
     assert isinstance(truth, Constant)
     return bool(truth.value)

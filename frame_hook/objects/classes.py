@@ -101,14 +101,12 @@ def member_by_steps(trace: Trace, kind: type, name: str, after: type | None) -> 
         is_written, value = trace.changes.written_class_attribute(one, name)
         if value is not None:
             return value.value if isinstance(value, Constant) else None, value  # no descriptor
-        own = namespace_of(one)
-        if name in own and not is_written:
+        found = namespace_of(one).get(name, ABSENT)
+        if found is not ABSENT and not is_written:
             if not is_changeable(one):
-                return own[name], Constant(own[name])
+                return found, Constant(found)
             text = f"{one.__name__}.{name}"
-            return own[name], Unread(
-                trace.guards.load("LOAD_CLASS", one, name, text=text), own[name]
-            )
+            return found, Unread(trace.guards.load("LOAD_CLASS", one, name, text=text), found)
         if one.__flags__ & HEAP_TYPE and not is_written:
             trace.guards.check("CLASS_OWN_LACKS", one, name)
     return ABSENT, Constant(None)

@@ -39,6 +39,7 @@ from ufuse.graph.types import NumberType
 # Types of immutable values whose operators run no Python code.
 PURE = (int, float, complex, bool, str, bytes, type(None), np.generic)
 KNOWN = (*PURE, type(...), range, frozenset, np.dtype)
+OBJECTS = np.dtype(object)  # NumPy has one of these only
 # Left to plain Python: warnings, exceptions with more than `args`, and those that depend on the state of the process.
 LEFT_TO_PYTHON = (Warning, AttributeError, NameError, ArithmeticError, RecursionError, MemoryError)
 UNKNOWN: Any = object()
@@ -98,7 +99,7 @@ def symbol_of(value: Any) -> Symbol:
         return Dict({key: symbol_of(item) for key, item in value.items()})
     if type(value) is slice:
         return Slice(*(symbol_of(part) for part in (value.start, value.stop, value.step)))
-    is_dtype = isinstance(value, np.dtype) and not is_shared(value)
+    is_dtype = isinstance(value, np.dtype) and not (is_shared(value) or value is OBJECTS)
     if is_dtype or isinstance(value, set | frozenset | bytearray):
         raise GraphBreak("call", f"something that makes a {type(value).__name__}")
     return Constant(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
@@ -64,7 +65,7 @@ def call(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     """What `function(*arguments, **keywords)` gives."""
-    function = interpreter.trace.look(function)
+    function = _inside_compiled(interpreter, interpreter.trace.look(function))
     match function:
         case Method():
             return call(interpreter, function.function, (function.self, *arguments), keywords)
@@ -89,6 +90,27 @@ def call(
     raise GraphBreak("call", described(function))
 
 
+def _inside_compiled(interpreter: Interpreter, function: Symbol) -> Symbol:
+    """The function in a compiled one, which is to be inlined as any other; what else there is, as it is."""
+    if not isinstance(function, Constant | Instance) or not issubclass(
+        type(function.value), _hook.Dispatcher
+    ):
+        return function
+    session = function.value.__ufuse_session__
+    if session.check_arguments is not None:
+        raise GraphBreak("call", f"{function.value.__qualname__}, whose arguments are checked,")
+    if isinstance(function, Constant):
+        return Constant(function.value.__ufuse_function__)
+    trace, source = interpreter.trace, function.source
+    assert source is not None
+    loaded = trace.guards.load(
+        "LOAD_OWN", source, "__ufuse_session__", text=f"{source.text}'s options"
+    )
+    trace.guards.check("IDENTITY", loaded, session)
+    loaded = trace.guards.load("LOAD_OWN", source, "__ufuse_function__", text=source.text)
+    return trace.look(Unread(loaded, function.value.__ufuse_function__))
+
+
 def _call_constant(
     interpreter: Interpreter,
     function: Constant,
@@ -109,10 +131,6 @@ def _call_constant(
         return _inline(interpreter, function, value, arguments, keywords)
     if type(value).__name__ == "_ArrayFunctionDispatcher":
         return _call_dispatcher(interpreter, value, value._implementation, arguments, keywords)
-    wrapped = getattr(type(value), "__ufuse_function__", None)
-    if wrapped is not None:
-        inner = value.function
-        return _inline(interpreter, Constant(inner), inner, arguments, keywords)
     if isinstance(value, type):
         return instances.instantiate(interpreter, value, arguments, keywords)
     if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
@@ -340,7 +358,7 @@ def _inline(
     ]
     keyword_defaults = {
         name: _default(interpreter, source, "LOAD_KWDEFAULT", name, value)
-        for name, value in (function.__kwdefaults__ or {}).items()
+        for name, value in (function.__kwdefaults__ or {}).copy().items()
     }
     cells = []
     for i, cell in enumerate(function.__closure__ or ()):

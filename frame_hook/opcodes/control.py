@@ -59,6 +59,7 @@ def jump_if_false_or_pop(interpreter: Interpreter, _: int, condition: Symbol) ->
 
 @handles("GET_ITER", "iterable -- iterator")
 def get_iter(interpreter: Interpreter, _: int, iterable: Symbol) -> Symbol:
+    iterate.refuse_number(interpreter, iterable)
     return iterate.iterator_over(interpreter, iterable)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import opcode
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -230,29 +231,50 @@ def delete_global(interpreter: Interpreter, arg: int) -> None:
 def import_name(interpreter: Interpreter, arg: int, level: Symbol, names: Symbol) -> Symbol:
     """A module that is imported already; what imports anything anew is left to plain Python."""
     frame, trace, look = interpreter.frame, interpreter.trace, interpreter.trace.look
-    name = frame.code.co_names[arg]
     level, names = look(level), look(names)
+    if not isinstance(level, Constant):
+        raise GraphBreak("opcode", "IMPORT_NAME")
+    name = frame.code.co_names[arg]
+    if level.value:
+        name = _inside_package(interpreter, name, level.value)
     modules: dict[str, Any] = sys.modules
     wanted = (
         name
-        if not comparisons.identical(interpreter, names, Constant(None))
+        if level.value or not comparisons.identical(interpreter, names, Constant(None))
         else name.partition(".")[0]
     )
-    for needed in {name, wanted}:
-        module = modules.get(needed)
+    found: dict[str, Any] = {needed: modules.get(needed) for needed in (name, wanted)}
+    for module in found.values():
         if not isinstance(module, ModuleType) or getattr(module.__spec__, "_initializing", False):
             raise GraphBreak("opcode", "IMPORT_NAME")
-    if not isinstance(level, Constant) or level.value != 0:
-        raise GraphBreak("opcode", "IMPORT_NAME")
     importer = look(trace.global_value(frame.globals, "__import__"))
     if not isinstance(importer, Constant) or importer.value is not KEPT["__import__"]:
         raise GraphBreak("opcode", "IMPORT_NAME")
-    if wanted == name and not _has_all(modules[name], names):
+    if wanted == name and not _has_all(found[name], names):
         raise GraphBreak("opcode", "IMPORT_NAME")
     if wanted != name:
-        look(Unread(trace.guards.load("LOAD_KEY", modules, name, text=name), modules[name]))
+        look(Unread(trace.guards.load("LOAD_KEY", modules, name, text=name), found[name]))
     loaded = trace.guards.load("LOAD_KEY", modules, wanted, text=wanted)
-    return look(Unread(loaded, modules[wanted]))
+    return look(Unread(loaded, found[wanted]))
+
+
+def _inside_package(interpreter: Interpreter, name: str, level: int) -> str:
+    """The name of a module that is imported relatively, as `importlib` resolves it; guarded."""
+    trace, namespace = interpreter.trace, interpreter.frame.globals
+    if not {"__package__", "__spec__"} <= namespace.keys():
+        raise GraphBreak("opcode", "IMPORT_NAME")
+    package = trace.look(trace.global_value(namespace, "__package__"))
+    spec = namespace["__spec__"]
+    loaded = trace.global_value(namespace, "__spec__")
+    if not isinstance(loaded, Unread) or not isinstance(package, Constant):
+        raise GraphBreak("opcode", "IMPORT_NAME")
+    if type(spec) is not ModuleSpec:  # whose `parent` may be code of the user's
+        raise GraphBreak("opcode", "IMPORT_NAME")
+    trace.guards.check("IDENTITY", loaded.source, spec)
+    parts = package.value.rsplit(".", level - 1) if type(package.value) is str else []
+    if len(parts) < level or not package.value or spec.parent != package.value:
+        raise GraphBreak("opcode", "IMPORT_NAME")  # it fails, or warns
+    return f"{parts[0]}.{name}" if name else str(parts[0])
 
 
 def _has_all(module: ModuleType, names: Symbol) -> bool:

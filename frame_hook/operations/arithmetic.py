@@ -14,6 +14,7 @@ import numpy as np
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import operator_function, scalar
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
     call_special,
     inherits,
@@ -23,7 +24,15 @@ from ufuse.frame_hook.objects.classes import (
     uses_plain,
 )
 from ufuse.frame_hook.objects.contents import has_content, is_built_in, unwrapped
-from ufuse.frame_hook.objects.values import PURE, as_size, described, known_value, pure, text_value
+from ufuse.frame_hook.objects.values import (
+    PURE,
+    as_size,
+    described,
+    known_value,
+    number_type,
+    pure,
+    text_value,
+)
 from ufuse.frame_hook.operations import containers, deques, iterate
 from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.trace.guards import postfix
@@ -287,7 +296,9 @@ def _on_constants(name: str, left: Constant, right: Constant, *, in_place: bool 
     if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
         if left.value is not None or right.value is not None:
             return pure(operator.or_, left.value, right.value)
-    if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
+    is_text_of_class = name == "mod" and type(left.value) is str and type(right.value) is type
+    is_pure = isinstance(left.value, PURE) and isinstance(right.value, PURE)
+    if not is_pure and not is_text_of_class:
         raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
     a: Any = left.value
     b: Any = right.value
@@ -507,6 +518,8 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
             return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
         case Constant(value=type() as kind) if type(kind) is not type:
             return _checked_length(interpreter, call_special(interpreter, symbol, "__len__"))
+    if arrays.is_number(symbol) and number_type(symbol) != "numpy":
+        raise raise_error(TypeError, f"object of type '{number_type(symbol)}' has no len()")
     raise GraphBreak("operator", f"len of {described(symbol)}")
 
 

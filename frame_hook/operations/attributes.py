@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, flags
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import classes
@@ -25,6 +25,7 @@ from ufuse.frame_hook.trace.symbols import (
     Function,
     Generator,
     Instance,
+    Integer,
     Iterator,
     List,
     Method,
@@ -85,6 +86,21 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return classes.super_attribute(interpreter, symbol, name)
         case Method() if name in ("__self__", "__func__"):
             return symbol.self if name == "__self__" else symbol.function
+        case ArrayMethod(self=Array() as array, name="flags"):
+            return flags.flag(trace, array, name)
+        case Integer():
+            return _integer_attribute(symbol, name)
+    raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+
+
+def _integer_attribute(symbol: Integer, name: str) -> Symbol:
+    """An attribute of a whole number that is known only when the program runs."""
+    if name in ("real", "numerator"):
+        return symbol
+    if name in ("imag", "denominator"):
+        return Constant(0 if name == "imag" else 1)
+    if classes.static_lookup(int, name) is classes.ABSENT:
+        raise classes.missing(int, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
@@ -115,10 +131,14 @@ def _constant_attribute(
         return ArrayMethod(symbol, name)
     if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
         found = getattr(value, name, symbol)  # the symbol: there is none
+        if found is symbol:
+            raise classes.missing(type(value), name)
         if isinstance(found, (*PURE, type, np.dtype, tuple)):
             return Constant(found)
         if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
             return ArrayMethod(symbol, name)
+    if value is None and classes.static_lookup(type(None), name) is classes.ABSENT:
+        raise classes.missing(type(None), name)
     if isinstance(value, range | frozenset | tuple):
         return _attribute_of_known(symbol, value, name)
     if isinstance(value, types.FunctionType):

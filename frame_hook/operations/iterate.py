@@ -7,18 +7,22 @@ endless `itertools.count` are met item by item, in order.
 from __future__ import annotations
 
 import itertools
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook.arrays import indexing
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
 from ufuse.frame_hook.interpreter.tables import Table
-from ufuse.frame_hook.objects.classes import ABSENT, call_special, special_method
+from ufuse.frame_hook.objects.classes import ABSENT, call_special, special_method, static_lookup
 from ufuse.frame_hook.objects.contents import unwrapped
 from ufuse.frame_hook.objects.values import as_size, ordered_members
+from ufuse.frame_hook.trace.followed import CONTAINERS, LARGEST_CONTAINER, size_of
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Array,
@@ -27,14 +31,18 @@ from ufuse.frame_hook.trace.symbols import (
     Dict,
     Generator,
     Instance,
+    Integer,
     Iterator,
     List,
+    Number,
+    Opaque,
     Range,
     Set,
     Symbol,
     Tuple,
     View,
 )
+from ufuse.graph.types import ArrayType, NumberType
 
 Next = Callable[[Interpreter, Iterator], Symbol | None]
 NEXT: Table[str, Next] = Table()
@@ -114,6 +122,24 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
 
 
+def refuse_number(interpreter: Interpreter, symbol: Symbol) -> None:
+    """Raise what `iter` and loops do for a number or None; where Python unpacks one it says something else."""
+    match interpreter.trace.look(symbol):
+        case Integer():
+            name = "int"
+        case Constant(value=None | bool() | int() | float() | complex() as value) if not isinstance(
+            value, np.generic
+        ):
+            name = type(value).__name__
+        case Number(node=node) if isinstance(node.type, NumberType):
+            name = node.type.kind
+        case Number(node=node) if isinstance(node.type, ArrayType):
+            name = f"numpy.{node.type.dtype.type.__name__}"
+        case _:
+            return
+    raise raise_error(TypeError, f"'{name}' object is not iterable")
+
+
 def length_of(value: Any) -> int:
     """The number of items of a value; ranges may have more than Python counts."""
     try:
@@ -151,6 +177,10 @@ def described_kind(symbol: Symbol) -> str:
         return f"a {type(symbol.value).__name__}"
     if isinstance(symbol, Instance):
         return f"a {symbol.kind.__name__}"
+    if isinstance(symbol, Opaque):
+        kind = type(symbol.value)
+        is_large = issubclass(kind, CONTAINERS) and size_of(symbol.value) > LARGEST_CONTAINER
+        return f"a {'large ' if is_large else ''}{kind.__name__}"
     return type(symbol).__name__.lower()
 
 
@@ -224,6 +254,9 @@ def step(iterator: Iterator) -> Any:
 
 
 def _next_of_instance(interpreter: Interpreter, iterator: Instance) -> Symbol | None:
+    if isinstance(static_lookup(iterator.kind, "__next__"), types.WrapperDescriptorType):
+        name = iterator.kind.__name__.replace("_", " ")
+        raise GraphBreak("operator", f"the next item of a {name}")
     try:
         return call_special(interpreter, iterator, "__next__")
     except Raised as raised:
@@ -430,5 +463,6 @@ def _next_backwards(_: Interpreter, iterator: Iterator) -> Symbol | None:
 
 __all__ = [
     "NEXT", "each_item", "fixed_range", "is_a", "items_of", "iterator_over", "keys_left", "length_of",
-    "new_iterator", "next_item", "next_of", "refuse_length_hint", "rest_of", "type_of",
+    "new_iterator", "next_item", "next_of", "refuse_length_hint", "refuse_number",
+    "rest_of", "type_of",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook.arrays import indexing
+from ufuse.frame_hook.arrays import flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
@@ -21,7 +21,7 @@ from ufuse.frame_hook.operations import containers, deques, indexes, iterate
 from ufuse.frame_hook.operations.arithmetic import truth
 from ufuse.frame_hook.operations.comparisons import equal_or_same
 from ufuse.frame_hook.trace.changes import ABSENT_KEY
-from ufuse.frame_hook.trace.followed import is_plain
+from ufuse.frame_hook.trace.followed import is_key, is_plain
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Array,
@@ -60,14 +60,17 @@ def entry_of(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol
     if trace.changes.is_known(value) or written is None:
         return None
     name = key_of(interpreter, key)
-    if not is_plain(name) or not all(map(is_plain, value)):
+    keys = tuple(value)  # in one step, as other threads may change it
+    is_there = is_plain(name) or any(key is name for key in keys)
+    if not is_there or not all(map(is_key, keys)):
         return None
     source = trace.changes.part_of(source, value)
     trace.guards.check("TYPE", source, dict)
     if name in written:
         return written[name]
-    if name in value:
-        return trace.reader.entry(source, name, value[name])
+    found = value.get(name, ABSENT)
+    if found is not ABSENT:
+        return trace.reader.entry(source, name, found)
     trace.guards.check("DICT_LACKS", source, name)
     return MISSING
 
@@ -112,6 +115,8 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
             return _sequence_item(interpreter, container, items, key)
         case Deque(items=members):
             return members[deques.place(interpreter, container, key)]
+        case ArrayMethod(self=Array() as array, name="flags"):
+            return flags.flag_item(trace, array, known_value(interpreter, key))
         case Dict(items=entries):
             name = key_of(interpreter, key)
             if name not in entries:

@@ -66,7 +66,13 @@ def described(effect: Effect) -> str:
     return f"changes {target}"
 
 
-VERBS = {"append": "appends to", "add": "adds to", "insert": "inserts into", "extend": "extends"}
+VERBS = {
+    "call": "calls",
+    "append": "appends to",
+    "add": "adds to",
+    "insert": "inserts into",
+    "extend": "extends",
+}
 
 
 def _sets(value: Any) -> str:
@@ -290,10 +296,9 @@ class Changes:
             raise GraphBreak("effect", f"assigning to the global {name}")
         self.use_globals(namespace)
         is_written, before = self.written_global(namespace, name)
-        if name in namespace and not is_written:
-            before = Unread(
-                self._guards.load("LOAD_KEY", namespace, name, text=name), namespace[name]
-            )
+        found = namespace.get(name, ABSENT_KEY)
+        if found is not ABSENT_KEY and not is_written:
+            before = Unread(self._guards.load("LOAD_KEY", namespace, name, text=name), found)
         elif not is_written:
             self._guards.check("ABSENT", namespace, name)
         self.replaced(before)
@@ -342,12 +347,12 @@ class Changes:
             )
 
     def _replace_in_class(self, kind: type, name: str) -> None:
-        own = type.__dict__["__dict__"].__get__(kind)
+        found = type.__dict__["__dict__"].__get__(kind).get(name, ABSENT_KEY)
         if (kind, name) in self._classes:
             self.replaced(self._classes[kind, name])
-        elif name in own:
+        elif found is not ABSENT_KEY:
             loaded = self._guards.load("LOAD_CLASS", kind, name, text=f"{kind.__name__}.{name}")
-            self.replaced(Unread(loaded, own[name]))
+            self.replaced(Unread(loaded, found))
         else:
             self._guards.check("CLASS_OWN_LACKS", kind, name)
 

@@ -90,8 +90,7 @@ class Draft:
     def _insert_early(self, node: Node) -> None:
         """Put an operation that could fail before the first visible store, where failing undoes nothing."""
         assert self.first_write is not None
-        early = set(self.nodes[: self.first_write])
-        if not all(one in early for one in node.inputs):
+        if node.inputs and not set(self.nodes[: self.first_write]).issuperset(node.inputs):
             raise GraphBreak(
                 "raise-after-write", str(node.attributes.get("operator", node.op.name))
             )

@@ -11,6 +11,7 @@ import numpy as np
 from ufuse.graph.typing.sample import DTYPE_CODES
 
 NUMERIC = DTYPE_CODES - frozenset("gG")
+NUMBER_CODES = frozenset("?bBhHiIlLqQefdgFDGO")  # of dtypes of which NumPy has one object each
 IDENTIFIED = (
     type,
     types.CodeType,
@@ -57,6 +58,8 @@ def is_key(value: Any) -> bool:
         return not isinstance(hashed, types.FunctionType) or hashed is enum.Enum.__hash__
     if issubclass(kind, type):
         return kind.__hash__ is type.__hash__ and kind.__eq__ is type.__eq__
+    if issubclass(kind, np.dtype):
+        return value.char in NUMBER_CODES and np.dtype(value.char) is value
     known = issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
     return is_plain(value) or (known and not is_made_anew(value))
 
@@ -87,13 +90,19 @@ def is_made_anew(value: Any) -> bool:
     """Whether each call of the function that made it makes another: a guard on its identity would not hold again."""
     kind = type(value)  # isinstance() may ask the value, and that may run code of the user's
     if issubclass(kind, types.FunctionType):
-        return "<locals>" in value.__qualname__
+        name = value.__qualname__
+        return "<locals>" in name or (name.endswith("<lambda>") and not _is_global(value))
     if issubclass(kind, np.dtype):
         return value.names is not None or value.subdtype is not None  # its names may be set
     bound = issubclass(kind, BOUND_BUILTINS) and getattr(value, "__self__", None)
     return bound is not False and not issubclass(
         type(bound), (types.ModuleType, type, types.NoneType)
     )
+
+
+def _is_global(function: types.FunctionType) -> bool:
+    """Whether a lambda of a module has a name there; otherwise a loop may make it anew at each turn."""
+    return any(one is function for one in function.__globals__.copy().values())
 
 
 def is_followed(dtype: np.dtype) -> bool:

@@ -29,6 +29,7 @@ SENTENCES = {
     "LOAD":            "{0} can no longer be found",  # every kind that fills a register
     "ABC_TOKEN":       "a class was registered, perhaps with {0}",
     "ABSENT":          "the global {1} is defined now",
+    "ALL_DISJOINT":    "a written one of {1} arrays shares memory with another now",
     "APART":           "elements of {0} share memory now",
     "ARRAY":           "{0} is no longer a {2}-d array of {1}",
     "BASE":            "the bases of {0} were changed",
@@ -73,6 +74,7 @@ SENTENCES = {
     "RELATION equal":     "{0} no longer equals {1}",
     "RELATION large":     "{0} is very large now",
     "RELATION several":   "{0} is now 0 or 1",
+    "SIZE few":           "{0}.shape[{1}] is no longer {2}",
     "TYPE of class":      "{0} has another metaclass now",
     "TYPE of number":     "{0} is no longer a Python {1}",
     "TYPE replaced":      "{0} was replaced",

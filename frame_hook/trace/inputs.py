@@ -7,7 +7,13 @@ import numpy as np
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.followed import is_followed
 from ufuse.frame_hook.trace.guards import GuardProgram
-from ufuse.frame_hook.trace.layouts import MOST_BYTES, elements_apart, fills_memory, memory_order
+from ufuse.frame_hook.trace.layouts import (
+    MOST_BYTES,
+    elements_apart,
+    fills_memory,
+    memory_bounds,
+    memory_order,
+)
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
 from ufuse.frame_hook.trace.symbols import Array, Buffer, Source
@@ -17,7 +23,9 @@ from ufuse.graph.typing.sample import dtype_words
 
 WRITEABLE = 0x400  # of `flags.num`: asking for `flags.writeable` may warn
 WRITE_FLAGS = WRITEABLE | 1 << 31  # and NumPy's own, that writing is to be warned of
-FEW = 4  # a leading dimension of so few (components, colours) is part of the program: its loops unroll
+# A leading dimension of so few (components, colours) is part of the program, whose loops unroll, unless it changes.
+FEW = 4
+MOST_PAIRS = 32  # of arrays that are guarded to share no memory; where there are more, one row is about them all
 
 
 class ArrayInputs:
@@ -29,14 +37,18 @@ class ArrayInputs:
         sizes: Sizes,
         graph: Draft,
         static_sizes: bool | frozenset[str],
+        changing: frozenset[str],
     ) -> None:
         self._guards = guards
         self._sizes = sizes
         self._graph = graph
         self._static_sizes = static_sizes if isinstance(static_sizes, frozenset) else frozenset()
         self._all_static = static_sizes is True
+        self._changing = changing  # lengths, among other things
         self._arrays: dict[int, Array] = {}  # by id of the example, which the buffer keeps alive
-        self._written: list[Buffer] = []
+        self._bounds: list[tuple[int, int, Buffer]] = []  # the addresses of each
+        self._written: dict[Buffer, None] = {}
+        self._written_bounds: list[tuple[int, int, Source]] = []
 
     def read(self, source: Source, value: np.ndarray) -> Array:
         """The symbol of an array of the frame: a graph input, or the one that this array has already."""
@@ -54,23 +66,30 @@ class ArrayInputs:
         kind = ArrayType(
             value.dtype, self._shape(source, value), *self._layout(source, value), scalar=False
         )
-        for written in self._written:
-            self._refuse_overlap(written, source, value)
+        start, end = memory_bounds(value)
+        for low, high, written in self._written_bounds:
+            if low < end and start < high:
+                raise GraphBreak("overlap", written.text)
         node = self._graph.input(kind, source)
         array = Array(Buffer(node, node, visible=True, source=source, value=value), (), kind)
         self._arrays[id(value)] = array
+        self._bounds.append((start, end, array.buffer))
         return array
 
     def _shape(self, source: Source, value: np.ndarray) -> tuple[Size, ...]:
         shape: list[Size] = []
         for axis, length in enumerate(value.shape):
             text = f"{source.text}.shape[{axis}]"
-            few = length <= FEW and axis < value.ndim - 1 and value.ndim > 2
-            if length <= 1 or few or self._all_static or text in self._static_sizes:
-                self._guards.check("SIZE", source, axis, length, source=text)
+            changes = text in self._changing
+            is_static = length <= 1 or self._all_static or text in self._static_sizes
+            few = length <= FEW and axis < value.ndim - 1 and value.ndim > 2 and not changes
+            if is_static or few:
+                says = "SIZE" if is_static else "SIZE few"
+                self._guards.check("SIZE", source, axis, length, source=text, says=says)
                 shape.append(length)
                 continue
-            shape.append(self._sizes.dimension(text, length, ("size", source.register, axis)))
+            leaf = "size", source.register, axis
+            shape.append(self._sizes.dimension(text, length, leaf, alone=changes))
         return tuple(shape)
 
     def _layout(self, source: Source, value: np.ndarray) -> tuple[tuple[int, ...] | None, bool]:
@@ -95,10 +114,8 @@ class ArrayInputs:
         self._guards.check("WRITEABLE", source, True)
         if buffer not in self._written:
             self._refuse_overlap_with_itself(buffer, source, value)
-            for other in self._arrays.values():
-                if other.buffer is not buffer:
-                    self._refuse_overlap(buffer, other.buffer.source, other.buffer.value)
-            self._written.append(buffer)
+            self._refuse_overlap(buffer, source, value)
+            self._written[buffer] = None
 
     def _refuse_overlap_with_itself(
         self, buffer: Buffer, source: Source, value: np.ndarray
@@ -110,18 +127,34 @@ class ArrayInputs:
         if not (isinstance(kind, ArrayType) and kind.contiguous):
             self._guards.check("APART", source)
 
-    @staticmethod
-    def _refuse_overlap(written: Buffer, source: Source | None, value: np.ndarray) -> None:
-        assert written.source is not None
-        if source is not None and np.may_share_memory(written.value, value):
-            raise GraphBreak("overlap", written.source.text)
+    def _refuse_overlap(self, buffer: Buffer, source: Source, value: np.ndarray) -> None:
+        start, end = memory_bounds(value)
+        for low, high, other in self._bounds:
+            if low < end and start < high and other is not buffer:
+                raise GraphBreak("overlap", source.text)
+        self._written_bounds.append((start, end, source))
 
     def guard_disjoint(self) -> None:
         """Guard that no written input shares memory with another input."""
         inputs = [array.buffer.source for array in self._arrays.values()]
+        if len(self._written) * len(inputs) > MOST_PAIRS:
+            self._guard_all_disjoint()
+            return
         for written in self._written:
             assert written.source is not None
             for other in inputs:
                 if other is None or other is written.source:
                     continue
                 self._guards.check("DISJOINT", written.source, other)
+
+    def _guard_all_disjoint(self) -> None:
+        written = [buffer.source for buffer in self._written]
+        others = [
+            array.buffer.source
+            for array in self._arrays.values()
+            if array.buffer not in self._written
+        ]
+        registers = tuple(source.register for source in (*written, *others) if source is not None)
+        self._guards.check(
+            "ALL_DISJOINT", len(written), registers, fields=(len(written), len(registers))
+        )

@@ -49,3 +49,16 @@ def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
                 return False
             expected *= value.shape[axis]
     return True
+
+
+def memory_bounds(value: np.ndarray) -> tuple[int, int]:
+    """The lowest address of the elements, and the end of the highest; 0 and 0 where there are none."""
+    if value.size == 0:
+        return 0, 0
+    low = high = value.__array_interface__["data"][0]
+    for step, length in zip(value.strides, value.shape, strict=True):
+        if step < 0:
+            low += (length - 1) * step
+        else:
+            high += (length - 1) * step
+    return low, high + value.itemsize

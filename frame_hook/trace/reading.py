@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.places import NAMED, shown
 from ufuse.frame_hook.trace.changes import Changes
 from ufuse.frame_hook.trace.draft import Draft
@@ -57,9 +58,9 @@ class Varying:
     """What a trace must not specialise on, by the program's name for it, because it changes from call to call.
 
     Attributes:
-        ints: whole numbers, which are expressions instead.
+        ints: whole numbers and lengths of arrays, which are expressions instead.
         every_int: the same for all of them, as at a position where a loop may come by again.
-        values: floats, texts, and containers of varying length: what depends on them ends the graph.
+        values: floats, texts, expressions of sizes, containers of varying length: what depends on them ends the graph.
         static_sizes: lengths that are specialised on, True for all; the others are expressions.
 
     """
@@ -70,8 +71,26 @@ class Varying:
     static_sizes: bool | frozenset[str] = False
 
 
+def _has_no_identity(value: Any) -> bool:
+    """Whether it is a number or text, or a tuple of these: a getter of C may make them anew each time."""
+    if type(value) is tuple:
+        return all(map(_has_no_identity, value))
+    return issubclass(type(value), (int, float, complex, str, bytes, np.generic)) or value is None
+
+
+def _in_order(value: OrderedDict[Any, Any]) -> OrderedDict[Any, Any]:
+    """The entries of an instance of a subclass of OrderedDict, in its order."""
+    try:
+        return OrderedDict(OrderedDict.items(value))
+    except RuntimeError:
+        raise GraphBreak("operator", "an OrderedDict that another thread changes") from None
+
+
 class Reader:
     """Turns unread values into symbols of what they are, each once; Python code of the user's is never run for it.
+
+    A container is copied in one step of C, as other threads may change it, and read from the copy; where it is not that
+    any more, the guards of the entry fail at once.
 
     `number_examples` and `owners` are the trace's: the value of each number now, and by the id of its content the
     instance of a subclass of a built-in type.
@@ -202,14 +221,12 @@ class Reader:
         if kind is tuple or kind is list:
             items = self._items(source, value)
             return Tuple(tuple(items), source) if kind is tuple else List(items, source)
-        if kind is dict and all(is_key(key) for key in value):
-            keys = tuple(value)
-            self._guards.check("DICT_KEYS", source, keys)
-            return Dict({k: self.entry(source, k, v) for k, v in value.items()}, source)
-        if kind in (set, frozenset) and all(is_plain(member) for member in value):
-            members = frozenset(value)
+        if kind is dict and all(map(is_key, entries := value.copy())):
+            self._guards.check("DICT_KEYS", source, tuple(entries))
+            return Dict({k: self.entry(source, k, v) for k, v in entries.items()}, source)
+        if kind in (set, frozenset) and all(map(is_plain, members := frozenset(value))):
             self._guards.check("SET_IS", source, members)
-            return Set(set(value), source) if kind is set else Constant(members, source)
+            return Set(set(members), source) if kind is set else Constant(members, source)
         if issubclass(kind, LEFT_ALONE) or (kind is deque and len(value) > LARGEST_CONTAINER):
             return Opaque(source, value)
         if kind is deque:
@@ -228,12 +245,10 @@ class Reader:
             return Tuple(tuple(self._items(source, value)), source)
         if issubclass(kind, list):
             return List(self._items(source, value), source)
-        if issubclass(kind, dict) and all(map(is_plain, dict.keys(value))):
-            ordered = issubclass(kind, OrderedDict)
-            pairs = OrderedDict.items(value) if ordered else dict.items(value)
-            entries: dict[Any, Any] = OrderedDict(pairs) if ordered else dict(pairs)
-            keys = tuple(entries)
-            self._guards.check("DICT_KEYS", source, keys)
+        if issubclass(kind, dict) and all(map(is_plain, entries := dict.copy(value))):
+            if issubclass(kind, OrderedDict):
+                entries = _in_order(value)
+            self._guards.check("DICT_KEYS", source, tuple(entries))
             for key, held in entries.items():
                 entries[key] = self.entry(source, key, held)
             return Dict(entries, source)
@@ -245,8 +260,8 @@ class Reader:
 
     def _items(self, source: Source, value: Any) -> list[Symbol]:
         """What a tuple or list, or an instance of a subclass of these, holds."""
-        base: Any = next(one for one in (tuple, list, deque) if issubclass(type(value), one))
-        items = list(base.__iter__(value))
+        base: Any = tuple if issubclass(type(value), tuple) else list
+        items = list(value) if type(value) is deque else list(base.__iter__(value))
         self._guards.check("LENGTH", source, len(items))
         return [
             Unread(self._guards.load("LOAD_ITEM", source, i, text=f"{source.text}[{i}]"), item)
@@ -267,12 +282,14 @@ class Reader:
         return Unread(self._guards.load("LOAD_DICT_ITEM", source, key, text=text), value)
 
     def attribute(self, source: Source, value: Any, name: str) -> Symbol:
-        """The attribute of a frame value, read where no user code can run."""
-        try:
-            found = getattr(value, name)
-        except (AttributeError, ValueError):  # a slot or a cell that is empty
-            raise GraphBreak("attribute", f"{source.text}.{name}, which has no value,") from None
-        loaded = self._guards.load("LOAD_ATTR", source, name, text=f"{source.text}.{name}")
+        """The attribute of a frame value, read where no user code can run, as a guard will read it."""
+        text = f"{source.text}.{name}"
+        found = _hook.attribute_value(value, name)
+        if found is _hook.NULL:  # as of a C type that is not known, or an empty slot
+            raise GraphBreak("attribute", text)
+        if not _has_no_identity(found) and _hook.attribute_value(value, name) is not found:
+            raise GraphBreak("attribute", f"{text}, which is made when it is asked for,")
+        loaded = self._guards.load("LOAD_ATTR", source, name, text=text)
         return self.look(Unread(loaded, found))
 
     def cell(self, source: Source, value: types.CellType) -> Cell:

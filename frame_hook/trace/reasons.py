@@ -67,6 +67,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "plain Python stops or warns here: {what}",
         "no need to change it: plain Python runs this and says so itself, in the usual words",
     ),
+    "varying": (
+        "{what} changes from call to call",
+        "no need to change it: plain Python runs what depends on it, and capture goes on behind it",
+    ),
     "loop": (
         "this loop is not unrolled",
         "no need to change it: the body has graphs of its own, used again at every turn",
@@ -86,6 +90,10 @@ REASONS: dict[str, tuple[str, str]] = {
     "remade": (
         "{what}() is made anew again and again, as new code, and each time a graph would be too",
         "make it once, outside the function that is called often; left here it runs as plain Python",
+    ),
+    "slow": (
+        "reading {what}() takes longer than may be spent on it now",
+        "no need to change it: plain Python goes on from here, and so may a graph at a later call",
     ),
     "recursion": (
         "{what}() calls itself, or others, too deeply to inline",

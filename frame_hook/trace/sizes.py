@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any
 
 from ufuse.frame_hook.trace.guards import RELATIONS, GuardProgram, lower_bound, postfix
@@ -16,10 +17,13 @@ LARGEST_INT = 2**62
 class Sizes:
     """What one trace knows of sizes; a relation that does not always hold is decided by the values now, and guarded."""
 
-    def __init__(self, guards: GuardProgram) -> None:
+    def __init__(self, guards: GuardProgram, varying: frozenset[str] = frozenset()) -> None:
         self.leaves: dict[str, tuple[Any, ...]] = {}  # symbol -> how the guard program reads it
         self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
         self._guards = guards
+        self._varying = varying  # expressions, as `described`, that are fixed for no trace any more
+        self._texts: dict[str, str] = {}  # symbol -> what the program calls it
+        self._alone: set[str] = set()  # lengths that are equal to others only by chance
         self._examples: dict[str, int] = {}  # symbol -> its value now
         self._least: dict[str, int] = {}  # symbol -> lower bound
 
@@ -34,20 +38,28 @@ class Sizes:
             count += 1
             name = f"{base}{count}"
         self._examples[name] = value
+        self._texts[name] = wanted
         self.leaves[name] = leaf
         if least is not None:
             self._least[name] = least
         return size.symbol(name)
 
-    def dimension(self, text: str, length: int, leaf: tuple[Any, ...]) -> Size:
-        """One name for every dimension of this length: sizes that are equal now are guarded to stay so."""
-        for name, value in self._examples.items():
-            if value == length and self.leaves[name][0] == "size":
-                other = self.leaves[name]
-                program, fields = (leaf, other, ("eq",)), (text, name)
-                self._guards.check("RELATION", program, says="RELATION equal", fields=fields)
+    def dimension(self, text: str, length: int, leaf: tuple[Any, ...], *, alone: bool) -> Size:
+        """One name for every dimension of this length: sizes that are equal now are guarded to stay so.
+
+        `alone`: not this one, which was found to change by itself.
+        """
+        for name, value in () if alone else self._examples.items():
+            if value == length and self.leaves[name][0] == "size" and name not in self._alone:
+                program, fields = (leaf, self.leaves[name], ("eq",)), (text, name)
+                self._guards.check(
+                    "RELATION", program, says="RELATION equal", fields=fields, source=text
+                )
                 return size.symbol(name)
         expression = self.new_symbol("nmklpqrst"[len(self._examples) % 9], length, leaf, least=2)
+        self._texts[str(expression)] = text
+        if alone:
+            self._alone.add(str(expression))
         program = (leaf, ("const", 2), ("ge",))
         self._guards.check("RELATION", program, says="RELATION several", fields=(text,))
         return expression
@@ -70,13 +82,19 @@ class Sizes:
         program = (*postfix(left, self.leaves), *postfix(right, self.leaves), (name,))
         if any(step[0] == "const" and abs(step[1]) > LARGEST_INT for step in program):
             raise GraphBreak("operator", "a comparison with a very large number")
-        self._guards.check("RELATION", program, fields=(left, RELATIONS[name], right))
+        is_fixed = name == "eq" and isinstance(right, int)
+        self._guards.check(
+            "RELATION",
+            program,
+            fields=(left, RELATIONS[name], right),
+            source=self.described(left) if is_fixed else "",
+        )
         if name == "eq":
             self._note_equal(left, right)
         return holds
 
     def _proved(self, relation: str, left: Size, right: Size) -> bool | None:
-        difference = size.add(left, size.multiply(right, -1))
+        difference = left - right
         if isinstance(difference, int):
             return bool(getattr(operator, relation)(difference, 0))
         low = lower_bound(difference, self._least)
@@ -113,9 +131,22 @@ class Sizes:
         """`value`, guarded to be what it is now."""
         if isinstance(value, int):
             return value
+        if self._varying and not self._varying.isdisjoint({self.described(self.resolved(value))}):
+            raise GraphBreak("varying", self.described(value))
         number = self.example(value)
         self.decide("eq", value, number)
         return number
+
+    def described(self, value: Size) -> str:
+        """`value` in the program's words."""
+        if isinstance(value, int):
+            return str(value)
+        try:
+            return str(size.substitute(value, lambda name: size.symbol(self._texts[name])))
+        except (
+            ZeroDivisionError
+        ):  # the program calls two by one name, and divides by their difference
+            return re.sub(r"\w+", lambda found: self._texts.get(found[0], found[0]), str(value))
 
     def equal(self, left: Size, right: Size) -> bool:
         """Part of `infer`'s facts: sizes that are equal now, guarded."""

@@ -29,6 +29,8 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 
+ABSENT: Any = object()
+
 
 class Trace:
     """Everything known of one frame so far: its symbols, guards, sizes, changes and the graph.
@@ -45,11 +47,13 @@ class Trace:
     ) -> None:
         self.guards = GuardProgram(len(state))
         self.changes = Changes(self.guards, varying.values)
-        self.sizes = Sizes(self.guards)
+        self.sizes = Sizes(self.guards, varying.values)
         self.graph = Draft(self.sizes)
         self.number_examples: dict[Node, Any] = {}  # what each number is in this call
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold
-        self.arrays = ArrayInputs(self.guards, self.sizes, self.graph, varying.static_sizes)
+        self.arrays = ArrayInputs(
+            self.guards, self.sizes, self.graph, varying.static_sizes, varying.ints
+        )
         self.reader = Reader(
             self.guards, self.changes, self.sizes, self.graph, self.arrays,
             self.number_examples, self.owners, varying,
@@ -98,16 +102,18 @@ class Trace:
         is_written, value = self.changes.written_global(namespace, name)
         if value is not None:
             return value
-        if name in namespace and not is_written:
-            return self._global(namespace, name)
-        if name not in vars(builtins):
+        found = namespace.get(name, ABSENT)
+        if found is not ABSENT and not is_written:
+            return self._global(namespace, name, found)
+        found = vars(builtins).get(name, ABSENT)
+        if found is ABSENT:
             raise GraphBreak("eager-raises", f"the name {name!r} is not defined")
         if not is_written:
             self.guards.check("ABSENT", namespace, name, says="ABSENT builtin")
-        return self._global(vars(builtins), name)
+        return self._global(vars(builtins), name, found)
 
-    def _global(self, namespace: dict[str, Any], name: str) -> Symbol:
-        return Unread(self.guards.load("LOAD_KEY", namespace, name, text=name), namespace[name])
+    def _global(self, namespace: dict[str, Any], name: str, found: Any) -> Symbol:
+        return Unread(self.guards.load("LOAD_KEY", namespace, name, text=name), found)
 
     def module_attribute(self, module: types.ModuleType, name: str, text: str) -> Symbol:
         """The attribute of a module, which has been identified."""
@@ -116,14 +122,14 @@ class Trace:
         is_written, written = self.changes.written_global(namespace, name)
         if written is not None:
             return written
-        if name not in namespace or is_written:
+        found = namespace.get(name, ABSENT)
+        if found is ABSENT or is_written:
             value = getattr(module, name, None)
             if value is None:
                 raise GraphBreak("attribute", f"{text}.{name}")
             raise GraphBreak("attribute", f"{text}.{name}, which the module makes when asked,")
-        return Unread(
-            self.guards.load("LOAD_KEY", namespace, name, text=f"{text}.{name}"), namespace[name]
-        )
+        loaded = self.guards.load("LOAD_KEY", namespace, name, text=f"{text}.{name}")
+        return Unread(loaded, found)
 
     def specialised(self, number: Number) -> Constant:
         """A number whose value the program's course depends on, guarded to stay what it is.
@@ -147,14 +153,16 @@ class Trace:
     def _number_leaves(self, node: Node) -> list[tuple[Node, Source]]:
         sources = dict(self.graph.inputs)
         found: dict[Node, Source] = {}
-        waiting = [node]
+        waiting, seen = [node], {node}
         while waiting:
             current = waiting.pop()
             if current.op is ops.INPUT:
                 found[current] = sources[current]
             elif current.op is ops.SIZE:
                 self.sizes.fixed(current.attributes["value"])
-            waiting += current.inputs
+            new = [one for one in current.inputs if one not in seen]
+            seen.update(new)
+            waiting += new
         return list(found.items())
 
     def store(self, target: Array, value: Node, casting: str) -> None:

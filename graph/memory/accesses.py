@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array
@@ -13,8 +12,9 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType
 
 
-class Access(NamedTuple):
-    """A part of the buffer whose first version is `root`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """A part of the buffer whose first version is `root`; to one `Memory` equal parts are one object."""
 
     root: Node
     region: Region
@@ -30,63 +30,71 @@ def producer(node: Node) -> Node:
 class Memory(Buffers):
     """The buffers of nodes, and which part of them each reads and writes.
 
-    Laws: two inputs of which one is written never overlap (the caller guards it). The result of a call counts as a view
-    of each of its array inputs, although `typing.sample` refuses functions that return views.
+    Law: two inputs of which one is written never overlap (the caller guards it).
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._accesses: dict[Node, Access] = {}
         self._targets: dict[Node, Access] = {}
-
-    def shared_inputs(self, buffer: Node) -> Iterable[Node]:
-        """The inputs whose memory the first version of a buffer may lie in; those of a call, whatever it gives."""
-        maker = buffer.inputs[0] if buffer.op is ops.ITEM else buffer
-        return (
-            filter(is_array, maker.inputs)
-            if maker.op is ops.CALL
-            else super().shared_inputs(buffer)
-        )
+        self._parts: dict[tuple[Node, Region], Access] = {}
 
     def access(self, node: Node) -> Access:
         """The memory behind an array."""
+        passed: list[Node] = []
         found = self._accesses.get(node)
-        if found is None:
-            found = self._accesses[node] = self._find(node)
+        while found is None:
+            older = node.inputs[0] if node.op.kind is Kind.VIEW else self.previous(node)
+            if older is None:
+                assert isinstance(node.type, ArrayType)
+                found = self._accesses[node] = self._part(node, whole(node.type.shape))
+            else:
+                passed.append(node)
+                node, found = older, self._accesses.get(older)
+        for one in reversed(passed):
+            if one.op.kind is Kind.VIEW:
+                region = region_of_view(found.region, one.op.name, one.attributes)
+                found = self._part(found.root, region)
+            self._accesses[one] = found
         return found
-
-    def _find(self, node: Node) -> Access:
-        if node.op.kind is Kind.VIEW:
-            access = self.access(node.inputs[0])
-            return Access(access.root, region_of_view(access.region, node.op.name, node.attributes))
-        previous = self.previous(node)
-        if previous is not None:
-            return self.access(previous)
-        assert isinstance(node.type, ArrayType)
-        return Access(node, whole(node.type.shape))
 
     def target(self, store: Node) -> Access:
         """The memory that a store writes."""
         found = self._targets.get(store)
         if found is None:
-            root, region = self.access(store.inputs[0])
+            buffer = self.access(store.inputs[0])
+            region = buffer.region
             for name, attributes in store.attributes.get("path", ()):
                 region = region_of_view(region, name, attributes)
-            found = self._targets[store] = Access(root, region)
+            found = self._targets[store] = self._part(buffer.root, region)
+        return found
+
+    def _part(self, root: Node, region: Region) -> Access:
+        found = self._parts.get((root, region))
+        if found is None:
+            found = self._parts[root, region] = Access(root, region)
         return found
 
     def writes(self, node: Node) -> tuple[Access, ...]:
         """What the node changes."""
         if node.op.kind is Kind.STORE:
             return (self.target(node),)
-        return tuple(map(self.access, self.written(node)))
+        written = self.written(node)
+        return tuple(map(self.access, written)) if written else ()
 
     def reads(self, node: Node) -> tuple[Access, ...]:
         """What the node reads; making a view reads nothing."""
         if node.op.kind is Kind.VIEW or node.op.kind is Kind.ITEM:
             return ()
         inputs = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
-        return tuple(self.access(source) for source in inputs if is_array(source))
+        return tuple(self.read(node, source) for source in inputs if is_array(source))
+
+    def read(self, node: Node, source: Node) -> Access:
+        """What a node reads of an array that it takes."""
+        access = self.access(source)
+        if node.op is not ops.ELEMENT:
+            return access
+        return self._part(access.root, region_of_view(access.region, "index", node.attributes))
 
     def clash(self, one: Access, other: Access) -> bool:
         """Whether two accesses may meet in memory."""
@@ -97,24 +105,3 @@ class Memory(Buffers):
     def is_visible(self, access: Access) -> bool:
         """Whether the caller may see the memory: it existed before the call."""
         return any(root.op is ops.INPUT for root in self.sharing(access.root))
-
-    def makers(self, source: Node) -> Iterator[Node]:
-        """The nodes that must have run before the memory behind `source` holds its value."""
-        if not is_array(source):
-            yield producer(source)
-            return
-        region = self.access(source).region
-        while True:
-            if source.op.kind is Kind.VIEW:
-                source = source.inputs[0]
-                continue
-            previous = self.previous(source)
-            if previous is None:
-                yield producer(source)
-                return
-            if source.op.kind is Kind.STORE:
-                if may_overlap(self.target(source).region, region):
-                    yield source
-            else:
-                yield source.inputs[0]
-            source = previous

@@ -78,9 +78,22 @@ class Buffers:
         buffer = self.buffer(node)
         found = self._sharing.get(buffer)
         if found is None:
-            found = frozenset({buffer}).union(*map(self.sharing, self.shared_inputs(buffer)))
-            self._sharing[buffer] = found
+            self._find_sharing(buffer)
+            found = self._sharing[buffer]
         return found
+
+    def _find_sharing(self, buffer: Node) -> None:
+        """Note what a buffer and those that it may be share memory with, the older ones first."""
+        pending = [buffer]
+        while pending:
+            one = pending[-1]
+            inputs = [self.buffer(source) for source in self.shared_inputs(one)]
+            unknown = [source for source in inputs if source not in self._sharing]
+            if unknown:
+                pending += unknown
+                continue
+            self._sharing[one] = frozenset({one}).union(*(self._sharing[two] for two in inputs))
+            pending.pop()
 
     def shared_inputs(self, buffer: Node) -> Iterable[Node]:
         """The inputs whose memory the first version of a buffer may lie in."""
@@ -103,13 +116,13 @@ class Buffers:
 
     def written(self, node: Node) -> tuple[Node, ...]:
         """The inputs whose memory a node changes."""
-        match node.op.kind:
-            case Kind.STORE:
-                return node.inputs[:1]
-            case Kind.CALL:
-                return tuple(node.inputs[place] for place in node.attributes.get("writes", ()))
-            case Kind.LOOP | Kind.BRANCH:
-                return tuple(node.inputs[place] for place in sorted(self._summary(node).written))
+        kind = node.op.kind
+        if kind is Kind.STORE:
+            return node.inputs[:1]
+        if kind is Kind.CALL:
+            return tuple(node.inputs[place] for place in node.attributes.get("writes", ()))
+        if kind is Kind.LOOP or kind is Kind.BRANCH:
+            return tuple(node.inputs[place] for place in sorted(self._summary(node).written))
         return ()
 
     def writes_given(self, graph: Graph) -> bool:

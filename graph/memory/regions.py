@@ -53,14 +53,19 @@ def region_of_view(region: Region, name: str, attributes: Mapping[str, Any]) -> 
             continue
         base = axes[axis]
         assert isinstance(base, Span)
+        axes[axis] = _part(base, entry)
         if isinstance(entry, Span):
-            axes[axis] = Span(
-                base.start + base.step * entry.start, entry.length, base.step * entry.step
-            )
             view.append(axis)
-        else:
-            axes[axis] = base.start + base.step * entry
     return Region(tuple(axes), (*view, *entries))
+
+
+def _part(base: Span, entry: Span | Size) -> Span | Size:
+    """The part of an axis of the buffer that an entry leaves of what earlier views left."""
+    if base.start == 0 and base.step == 1:
+        return entry
+    if isinstance(entry, Span):
+        return Span(base.start + base.step * entry.start, entry.length, base.step * entry.step)
+    return base.start + base.step * entry
 
 
 def _empties_new_axis(region: Region, attributes: Mapping[str, Any]) -> bool:
@@ -79,6 +84,50 @@ def _frozen(value: Any) -> Any:
 def may_overlap(one: Region, other: Region) -> bool:
     """Whether two regions of the same buffer may share an element; sure only where it says no."""
     return not any(_apart(a, b) for a, b in zip(one.axes, other.axes, strict=True))
+
+
+def covers(one: Region, other: Region, shape: tuple[Size, ...]) -> bool:
+    """Whether all elements of `other` are in `one`, parts of a buffer of that shape; sure only where it says yes."""
+    if one.rest:
+        return one == other
+    return all(
+        a == b or _holds(a, b, n) for a, b, n in zip(one.axes, other.axes, shape, strict=True)
+    )
+
+
+def _holds(one: Span | Size, other: Span | Size, length: Size) -> bool:
+    """Whether an entry has all of another's elements, in an axis of that length, in which all lie."""
+    a, b = _span(one), _span(other)
+    if abs(a.step) != 1:
+        return False
+    low, end = _first(a), _end(a)
+    return (low == 0 or _at_most_zero(low - _first(b))) and (
+        end == length or _at_most_zero(_end(b) - end)
+    )
+
+
+def is_dense(region: Region) -> bool:
+    """Whether a region has every element between its least and its greatest index, along every axis."""
+    return not region.rest and all(abs(_span(entry).step) == 1 for entry in region.axes)
+
+
+Extent = tuple[tuple[object, ...], int, int]
+
+
+@lru_cache(maxsize=4096)
+def extent(entry: Span | Size) -> Extent | None:
+    """The least and the greatest index, both counted from one symbolic base; None where they have none in common."""
+    span = _span(entry)
+    (base, low), (other, end) = _split(_first(span)), _split(_end(span))
+    return (base, low, end - 1) if base == other and low < end else None
+
+
+def _split(size: Size) -> tuple[tuple[object, ...], int]:
+    """A size as what is symbolic of it, and the number added to that."""
+    if isinstance(size, int):
+        return (), size
+    *rest, (monomial, factor) = size.terms  # the number, if any, stands last
+    return (size.terms, 0) if monomial else (tuple(rest), factor)
 
 
 @lru_cache(maxsize=4096)

@@ -99,17 +99,22 @@ RULES: tuple[Rule, ...] = (
 )
 # fmt: on
 
+RULES_OF: dict[str, tuple[Rule, ...]] = {
+    name: tuple(row for row in RULES if row.pattern.name == name)
+    for name in {row.pattern.name for row in RULES}
+}
+
 
 def simplified(graph: Graph) -> Graph:
     """The graph after one round of the rules."""
     seen = observed(graph)
 
     def visit(node: Node, builder: Builder) -> Node | None:
-        for one in STRUCTURAL:
+        for one in STRUCTURAL.get(node.op.name) or STRUCTURAL.get(node.op.kind.value, ()):
             found = one(node, seen, builder)
             if found is not None:
                 return found
-        for row in RULES:
+        for row in RULES_OF.get(node.op.name, ()):
             variables: dict[str, Node] = {}
             if matches(row.pattern, node, variables) and row.when(node):
                 found = _result(row, node, variables, seen, builder)
@@ -232,4 +237,12 @@ def _decided(node: Node, seen: Observed, builder: Builder) -> Node | None:
     return _instead(node, node.inputs[1 if condition else 2], seen, builder)
 
 
-STRUCTURAL = (_same_view, _transposed_twice, _needless_copy, _wide_and_back, _decided)
+# fmt: off
+STRUCTURAL: dict[str, tuple[Callable[[Node, Observed, Builder], Node | None], ...]] = {  # by name, else by kind
+    "view":      (_same_view,),
+    "transpose": (_same_view, _transposed_twice),
+    "copy":      (_needless_copy,),
+    "cast":      (_needless_copy, _wide_and_back),
+    "where":     (_decided,),
+}
+# fmt: on

@@ -17,6 +17,8 @@ from ufuse.graph.typing.infer import CannotInfer
 
 def peeled(graph: Graph) -> Graph:
     """The graph with new leading axes added as late as possible."""
+    if not any(node.op is ops.INDEX and None in node.attributes["index"] for node in graph):
+        return graph
     buffers = Buffers()
     seen = {buffer for node in graph.outputs for buffer in buffers.sharing(node)}
 

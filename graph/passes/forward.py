@@ -59,7 +59,8 @@ class Uses:
 
     def why_kept(self, store: Node) -> str | None:
         """Why the memory that a store writes must really be written, or None."""
-        root, region = self.memory.target(store)
+        target = self.memory.target(store)
+        root, region = target.root, target.region
         value = store.inputs[1].type
         if root.op.kind not in FRESH or not is_array(root):
             return "the buffer was not made here"

@@ -28,6 +28,8 @@ STARTS = {"reduce_add": 0, "reduce_multiply": 1}
 
 def unrolled(graph: Graph) -> Graph:
     """The graph with short reductions as chains."""
+    if all(why_not(node) is not None for node in graph):
+        return graph
     uses = graph.uses()
     return rewritten(graph, lambda node, builder: _chain(node, builder, uses))
 

@@ -175,6 +175,12 @@ def _reduce(keepdims: int, first: str = "a") -> ShapeRule:
     return shape
 
 
+def _median(call: Call) -> Shapes:
+    if call.constant(3, "overwrite_input", default=False):
+        raise CannotInfer(f"{call.name} with overwrite_input=")
+    return _reduce(4)(call)
+
+
 def _matmul(call: Call) -> Shape:
     left, right = call.shape(0, "x1"), call.shape(1, "x2")
     if not left or not right:
@@ -397,11 +403,97 @@ def _scalar(call: Call) -> Shape:
 
 
 def _array(call: Call) -> Shape:
-    """np.array of nested lists of constants."""
-    try:
-        return tuple(map(int, np.shape(call.constant(0, "object"))))
-    except ValueError as error:  # lists of different lengths, or too many in one another
-        raise CannotInfer(f"ValueError: {error}") from None
+    """np.array of an array, a number, or nested lists of these."""
+    found = call.argument(0, "object")
+    if found is None:
+        raise CannotInfer(f"{call.name} of nothing")
+    return _nested(found, call)
+
+
+def _nested(given: Argument, call: Call) -> Shape:
+    if isinstance(given, Sequenced):
+        shapes = [_nested(item, call) for item in given.items]
+        for shape in shapes[1:]:
+            if len(shape) != len(shapes[0]) or not all(
+                same(a, b, call.facts) for a, b in zip(shapes[0], shape, strict=True)
+            ):
+                raise CannotInfer("ValueError: lists of different lengths")
+        return (len(shapes), *shapes[0])
+    if isinstance(given, Constant):
+        try:
+            return tuple(map(int, np.shape(given.value)))
+        except ValueError as error:  # lists of different lengths, or too many in one another
+            raise CannotInfer(f"ValueError: {error}") from None
+    if isinstance(given, NumberType) and given.kind == "int" and given.value is None:
+        raise CannotInfer("a whole number may be too large for 64 bits")
+    return shape_of(given)
+
+
+def _linspace(call: Call) -> Shape:
+    number = call.size(2, "num") if call.argument(2, "num") is not None else 50
+    call.argument(3, "endpoint")
+    if call.constant(4, "retstep", default=False) or call.constant(6, "axis", 0) != 0:
+        raise CannotInfer(f"{call.name} with retstep= or axis=")
+    return (number, *broadcast([call.shape(0, "start"), call.shape(1, "stop")], call.facts))
+
+
+def _close(call: Call) -> Shape:
+    for place, name in ((2, "rtol"), (3, "atol")):
+        if call.argument(place, name) is not None and call.shape(place, name):
+            raise CannotInfer(f"{name} of {call.name} is an array")
+    call.argument(4, "equal_nan")
+    return broadcast([call.shape(0, "a"), call.shape(1, "b")], call.facts)
+
+
+def _one_answer(call: Call) -> Shape:
+    """Of a comparison of two arrays as a whole."""
+    if call.name == "numpy.allclose":
+        _close(call)
+    call.shape(0, "a1" if call.name == "numpy.array_equal" else "a")
+    call.argument(2, "equal_nan")
+    return ()
+
+
+def _quantile(call: Call) -> Shape:
+    wanted = call.argument(1, "q")
+    if wanted is None or call.constant(4, "overwrite_input", default=False):
+        raise CannotInfer(f"{call.name} with overwrite_input=")
+    call.argument(5, "method")
+    kept = bool(call.constant(6, "keepdims", default=False))
+    axis = call.constant(2, "axis")
+    return (*_nested(wanted, call), *reduced(call.shape(0, "a"), axis, kept))
+
+
+def _finite(call: Call) -> Shape:
+    if not call.constant(1, "copy", default=True):
+        raise CannotInfer(f"{call.name} with copy=False")
+    for place, name in enumerate(("nan", "posinf", "neginf"), 2):
+        call.argument(place, name)
+    return call.shape(0, "x")
+
+
+def _rolled(call: Call) -> Shape:
+    call.argument(1, "shift")
+    call.argument(2, "axis")
+    return call.shape(0, "a")
+
+
+def _bins(call: Call) -> Shape:
+    call.argument(1, "bins")
+    call.argument(2, "right")
+    return call.shape(0, "x")
+
+
+def _partitioned(call: Call) -> Shape:
+    call.size(1, "kth")
+    return _flat(call) if call.constant(2, "axis", -1) is None else _same(call)
+
+
+def _convolved(call: Call) -> Shape:
+    left, right = call.shape(0, "a"), call.shape(1, "v")
+    if call.constant(2, "mode", "full") != "full" or (len(left), len(right)) != (1, 1):
+        raise CannotInfer(f"{call.name} of these arrays")
+    return (left[0] + right[0] - 1,)
 
 
 # fmt: off
@@ -454,6 +546,12 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.round":     Rule(_same),
     "numpy.arange":            Rule(_arange, counts=(0, 3)),
     "numpy.array":             Rule(_array),
+    "numpy.linspace":          Rule(_linspace, counts=(2, 3)),
+    "numpy.roll":              Rule(_rolled),
+    "numpy.partition":         Rule(_partitioned, counts=(1, 2)),
+    "numpy.nan_to_num":        Rule(_finite),
+    "numpy.digitize":          Rule(_bins),
+    "numpy.convolve":          Rule(_convolved),
     # the flat and the diagonal
     "numpy.ndarray.flatten":   Rule(_flat),
     "numpy.trace":             Rule(_trace),
@@ -469,8 +567,15 @@ CALLS: dict[str, Rule] = {
     "numpy.mean":              Rule(_reduce(4)),
     "numpy.var":               Rule(_reduce(5)),
     "numpy.std":               Rule(_reduce(5)),
-    "numpy.median":            Rule(_reduce(4)),
+    "numpy.median":            Rule(_median),
     "numpy.ptp":               Rule(_reduce(3)),
+    "numpy.percentile":        Rule(_quantile),
+    "numpy.quantile":          Rule(_quantile),
+    "numpy.count_nonzero":     Rule(_reduce(9)),
+    # comparisons as a whole
+    "numpy.isclose":           Rule(_close),
+    "numpy.allclose":          Rule(_one_answer),
+    "numpy.array_equal":       Rule(_one_answer),
     # linear algebra
     "numpy.linalg.inv":        Rule(_inverse, fill=("eye",)),
     "numpy.linalg.det":        Rule(_determinant, fill=("eye",)),
@@ -495,7 +600,14 @@ REFUSED: dict[str, str] = {
     "numpy.ndarray.resize":  "it moves the array's memory",
 }
 # fmt: on
-COUNTS = {"repeats", "start", "stop", "step"}  # keywords that say how much memory a result takes
+COUNTS = {
+    "repeats",
+    "start",
+    "stop",
+    "step",
+    "num",
+    "kth",
+}  # keywords that say how much memory a result takes
 NO_MATTER = {  # keywords that change no shape
     "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",
     "left", "right", "period", "ord", "overwrite_input", "device", "stable",

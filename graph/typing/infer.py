@@ -6,6 +6,7 @@ import builtins
 import math
 import operator as operators
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -111,7 +112,18 @@ def loop_dtypes(ufunc: np.ufunc, inputs: Sequence[Operand]) -> tuple[np.dtype, .
         CannotInfer: there is no loop, or it is one that graphs leave to NumPy, or a constant does not fit.
 
     """
-    weak = [_weak(operand) for operand in inputs]
+    dtypes = _resolved(ufunc, *map(_weak, inputs))
+    for operand, dtype in zip(inputs, dtypes, strict=False):
+        if isinstance(operand, Constant):
+            why = why_not_fitting(operand.value, dtype)
+            if why is not None:
+                raise CannotInfer(why)
+    return dtypes
+
+
+@lru_cache(maxsize=4096)
+def _resolved(ufunc: np.ufunc, *weak: Any) -> tuple[np.dtype, ...]:
+    """What NumPy says of dtypes and weak Python types, asked once."""
     try:
         dtypes = ufunc.resolve_dtypes((*weak, *[None] * ufunc.nout))
     except Exception as error:  # noqa: BLE001  whatever NumPy raises is a refusal
@@ -119,11 +131,6 @@ def loop_dtypes(ufunc: np.ufunc, inputs: Sequence[Operand]) -> tuple[np.dtype, .
         raise CannotInfer(f"NumPy raises {type(error).__name__}: {error}") from None
     for dtype in dtypes:
         checked_dtype(dtype)
-    for operand, dtype in zip(inputs, dtypes, strict=False):
-        if isinstance(operand, Constant):
-            why = why_not_fitting(operand.value, dtype)
-            if why is not None:
-                raise CannotInfer(why)
     return dtypes
 
 

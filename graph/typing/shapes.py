@@ -116,6 +116,16 @@ def is_c_like(type_: ArrayType) -> bool:
     return wide == sorted(wide)
 
 
+def is_f_like(type_: ArrayType) -> bool:
+    """The same for Fortran order."""
+    if type_.ndim <= 1:
+        return type_.contiguous
+    if type_.order is None or not type_.contiguous:
+        return False
+    wide = [axis for axis in type_.order if type_.shape[axis] != 1]
+    return wide == sorted(wide, reverse=True)
+
+
 def _canonical(type_: ArrayType) -> ArrayType:
     """The same view with the plainer of equivalent orders: NumPy looks at its C and F flags first."""
     if not type_.contiguous or type_.order is None:

@@ -128,7 +128,7 @@ def test_waits(text: str) -> None:
     """The second output waits for the first."""
     graph = parse(text)
     first, last = graph.outputs
-    waits = dependences(graph, Memory())
+    waits = dependences(graph, Memory()).waits
     assert first in waits[last]
     assert last not in waits[first]
 
@@ -138,7 +138,7 @@ def test_waits_for_nobody(text: str) -> None:
     """The second output may run before the first."""
     graph = parse(text)
     first, last = graph.outputs
-    assert first not in dependences(graph, Memory())[last]
+    assert first not in dependences(graph, Memory()).waits[last]
 
 
 def test_what_a_branch_gave_is_written_under_all_its_names() -> None:

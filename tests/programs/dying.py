@@ -299,3 +299,82 @@ def the_last_one_is_made_last(x):
         other = Del(i + 2)
     last = Del(9, x)
     return y
+
+
+# `a, b = …` is one instruction from 3.13 on, which drops two values, one behind the other.
+
+
+def two():
+    a = np.arange(3.0)
+    return a, [Del("first", a), Del("second", a)]
+
+
+@PROGRAMS.either(two)
+def two_replaced(x, l):
+    a = l.pop(0)
+    b = l.pop(0)
+    x += 1
+    a, b = x * 2, x * 3
+    LOG.append("after")
+    x += 1
+    return a + b
+
+
+@PROGRAMS.either(two)
+def second_replaced(x, l):
+    a = None
+    b = l.pop()
+    y = x + 1
+    a, b = y, 1
+    LOG.append("after")
+    return a + b
+
+
+@PROGRAMS.either(two)
+def first_replaced_by_second(x, l):
+    a = l.pop(0)
+    b = l.pop(0)
+    x *= 2
+    a, b = b, x + 1
+    LOG.append(a.tag)
+    return b
+
+
+@PROGRAMS.either(two)
+def swapped(x, l):
+    a = l.pop(0)
+    b = l.pop(0)
+    a, b = b, a
+    LOG.append(a.tag)
+    x -= 1
+    a, b = 0, 0
+    return x
+
+
+@PROGRAMS.either(lambda: (*two(), [(1, 2), (3, 4)]))
+def replaced_by_parts(x, l, pairs):
+    a = l.pop(0)
+    b = l.pop(0)
+    for pair in pairs:
+        x = x + 1
+        a, b = pair
+        LOG.append(a)
+    return x * b
+
+
+@PROGRAMS.either(two)
+def replaced_twice(x, l):
+    a, b = l.pop(), x
+    a, b = x + 1, l.pop()
+    a, b = a, x
+    LOG.append("after")
+    return a + b
+
+
+@PROGRAMS.either(two)
+def same_slot_twice(x, l):
+    a = l.pop()
+    x += 1
+    a, a = l.pop(), x
+    LOG.append("after")
+    return a * 2

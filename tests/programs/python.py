@@ -396,3 +396,19 @@ def yields_inside_a_handler(x):
             yield x
 
     return list(careful())
+
+
+# Numbers computed in the graph, which the program's course depends on ----------------------------------------------
+
+
+@PROGRAMS.either()
+def root_of_a_function(x, f):
+    def g(y):
+        return y * y * y - 2.0
+
+    for _ in range(25):
+        slope = (g(f + 1e-6) - g(f - 1e-6)) / 2e-6
+        if abs(slope) < 1e-12:
+            break
+        f = f - g(f) / slope
+    return x * f

@@ -12,6 +12,7 @@ from tests import programs
 from tests.support.compare import check_same
 from tests.support.pieces import failures_heard
 from tests.support.registering import Breaks, Program
+from ufuse import decorator
 
 MODULES = [
     name for _, name, _ in pkgutil.iter_modules(programs.__path__) if name != "test_programs"
@@ -22,6 +23,34 @@ CASES = [
     for program in importlib.import_module(f"tests.programs.{module}").PROGRAMS.rows
     for backend in program.among.backends
 ]
+
+
+MIXED = [
+    pytest.param(case.values[0], id=case.id)
+    for case in CASES
+    if case.values[1] == "numpy" and case.values[0].breaks is not Breaks.NEVER  # type: ignore[union-attr]
+]
+
+
+@pytest.mark.parametrize("program", MIXED)
+def test_program_is_the_same_while_it_is_timed(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls and turns of loops go compiled and plain in turn, until it is known which is faster."""
+    monkeypatch.setattr(decorator, "MEASURING", True)
+    subject = program.among
+    with failures_heard() as said:
+        check_same(
+            program.function,
+            ufuse.compile(program.function),
+            program.make_args,
+            calls=6,
+            modes=[subject.modes[0]],
+            copies=False,
+            state=subject.state,
+            reset=subject.reset,
+        )
+    assert not said
 
 
 @pytest.mark.parametrize(("program", "backend"), CASES)

@@ -24,6 +24,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS, REASONS, Break, GraphBreak
+from ufuse.frame_hook.tracing import Attempt, Tracer
 from ufuse.graph import node, ops, text, types
 from ufuse.graph.ops import Kind
 from ufuse.graph.semantics import reference
@@ -142,6 +143,12 @@ def turned(x: Any) -> Any:
     return x
 
 
+def powers(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x * 2
+    return x
+
+
 def stored(x: Any, value: float) -> Any:
     x[0] = value
     return x
@@ -212,6 +219,8 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "raise-after-write": (stored, (np.arange(4), 2.5)),
     "eager-raises":      (failing, (X,)),
     "loop":              (turned, (X,)),
+    "slow":              (powers, (X, 5)),
+    "varying":           (powers, (X, 5)),
     "requested":         (asked, (X,)),
     "disabled":          (lambda x: left_alone(x) + 1, (X,)),
     "builtins":          (replaces, (X,)),
@@ -221,14 +230,24 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 # fmt: on
 
 
+def without_time(trace: Callable[..., Attempt]) -> Callable[..., Attempt]:
+    """A tracer's method that may not take any time."""
+    return lambda *arguments: trace(*arguments[:6], 0.0)
+
+
 @pytest.mark.parametrize("code", sorted(REASONS))
 @pytest.mark.filterwarnings("default")
-def test_every_reason_is_told_by_a_program(code: str) -> None:
+def test_every_reason_is_told_by_a_program(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reason can be met, and its break names a line of this file."""
     program, given = TOLD[code]
     if code == "overlap":
         given = (given[0][1:], given[0][:-1])
     compiled = ufuse.compile(program)
+    if code == "slow":
+        monkeypatch.setattr(Tracer, "trace", without_time(Tracer.trace))
+    if code == "varying":
+        for n in range(5):
+            compiled(X, n)
     with contextlib.suppress(TypeError):  # objects that do not add
         compiled(*given)
     found = [one for one in compiled.breaks if one.code == code]

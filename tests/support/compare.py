@@ -122,7 +122,7 @@ def check_in_turn(
 
 def misfits_of(compiled: Any) -> list[str]:
     """The new entries whose guards did not hold for the state they were made for."""
-    return list(getattr(getattr(compiled, "session", None), "misfits", []))
+    return list(getattr(getattr(compiled, "__ufuse_session__", None), "misfits", []))
 
 
 def check_lifetimes(

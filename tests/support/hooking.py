@@ -26,6 +26,8 @@ class Session:
 
     def __init__(self) -> None:
         self.notify_eager = True
+        self.measures = False
+        self.decisions: list[tuple[list[int] | None, str]] = []
         self.asked: list[tuple[str, int]] = []
         self.seen: list[str] = []
         self.eager: list[Any] = []
@@ -62,6 +64,17 @@ class Session:
         """Count."""
         self.eager.append((position, entry))
 
+    def decided(
+        self, _cache: Any, positions: list[int] | None, way: str, compiled: int, plain: int
+    ) -> None:
+        """Keep."""
+        assert compiled > 0 <= plain
+        self.decisions.append((positions, way))
+
+    def larger(self, cache: Any) -> None:
+        """Keep."""
+        self.asked.append((cache.code.co_name, -1))
+
     def internal_error(self, error: BaseException) -> None:
         """Keep."""
         self.errors.append(error)
@@ -87,7 +100,7 @@ def dispatcher(function: Any, session: Any, *entries: Any) -> Any:
     """Make a dispatcher with entries for the function's start, first one first."""
     made = _hook.Dispatcher(function, session)
     for each in reversed(entries):
-        made.cache.add(0, each)
+        made.__ufuse_cache__.add(0, each)
     return made
 
 
@@ -100,8 +113,8 @@ def stop_everywhere(session: Session, function: Any) -> Any:
     session.notify_eager = False  # `once` declines every second time
     size = len({*code.co_varnames, *code.co_cellvars}) + len(code.co_freevars)
     compiled = _hook.Dispatcher(function, session)
-    compiled.cache.add(0, once(size))
-    compiled.cache.give_up(0)
+    compiled.__ufuse_cache__.add(0, once(size))
+    compiled.__ufuse_cache__.give_up(0)
     return compiled
 
 

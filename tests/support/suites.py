@@ -28,6 +28,7 @@ class Comparison:
     module: str
     skipped: str = ""
     tests: int = 0
+    passed: int = 0  # of them, when plain
     plain: float = 0.0
     ours: float = 0.0
     differences: dict[str, str] = field(default_factory=dict)  # test -> what differs, with its text
@@ -100,6 +101,7 @@ class Suite:
             return found
         ours = self.run_module(module, self.how, folder, timeout)
         found.tests, found.plain = len(plain["outcomes"]), plain["seconds"]
+        found.passed = sum(each in {"passed", "ok"} for each in plain["outcomes"].values())
         if isinstance(ours, str):
             found.differences[module] = ours
             return found
@@ -134,6 +136,7 @@ def summed(found: Sequence[Comparison]) -> Comparison:
     total = Comparison("all")
     for one in found:
         total.tests += one.tests
+        total.passed += one.passed
         total.plain += one.plain
         total.ours += one.ours
         total.differences |= one.differences

@@ -106,8 +106,8 @@ def test_a_graph_that_always_warns_is_given_up() -> None:
     compiled = ufuse.compile(quietly)
     for _ in range(100):
         assert compiled(x, y).tolist() == quietly(x, y).tolist()
-    tried = compiled.stats.eager_calls + compiled.session.stats.eager_calls
+    tried = compiled.stats.eager_calls + compiled.__ufuse_session__.stats.eager_calls
     for _ in range(20):
         compiled(x, y)
-    assert compiled.stats.eager_calls + compiled.session.stats.eager_calls == tried
+    assert compiled.stats.eager_calls + compiled.__ufuse_session__.stats.eager_calls == tried
     assert any(graph.nodes for graph in compiled.graphs)

@@ -62,7 +62,7 @@ def test_report_of_a_whole_function() -> None:
         "  checks  k == 2, and 5 facts about types, layouts and names",
     ]
     assert str(report).splitlines()[-1].startswith("First call ")
-    assert repr(report) == "<Report on whole: 1 graph, 0 breaks>"
+    assert repr(report) == str(report), "which is what a Python prompt shows"
     np.testing.assert_array_equal(report.result, whole(X, 2))
 
 
@@ -348,8 +348,11 @@ def test_set_log(caplog: pytest.LogCaptureFixture) -> None:
 def test_setting_that_means_nothing(name: str, value: str, words: str) -> None:
     """The import fails with one sentence that names the variable."""
     done = run("import ufuse", **{name: value})
-    assert done.returncode != 0
-    assert done.stderr.splitlines()[-1].startswith(f"ufuse.errors.UfuseError: {words}")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(words)
+    caught = run("try: import ufuse\nexcept Exception as error: print(error)", **{name: value})
+    assert caught.stdout.startswith(words)
 
 
 def test_settings_that_are_right() -> None:
@@ -400,6 +403,44 @@ def test_command_line_info() -> None:
     )
     assert done.stdout.startswith(f"ufuse {ufuse.__version__}, NumPy {np.__version__}, Python 3.")
     assert "backend numpy: found" in done.stdout
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m ufuse`."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "ufuse", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_command_line_alone() -> None:
+    """Without a command it says what there is; `--version` is one line."""
+    done = command()
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("@ufuse.compile", "demo", "info", "--version", "ufuse.explain"):
+        assert word in done.stdout
+    assert len(done.stdout.splitlines()) < 25
+    assert command("--version").stdout == f"ufuse {ufuse.__version__}\n"
+    wrong = command("dmo")
+    assert wrong.returncode == 2
+    assert "invalid choice: 'dmo'" in wrong.stderr
+
+
+def test_where_the_picture_of_the_demo_goes(tmp_path: Path) -> None:
+    """`--output` is a file or a folder; anything else is said before the programs run."""
+    demo = pytest.importorskip("ufuse.demo")
+    assert demo.picture_at(tmp_path) == tmp_path / demo.PICTURE
+    assert demo.picture_at(tmp_path / "my.png") == tmp_path / "my.png"
+    for path, words in (
+        (tmp_path / "none" / "my.png", "there is no folder"),
+        (tmp_path / "my", "end in .png"),
+    ):
+        done = command("demo", "--output", str(path))
+        assert done.returncode == 2
+        assert words in done.stderr.splitlines()[-1]
 
 
 def test_inputs_keep_their_names_where_sizes_became_known() -> None:

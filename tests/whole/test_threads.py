@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_stops_may_be_added_while_others_are_dropped() -> None:
 
 def test_an_entry_may_be_removed_twice() -> None:
     """Two threads find that the same entry is of no more use."""
-    cache = ufuse.compile(lambda x: x).cache
+    cache = ufuse.compile(lambda x: x).__ufuse_cache__
     kept, lost = entry(), entry()
     cache.add(0, lost)
     cache.add(0, kept)
@@ -100,3 +101,75 @@ def test_an_entry_may_be_removed_twice() -> None:
         assert cache.entries(0) == [kept]
     cache.remove(10, kept)
     assert cache.entries(0) == [kept]
+
+
+class Named(dict[str, float]):
+    """A class whose instances hold entries."""
+
+
+class Ordered(collections.OrderedDict[str, float]):
+    """The same, in an order of their own."""
+
+
+KEYS = [f"key {number}" for number in range(64)]
+
+
+class Changing:
+    """Containers that another thread changes all the time, and what programs read of them that is always there."""
+
+    def __init__(self) -> None:
+        self.entries = dict.fromkeys(KEYS, 2.0)
+        self.named = Named(self.entries)
+        self.ordered = Ordered(self.entries)
+        self.members = set(KEYS)
+        self.row = collections.deque(KEYS)
+        self.listed = list(KEYS)
+        self.stopped = False
+
+    def change(self) -> None:
+        """Add and remove what nobody asks for."""
+        while not self.stopped:
+            for number in range(100):
+                key = f"new {number}"
+                self.entries[key] = self.named[key] = self.ordered[key] = 1.0
+                self.members.add(key)
+                self.row.append(key)
+                self.listed.append(key)
+            for number in range(100):
+                key = f"new {number}"
+                del self.entries[key], self.named[key], self.ordered[key]
+                self.members.discard(key)
+                self.row.pop()
+                self.listed.pop()
+
+
+READERS: list[Callable[[Changing, Any], Any]] = [
+    lambda world, x: x * world.entries["key 3"],
+    lambda world, x: x * world.entries.get("nothing", 2.0),
+    lambda world, x: x * 2.0 if "key 5" in world.entries else None,
+    lambda world, x: x * 2.0 if len(world.entries) >= 64 else None,
+    lambda world, x: x * world.named["key 3"],
+    lambda world, x: x * world.ordered["key 3"],
+    lambda world, x: x * 2.0 if "key 5" in world.members else None,
+    lambda world, x: x * 2.0 if world.row[0] == "key 0" else None,
+    lambda world, x: x * 2.0 if world.listed[1] == "key 1" else None,
+]
+
+
+@pytest.mark.usefixtures("eager_switching")
+def test_another_thread_changes_what_is_read() -> None:
+    """While a frame is traced: it is read as it is at one moment, and no failure of ours is logged."""
+    world = Changing()
+    thread = threading.Thread(target=world.change)
+    thread.start()
+    try:
+        with failures_heard() as said:
+            for _ in range(20):
+                for reader in READERS:
+                    compiled = ufuse.compile(reader)
+                    for _ in range(2):
+                        np.testing.assert_array_equal(compiled(world, A), A * 2)
+    finally:
+        world.stopped = True
+        thread.join()
+    assert said == []

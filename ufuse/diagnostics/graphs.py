@@ -6,6 +6,7 @@ import html
 from typing import Any
 
 from ufuse.backends import protocol
+from ufuse.diagnostics import wording
 from ufuse.errors import BackendUnavailable
 from ufuse.graph import text
 from ufuse.graph.node import Graph as Captured
@@ -84,7 +85,9 @@ class Graph:
 
         """
         if len(args) != len(self.inputs):
-            raise TypeError(f"this graph takes {len(self.inputs)} arguments, not {len(args)}")
+            raise TypeError(
+                f"this graph takes {wording.count(len(self.inputs), 'argument')}, not {len(args)}"
+            )
         results = reference.run(self._captured, *args)
         return results[0] if len(results) == 1 else results
 

@@ -15,13 +15,14 @@ from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
+from ufuse.frame_hook.entries.journal import Decision
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.trace.reasons import Break
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `explain` found; print it, show it in a notebook, or save it.
+    """What `explain` found; a Python prompt shows it, and a notebook; print it, or save it.
 
     Attributes:
         name: the function's name.
@@ -31,7 +32,9 @@ class Report:
         retraces: why the second call was traced again, if it was.
         specialisations: the same as graphs, with guards and inputs.
         runs: how often each specialisation ran.
-        seconds: how long each call took: the first (with tracing and compiling), and the second.
+        seconds: how long each compiled call took: the first (with tracing and compiling), and the second.
+        plain_seconds: how long the call in plain Python took that followed.
+        decisions: what was found to be faster compiled or in plain Python while it ran.
         eager_runs: how often a graph was not run, because plain Python is to warn or fail by itself.
         traces: how many times a frame was read to capture a graph.
         trace_seconds: how long that took, compiling included.
@@ -59,6 +62,8 @@ class Report:
     specialisations: tuple[Specialisation, ...]
     runs: tuple[int, ...]
     seconds: tuple[float, float]
+    plain_seconds: float
+    decisions: tuple[Decision, ...]
     eager_runs: int
     traces: int
     trace_seconds: float
@@ -75,13 +80,13 @@ class Report:
                 *_breaks(self),
                 *_retraces(self),
                 *_eager_runs(self),
+                *_decisions(self),
                 "",
                 _times(self),
             ]
         )
 
-    def __repr__(self) -> str:
-        return f"<Report on {self.name}: {count(len(self.graphs), 'graph')}, {count(len(self.breaks), 'break')}>"
+    __repr__ = __str__  # what a Python prompt shows
 
     def _repr_html_(self) -> str:
         parts = [f"<pre>{html.escape(str(self))}</pre>"]
@@ -210,13 +215,27 @@ def _eager_runs(report: Report) -> list[str]:
     ]
 
 
+def _decisions(report: Report) -> list[str]:
+    if not report.decisions:
+        return []
+    return ["", "Timed while it ran:", *(f"  {found}" for found in report.decisions)]
+
+
 def _times(report: Report) -> str:
     first, second = (_duration(s) for s in report.seconds)
+    calls = f"First call {first}, second call {second}, in plain Python {_duration(report.plain_seconds)}"
     if not report.traces:
-        return f"First call {first}, second call {second}."
+        return f"{calls}."
     tracing, compiling = _duration(report.trace_seconds), _duration(report.compile_seconds)
     how = f"{count(report.traces, 'trace')} in {tracing}, {compiling} of it compiling"
-    return f"First call {first}, second call {second}; {how}."
+    return f"{calls}; {how}.{_losing(report)}"
+
+
+def _losing(report: Report) -> str:
+    """What becomes of a function that is slower compiled."""
+    if report.seconds[1] < 1.1 * report.plain_seconds:
+        return ""
+    return "\nPlain Python was faster here. If it stays so for a few more calls, calls will run as plain Python."
 
 
 def _duration(seconds: float) -> str:

@@ -30,6 +30,15 @@ WORDS = {
 # fmt: on
 
 
+class Shown(str):
+    """Text that a Python prompt shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def count(number: int, noun: str) -> str:
     """`1 graph`, `2 graphs`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -15,8 +15,10 @@ begin(PyObject *module)
             return -1;
         }
     }
-    return loops_begin(module) < 0 || kernel_begin(module) < 0 || program_begin(module) < 0 ? -1
-                                                                                            : 0;
+    return loops_begin(module) < 0 || scalars_begin(module) < 0 || kernel_begin(module) < 0 ||
+                   program_begin(module) < 0
+               ? -1
+               : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

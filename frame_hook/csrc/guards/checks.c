@@ -4,16 +4,21 @@
 #include "python/builtin_types.h"
 #include "python/exceptions.h"
 #include "python/finalizers.h"
-#include "python/storage.h"
+#include "python/remembered.h"
 
 /* ---- loading ---- */
 
-/* A dict's value, a new reference, or NULL where it has none or `find_in_dict` cannot tell. */
+/* What a row's dict has under its key, a new reference, or NULL where that cannot be told. */
 static PyObject *
-dict_value(PyObject *dict, PyObject *key)
+item_of_dict(PyObject *dict, Guard *guard)
 {
-    PyObject *value;
-    (void)find_in_dict(dict, key, &value);
+    PyObject *key = guard->object[0].object, *value;
+    if (PyUnicode_CheckExact(key)) {
+        (void)find_name(dict, key, &guard->known.index, &value);
+    }
+    else {
+        (void)find_in_dict(dict, referent(&guard->object[0]), &value);
+    }
     return Py_XNewRef(value);
 }
 
@@ -22,48 +27,34 @@ static inline PyObject *
 named_value(Guard *guard)
 {
     PyObject *value;
-    (void)find_name(guard->object[0].object, guard->object[1].object, &guard->place, &value);
+    (void)find_name(guard->object[0].object, guard->object[1].object, &guard->known.index, &value);
     return Py_XNewRef(value);
 }
 
 /* An attribute of the object itself, in its dict or slot, borrowed, or NULL. */
 static PyObject *
-own_value(PyObject *object, PyObject *name)
+own_value(PyObject *object, Guard *guard)
 {
     PyObject *value;
-    (void)find_own(object, name, &value);
+    (void)find_own(object, guard->object[0].object, &guard->known, &value);
     return value;
 }
 
-/* What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. */
+/* What LOAD_CLASS loads from a class, borrowed, or NULL. */
 static PyObject *
-load_value(const Guard *guard, PyObject *const *registers)
+value_of_class(PyTypeObject *type, Guard *guard)
 {
-    PyObject *source = registers[guard->source[0]];
-    PyObject *first = referent(&guard->object[0]);
-    if (guard->kind == GUARD_LOAD_CONST) {
-        return Py_XNewRef(first);
+    if (!class_has_version(type, guard->known.version)) {
+        guard->on_class = class_value((PyObject *)type, guard->object[1].object);
+        guard->known.version = type->tp_version_tag;
     }
-    if (guard->kind == GUARD_LOAD_CLASS) {
-        return first == NULL ? NULL : Py_XNewRef(class_value(first, guard->object[1].object));
-    }
-    if (source == NULL) {
-        return NULL;
-    }
-    switch (guard->kind) {
-    case GUARD_LOAD_CELL:
-        return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
-    case GUARD_LOAD_ITEM:
-        return sequence_item(source, guard->number[0]);
-    case GUARD_LOAD_DICT_ITEM:
-        return PyDict_Check(source) ? dict_value(source, first) : NULL;
-    case GUARD_LOAD_ATTR:
-        return attribute_value(source, first);
-    case GUARD_LOAD_OWN:
-        return Py_XNewRef(own_value(source, first));
-    default:
-        break;
-    }
+    return guard->on_class;
+}
+
+/* What a row loads from a function, as a new reference, or NULL. */
+static inline PyObject *
+part_of_function(Guard *guard, PyObject *source)
+{
     if (!PyFunction_Check(source)) {
         return NULL;
     }
@@ -75,7 +66,49 @@ load_value(const Guard *guard, PyObject *const *registers)
         return sequence_item(function->func_defaults, guard->number[0]);
     default:
         return function->func_kwdefaults == NULL ? NULL
-                                                 : dict_value(function->func_kwdefaults, first);
+                                                 : item_of_dict(function->func_kwdefaults, guard);
+    }
+}
+
+/*
+ * What a `LOAD_…` row loads, as a new reference; NULL without an exception when it fails. Inline:
+ * most rows of most entries load.
+ */
+static inline PyObject *
+load_value(Guard *guard, PyObject *const *registers)
+{
+    PyObject *source = registers[guard->source[0]];
+    PyObject *first;
+    switch (guard->kind) {
+    case GUARD_LOAD_KEY:
+        return named_value(guard);
+    case GUARD_LOAD_OWN:
+        return source == NULL ? NULL : Py_XNewRef(own_value(source, guard));
+    case GUARD_LOAD_CONST:
+        return Py_XNewRef(referent(&guard->object[0]));
+    case GUARD_LOAD_CLASS:
+        first = referent(&guard->object[0]);
+        return first == NULL ? NULL : Py_XNewRef(value_of_class((PyTypeObject *)first, guard));
+    default:
+        break;
+    }
+    if (source == NULL) {
+        return NULL;
+    }
+    switch (guard->kind) {
+    case GUARD_LOAD_ATTR:
+        return attribute_value(source, guard->object[0].object, &guard->known);
+    case GUARD_LOAD_CELL:
+        return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
+    case GUARD_LOAD_ITEM:
+        return sequence_item(source, guard->number[0]);
+    case GUARD_LOAD_DICT_ITEM:
+        return PyDict_Check(source) ? item_of_dict(source, guard) : NULL;
+    case GUARD_LOAD_REMEMBERED:
+        first = referent(&guard->object[0]);
+        return Py_XNewRef(remembered_result(source, first, (Py_hash_t)guard->number[0]));
+    default:
+        return part_of_function(guard, source);
     }
 }
 
@@ -91,10 +124,24 @@ dict_lacks(PyObject *dict, PyObject *key)
 
 /* Whether the object itself certainly has no such attribute, or only an empty slot for it. */
 static bool
-instance_lacks(PyObject *object, PyObject *name)
+instance_lacks(PyObject *object, Guard *guard)
 {
     PyObject *value;
-    return find_own(object, name, &value) == FIND_ABSENT;
+    return find_own(object, guard->object[0].object, &guard->known, &value) == FIND_ABSENT;
+}
+
+/* Whether CLASS_LACKS or CLASS_OWN_LACKS holds for a class, or NULL. */
+static bool
+class_lacks(PyTypeObject *type, Guard *guard)
+{
+    if (type == NULL || class_has_version(type, guard->known.version)) {
+        return type != NULL;
+    }
+    PyObject *name = guard->object[1].object;
+    bool lacks = guard->kind == GUARD_CLASS_OWN_LACKS ? class_own_lacks((PyObject *)type, name)
+                                                      : class_value((PyObject *)type, name) == NULL;
+    guard->known.version = lacks ? type->tp_version_tag : 0;
+    return lacks;
 }
 
 /* Whether a class's MRO has the length and, at the place, the class that a BASE row says. */
@@ -116,6 +163,17 @@ float_is(PyObject *object, int64_t bits)
            memcmp(&((PyFloatObject *)object)->ob_fval, &bits, sizeof(bits)) == 0;
 }
 
+/*
+ * Whether a row about an order of axes is about C order, and the array has it without gaps, as its
+ * flag says: the answer that is nearly always asked for.
+ */
+static inline bool
+is_c_contiguous(const Guard *guard, PyObject *array)
+{
+    return guard->c_order && array_ndim(array) == guard->n_axes &&
+           PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
+}
+
 /* Whether a row about an array's layout holds for `source`. */
 static bool
 layout_holds(const Guard *guard, PyObject *source)
@@ -127,7 +185,7 @@ layout_holds(const Guard *guard, PyObject *source)
     case GUARD_WRITEABLE:
         return array_writeable(source) == (guard->number[0] != 0);
     case GUARD_ORDER:
-        return array_order_is(source, guard->axes, guard->n_axes);
+        return is_c_contiguous(guard, source) || array_order_is(source, guard->axes, guard->n_axes);
     case GUARD_APART:
         return array_elements_apart(source);
     case GUARD_SIZE:
@@ -135,13 +193,14 @@ layout_holds(const Guard *guard, PyObject *source)
                array_shape(source)[guard->number[0]] == guard->number[1];
     default:
         return array_ndim(source) == guard->n_axes &&
-               array_contiguous(source, guard->axes, guard->n_axes) == (guard->number[0] != 0);
+               (is_c_contiguous(guard, source) ||
+                array_contiguous(source, guard->axes, guard->n_axes)) == (guard->number[0] != 0);
     }
 }
 
-/* Whether a row that compares values or registers holds. Runs no Python code, sets no exception. */
+/* Whether a row of another kind holds. Runs no Python code, sets no exception. */
 static bool
-guard_holds(const Guard *guard, PyObject *const *registers)
+guard_holds(Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
     PyObject *expected = referent(&guard->object[0]); /* NULL: it is dead, or there is none */
@@ -150,21 +209,18 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     case GUARD_ABSENT:
         return dict_lacks(expected, guard->object[1].object);
     case GUARD_CLASS_LACKS:
-        return expected != NULL && class_value(expected, guard->object[1].object) == NULL;
     case GUARD_CLASS_OWN_LACKS:
-        return expected != NULL && class_own_lacks(expected, guard->object[1].object);
+        return class_lacks((PyTypeObject *)expected, guard);
     case GUARD_BASE:
         return expected != NULL && base_is((PyTypeObject *)expected, guard);
     case GUARD_ABC_TOKEN:
         return abc_token() == guard->number[0];
     case GUARD_NOTHING_HANDLED:
         return nothing_is_handled();
-    case GUARD_RELATION:
-        return run_integer(guard->relation, registers, &value) && value;
+    case GUARD_ALL_DISJOINT:
+        return arrays_all_disjoint(registers, guard->axes, guard->n_axes, guard->number[0]);
     case GUARD_UNBOUND:
         return source == NULL;
-    case GUARD_NO_FINALIZER:
-        return source == NULL || has_no_finalizer(source);
     default:
         break;
     }
@@ -173,16 +229,8 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     }
     PyObject *other = registers[guard->source[1]];
     switch (guard->kind) {
-    case GUARD_BOUND:
-        return true;
-    case GUARD_TYPE:
-        return Py_IS_TYPE(source, (PyTypeObject *)expected);
-    case GUARD_IDENTITY:
-        return source == expected;
     case GUARD_INT:
         return exact_int64(source, &value) && value == guard->number[0];
-    case GUARD_FLOAT:
-        return float_is(source, guard->number[0]);
     case GUARD_NOT_FLOAT:
         return !float_is(source, guard->number[0]);
     case GUARD_BIG_INT:
@@ -198,22 +246,18 @@ guard_holds(const Guard *guard, PyObject *const *registers)
     case GUARD_DICT_LACKS:
         return PyDict_CheckExact(source) && dict_lacks(source, expected);
     case GUARD_INSTANCE_LACKS:
-        return instance_lacks(source, expected);
+        return instance_lacks(source, guard);
     case GUARD_CELL_EMPTY:
         return PyCell_Check(source) && PyCell_GET(source) == NULL;
-    case GUARD_FUNCTION:
-        return function_has_parts(source, guard->parts);
     case GUARD_DISJOINT:
         return other != NULL && is_array(source) && is_array(other) &&
                arrays_disjoint(source, other);
-    case GUARD_SAME:
-        return source == other;
     case GUARD_DIFFERENT:
         return source != other;
     case GUARD_NOT_DICT_OF:
         return other != NULL && dict_of_instance(other) != source;
     case GUARD_NO_FINALIZER_ATTR:
-        return attribute_has_no_finalizer(source, expected);
+        return attribute_has_no_finalizer(source, expected, &guard->known);
     default:
         return layout_holds(guard, source);
     }
@@ -229,6 +273,51 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
 }
 
 /*
+ * Whether a row that does not load holds, where that is one of the commonest kinds and the usual
+ * answer; else `guard_holds` tells. Runs no Python code, sets no exception.
+ */
+static inline bool
+plain_row_holds(Guard *guard, PyObject *const *registers)
+{
+    PyObject *source = registers[guard->source[0]];
+    switch (guard->kind) {
+    case GUARD_ARRAY:
+        return array_guard_holds(guard, registers);
+    case GUARD_ORDER:
+    case GUARD_CONTIGUOUS:
+        if (source != NULL && is_array(source) && is_c_contiguous(guard, source)) {
+            return guard->kind == GUARD_ORDER || guard->number[0] != 0;
+        }
+        break;
+    case GUARD_RELATION:
+        return relation_holds(guard->relation, registers);
+    case GUARD_TYPE:
+        return source != NULL && Py_IS_TYPE(source, (PyTypeObject *)referent(&guard->object[0]));
+    case GUARD_IDENTITY:
+        return source != NULL && source == referent(&guard->object[0]);
+    case GUARD_BOUND:
+        return source != NULL;
+    case GUARD_SAME:
+        return source != NULL && source == registers[guard->source[1]];
+    case GUARD_FLOAT:
+        return source != NULL && float_is(source, guard->number[0]);
+    case GUARD_FUNCTION:
+        return source != NULL && function_has_parts(source, guard->parts);
+    case GUARD_NO_FINALIZER:
+        return source == NULL || has_no_finalizer(source);
+    case GUARD_STR:
+    case GUARD_EQUAL:
+        if (source != NULL && source == guard->object[0].object) {
+            return true;
+        }
+        break;
+    default:
+        break;
+    }
+    return guard_holds(guard, registers);
+}
+
+/*
  * Whether a row holds for these registers. A row that loads puts what it loads, owned by the
  * caller, into `*loaded`. Runs no Python code, sets no exception.
  */
@@ -236,11 +325,10 @@ static inline bool
 guard_row_holds(Guard *guard, PyObject **registers, PyObject **loaded)
 {
     if (guard->loads) {
-        *loaded = guard->kind == GUARD_LOAD_KEY ? named_value(guard) : load_value(guard, registers);
+        *loaded = load_value(guard, registers);
         return *loaded != NULL;
     }
-    return guard->kind == GUARD_ARRAY ? array_guard_holds(guard, registers)
-                                      : guard_holds(guard, registers);
+    return plain_row_holds(guard, registers);
 }
 
 /*
@@ -289,6 +377,19 @@ remaining_guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_s
     return true;
 }
 
+/* Whether the classes that rows name are what they were when all rows last held. */
+static inline bool
+classes_are_unchanged(const GuardProgram *guards)
+{
+    for (Py_ssize_t i = 0; i < guards->n_classes; i++) {
+        PyTypeObject *type = (PyTypeObject *)referent(guards->classes[i].type);
+        if (type == NULL || !class_has_version(type, guards->classes[i].version)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /*
  * Whether every row holds. As `first_failing_guard`, but rows that cannot have changed are skipped,
  * and registers that nobody reads may stay empty.
@@ -299,13 +400,14 @@ guards_hold(GuardProgram *guards, PyObject **registers, Py_ssize_t n_state)
     if (guards->n_checks < 0) {
         return first_failing_guard(guards, registers, n_state) < 0;
     }
-    if (guards->held_at_epoch == watch_epoch && guards->n_state == n_state) {
+    uint64_t epoch = watch_epoch(guards->watches, guards->n_watches);
+    if (guards->held_at_epoch == epoch && guards->n_state == n_state &&
+        classes_are_unchanged(guards)) {
         return remaining_guards_hold(guards, registers, n_state);
     }
-    uint64_t epoch = watch_epoch;
-    bool refer_to = first_failing_guard(guards, registers, n_state) < 0;
-    if (refer_to) {
+    bool hold = first_failing_guard(guards, registers, n_state) < 0;
+    if (hold) {
         note_guards_held(guards, n_state, epoch);
     }
-    return refer_to;
+    return hold;
 }

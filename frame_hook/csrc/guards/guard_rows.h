@@ -5,6 +5,7 @@
 #include "guards/guards.h"
 #include "guards/references.h"
 #include "python/dict_watchers.h"
+#include "python/storage.h"
 
 #define X(name, operands) GUARD_##name,
 typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
@@ -16,12 +17,16 @@ typedef struct {
     bool loads;
     uint8_t n_sources;
     int32_t source[2];
-    int64_t number[2]; /* n, b, and the bits of an f */
-    Py_ssize_t place;  /* the index of the dict entry where LOAD_KEY last found its name */
+    int64_t number[2];    /* n, b, and the bits of an f */
+    AttributePlace known; /* where the attribute was last found; of LOAD_KEY, the index alone; of
+                             rows about a class, the version in which they held */
+    PyObject *on_class;   /* borrowed from the class while it has that version: what LOAD_CLASS
+                             loads */
     Reference object[3];
     FunctionParts *parts; /* owned; the objects of FUNCTION */
-    int32_t *axes;        /* owned; the permutation */
+    int32_t *axes;        /* owned; the permutation, or the registers of an s */
     Py_ssize_t n_axes;
+    bool c_order;             /* the permutation is 0, 1, 2, … */
     IntegerProgram *relation; /* owned */
 } Guard;
 
@@ -31,9 +36,16 @@ typedef struct {
     Py_ssize_t appended; /* the number of the register it appends; else 0 */
 } RemainingGuard;
 
+/* A class that rows are about, and the version in which they last held. */
+typedef struct {
+    const Reference *type; /* a row's */
+    unsigned int version;
+} StableClass;
+
 /*
  * Once an entry has been found often, the dict entries that its rows LOAD_KEY and ABSENT are about
- * are watched, and while none changes, rows that depend on nothing else are skipped.
+ * are watched, and the versions of the classes that rows name are noted. While none changes, rows
+ * that depend on nothing else are skipped.
  */
 struct GuardProgram {
     Py_ssize_t count;
@@ -44,6 +56,8 @@ struct GuardProgram {
     Py_ssize_t n_state;     /* the number of state slots for which `remaining` was made */
     Py_ssize_t n_remaining;
     RemainingGuard *remaining; /* owned; NULL until watching has begun */
+    Py_ssize_t n_classes;
+    StableClass *classes; /* owned */
     Py_ssize_t n_watches;
     Watch **watches; /* owned array of references */
     Guard rows[1];

@@ -60,6 +60,7 @@ compile_axes(PyObject *operand, Guard *guard)
             return -1;
         }
         seen |= (uint64_t)1 << guard->axes[i];
+        guard->c_order = guard->axes[i] == i && (i == 0 || guard->c_order);
     }
     return 0;
 }
@@ -163,6 +164,9 @@ compile_guard(PyObject *row, RegisterUse *use, Guard *guard)
             break;
         case 'p':
             status = compile_axes(operand, guard);
+            break;
+        case 's':
+            status = read_registers(operand, use, false, &guard->axes, &guard->n_axes);
             break;
         case 'R':
             status = (guard->relation = compile_integer(operand, use, true)) == NULL ? -1 : 0;

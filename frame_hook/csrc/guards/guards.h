@@ -15,7 +15,7 @@
  *   T  a type                 d  a dtype                  t  a tuple        C  a code object
  *   o  any object             v  a literal (python/builtin_types.h)
  *   k  any key; one that is no literal is found by identity
- *   p  a permutation of axes, slowest first
+ *   p  a permutation of axes, slowest first              s  a sequence of registers
  *   R  a relation             F  a frozenset of literals
  * A leading `+`: the row appends a register with what the comment names, and fails where there is
  * none. Other rows hold where the comment is true of the register.
@@ -40,6 +40,7 @@
     X(LOAD_DEFAULT, "+rn")        /* a default of a function's positional parameters */            \
     X(LOAD_KWDEFAULT, "+rK")      /* a default of a function's keyword-only parameters */          \
     X(LOAD_CONST, "+o")           /* the operand, unless it has died */                            \
+    X(LOAD_REMEMBERED, "+rkn")    /* what an lru_cache has under this key, of hash n */            \
     X(TYPE, "rT")                 /* this is the exact class */                                    \
     X(IDENTITY, "ro")             /* this is the object */                                         \
     X(UNBOUND, "r")               /* the register is empty */                                      \
@@ -63,6 +64,7 @@
     X(SIZE, "rnn")                /* an array's axis has this size */                              \
     X(RELATION, "R")              /* this relation between sizes holds */                          \
     X(DISJOINT, "rr")             /* two arrays share no memory */                                 \
+    X(ALL_DISJOINT, "ns")         /* the first n of some arrays share none with any other */       \
     X(SAME, "rr")                 /* two registers have the same object */                         \
     X(DIFFERENT, "rr")            /* two registers have different objects */                       \
     X(NOT_DICT_OF, "rr")          /* the first is not where the second has its attributes */       \

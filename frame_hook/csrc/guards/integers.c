@@ -197,6 +197,25 @@ failed:
     return NULL;
 }
 
+/* The value of an int of one digit; false for others. */
+static inline bool
+small_int(PyObject *object, int64_t *value)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)object)) {
+        return false;
+    }
+    *value = PyUnstable_Long_CompactValue((PyLongObject *)object);
+#else
+    Py_ssize_t size = Py_SIZE(object); /* negative for negative numbers */
+    if (size < -1 || size > 1) {
+        return false;
+    }
+    *value = size == 0 ? 0 : size * (int64_t)((PyLongObject *)object)->ob_digit[0];
+#endif
+    return true;
+}
+
 /*
  * The value of an exact int that fits 64 bits; false for anything else. Sets no exception, runs no
  * Python code.
@@ -207,13 +226,16 @@ exact_int64(PyObject *object, int64_t *value)
     if (object == NULL || !PyLong_CheckExact(object)) {
         return false;
     }
+    if (small_int(object, value)) {
+        return true;
+    }
     int overflow;
     *value = PyLong_AsLongLongAndOverflow(object, &overflow);
     return overflow == 0;
 }
 
 /* The value of a step without stack operands. False when its register has something else. */
-static bool
+static inline bool
 load(const Step *step, PyObject *const *registers, int64_t *result)
 {
     if (step->operation == OP_const) {
@@ -323,6 +345,27 @@ run_integer(const IntegerProgram *program, PyObject *const *registers, int64_t *
     }
     *result = stack[0];
     return true;
+}
+
+/*
+ * Whether a relation holds for borrowed registers. Sets no exception and runs no Python code. Two
+ * numbers that are compared as they are, most often sizes, take no stack.
+ */
+bool
+relation_holds(const IntegerProgram *program, PyObject *const *registers)
+{
+    const Step *steps = program->steps;
+    int64_t a, b, holds;
+    if (program->count != 3 || operations[steps[1].operation].takes != 0) {
+        return run_integer(program, registers, &holds) && holds;
+    }
+    if (!load(&steps[0], registers, &a) || !load(&steps[1], registers, &b)) {
+        return false;
+    }
+    if (steps[2].operation == OP_eq) {
+        return a == b;
+    }
+    return combine(steps[2].operation, a, b, &holds) && holds;
 }
 
 /* ---- ints of any size ---- */

@@ -35,6 +35,7 @@ typedef struct IntegerProgram IntegerProgram;
 
 IntegerProgram *compile_integer(PyObject *rows, RegisterUse *use, bool is_relation);
 PyObject *run_integer_exactly(const IntegerProgram *program, PyObject *const *registers);
+bool relation_holds(const IntegerProgram *program, PyObject *const *registers);
 bool run_integer(const IntegerProgram *program, PyObject *const *registers, int64_t *result);
 bool exact_int64(PyObject *object, int64_t *value);
 

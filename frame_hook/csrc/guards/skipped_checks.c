@@ -11,7 +11,7 @@ typedef struct {
     bool *needed;  /* by appended register: read by more than rows that are skipped */
 } Plan;
 
-/* Whether a register's object cannot change unless a watched name does. */
+/* Whether a register's object cannot change unless a watched name or a class does. */
 static bool
 is_stable(const Plan *plan, Py_ssize_t source, const GuardProgram *guards)
 {
@@ -19,13 +19,17 @@ is_stable(const Plan *plan, Py_ssize_t source, const GuardProgram *guards)
     return appended >= 0 && plan->stable[appended];
 }
 
-/* Whether a row that has held holds until a watched name changes. */
+/* Whether a row that has held holds until a watched name, or a class that rows name, changes. */
 static bool
 may_be_skipped(const Guard *guard, const GuardProgram *guards, const Plan *plan)
 {
     switch (guard->kind) {
     case GUARD_LOAD_KEY:
     case GUARD_ABSENT:
+    case GUARD_LOAD_CLASS:
+    case GUARD_CLASS_LACKS:
+    case GUARD_CLASS_OWN_LACKS:
+    case GUARD_BASE:
         return true;
     case GUARD_TYPE: {
         /* `__class__` of instances of heap types, and of modules, may be set */
@@ -105,6 +109,19 @@ plan_remaining(GuardProgram *guards)
 
 /* ---- watching ---- */
 
+/* Keep a reference to a watch, once. */
+static void
+keep_watch(GuardProgram *guards, Watch *watch)
+{
+    for (Py_ssize_t i = 0; i < guards->n_watches; i++) {
+        if (guards->watches[i] == watch) {
+            release_watch(watch);
+            return;
+        }
+    }
+    guards->watches[guards->n_watches++] = watch;
+}
+
 /* Watch every name that rows are about. Returns whether all are watched. */
 static bool
 watch_names(GuardProgram *guards)
@@ -117,10 +134,50 @@ watch_names(GuardProgram *guards)
             if (watch == NULL) {
                 return false;
             }
-            guards->watches[guards->n_watches++] = watch;
+            keep_watch(guards, watch);
         }
     }
     return guards->watches != NULL;
+}
+
+/* Whether a row names the class that it is about. */
+static bool
+is_about_class(const Guard *guard)
+{
+    return guard->kind == GUARD_LOAD_CLASS || guard->kind == GUARD_CLASS_LACKS ||
+           guard->kind == GUARD_CLASS_OWN_LACKS || guard->kind == GUARD_BASE;
+}
+
+/* List every class that rows name, once. Returns false where memory is short. */
+static bool
+list_classes(GuardProgram *guards)
+{
+    guards->classes = PyMem_Calloc((size_t)guards->count + 1, sizeof(StableClass));
+    for (Py_ssize_t i = 0; guards->classes != NULL && i < guards->count; i++) {
+        const Guard *guard = &guards->rows[i];
+        Py_ssize_t known = is_about_class(guard) ? 0 : guards->n_classes + 1;
+        while (known < guards->n_classes &&
+               referent(guards->classes[known].type) != referent(&guard->object[0])) {
+            known++;
+        }
+        if (known == guards->n_classes) {
+            guards->classes[guards->n_classes++].type = &guard->object[0];
+        }
+    }
+    return guards->classes != NULL;
+}
+
+/* Note the versions of the classes that rows name. Returns whether all have one. */
+static bool
+note_versions(GuardProgram *guards)
+{
+    bool all = true;
+    for (Py_ssize_t i = 0; i < guards->n_classes; i++) {
+        PyTypeObject *type = (PyTypeObject *)referent(guards->classes[i].type);
+        guards->classes[i].version = type == NULL ? 0 : type->tp_version_tag;
+        all = all && guards->classes[i].version != 0;
+    }
+    return all;
 }
 
 /* End watching: every row is checked at every call from now on. */
@@ -132,8 +189,11 @@ stop_watching(GuardProgram *guards)
     }
     PyMem_Free(guards->watches);
     PyMem_Free(guards->remaining);
+    PyMem_Free(guards->classes);
     guards->watches = NULL;
     guards->remaining = NULL;
+    guards->classes = NULL;
+    guards->n_classes = 0;
     guards->held_at_epoch = 0;
     guards->n_checks = -1;
 }
@@ -160,7 +220,7 @@ note_guards_held(GuardProgram *guards, Py_ssize_t n_state, uint64_t epoch)
     if (guards->remaining == NULL) {
         if (++guards->n_checks > CHECKS_BEFORE_WATCHING) {
             guards->n_state = n_state;
-            if (!plan_remaining(guards) || !watch_names(guards)) {
+            if (!plan_remaining(guards) || !watch_names(guards) || !list_classes(guards)) {
                 stop_watching(guards);
             }
         }
@@ -169,6 +229,6 @@ note_guards_held(GuardProgram *guards, Py_ssize_t n_state, uint64_t epoch)
         stop_watching(guards);
     }
     else {
-        guards->held_at_epoch = epoch;
+        guards->held_at_epoch = note_versions(guards) ? epoch : 0;
     }
 }

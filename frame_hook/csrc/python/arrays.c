@@ -183,3 +183,68 @@ arrays_disjoint(PyObject *a, PyObject *b)
            !memory_bounds((PyArrayObject *)b, &low_b, &high_b) || high_a <= low_b ||
            high_b <= low_a;
 }
+
+/* The addresses of an array's elements. */
+typedef struct {
+    uintptr_t low;
+    uintptr_t high;
+    bool written;
+} Bounds;
+
+static int
+compare_bounds(const void *a, const void *b)
+{
+    uintptr_t one = ((const Bounds *)a)->low, other = ((const Bounds *)b)->low;
+    return (one > other) - (one < other);
+}
+
+/*
+ * Fill `bounds` with those of the arrays in `n` registers, without those of no elements. Returns
+ * how many there are, or -1 where a register has no array.
+ */
+static Py_ssize_t
+fill_bounds(PyObject *const *registers, const int32_t *places, Py_ssize_t n, Py_ssize_t n_written,
+            Bounds *bounds)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *array = registers[places[i]];
+        if (array == NULL || !is_array(array)) {
+            return -1;
+        }
+        Bounds *found = &bounds[count];
+        found->written = i < n_written;
+        count += memory_bounds((PyArrayObject *)array, &found->low, &found->high);
+    }
+    return count;
+}
+
+/*
+ * Whether, of the arrays in `n` registers, the address ranges of the first `n_written` overlap with
+ * that of no other. Memory being short, the answer is no. The addresses are compared in their
+ * order, with the ends of what came before.
+ */
+bool
+arrays_all_disjoint(PyObject *const *registers, const int32_t *places, Py_ssize_t n,
+                    Py_ssize_t n_written)
+{
+    Bounds few[64];
+    Bounds *bounds = n <= 64 ? few : PyMem_Malloc((size_t)n * sizeof(Bounds));
+    Py_ssize_t count = bounds == NULL ? -1 : fill_bounds(registers, places, n, n_written, bounds);
+    bool disjoint = count >= 0;
+    if (count > 1) {
+        qsort(bounds, (size_t)count, sizeof(Bounds), compare_bounds);
+    }
+    uintptr_t end = 0, end_of_written = 0;
+    for (Py_ssize_t i = 0; i < count && disjoint; i++) {
+        disjoint = bounds[i].low >= (bounds[i].written ? end : end_of_written);
+        end = Py_MAX(end, bounds[i].high);
+        if (bounds[i].written) {
+            end_of_written = Py_MAX(end_of_written, bounds[i].high);
+        }
+    }
+    if (bounds != few) {
+        PyMem_Free(bounds);
+    }
+    return disjoint;
+}

@@ -43,6 +43,8 @@ bool array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count);
 bool array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count);
 bool array_elements_apart(PyObject *array);
 bool arrays_disjoint(PyObject *a, PyObject *b);
+bool arrays_all_disjoint(PyObject *const *registers, const int32_t *places, Py_ssize_t n,
+                         Py_ssize_t n_written);
 
 /* Whether an array is aligned, of native byte order, and of dtype `descr`; see `same_descr`. */
 static inline bool

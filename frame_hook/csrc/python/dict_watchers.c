@@ -8,9 +8,9 @@
  * often ends, so that writing to it is not slowed down.
  */
 
-uint64_t watch_epoch = 1;
-
 #if PY_VERSION_HEX >= 0x030C0000
+
+uint64_t ufuse_watch_epoch = 1;
 
 enum { N_CHAINS = 256, MOST_EVENTS = 1024, MOST_CHANGES = 32 };
 
@@ -65,7 +65,7 @@ on_dict_event(PyDict_WatchEvent event, PyObject *dict, PyObject *key, PyObject *
     watch->changes += concerns_us;
     watch->ended = watch->events > MOST_EVENTS || watch->changes > MOST_CHANGES ||
                    event == PyDict_EVENT_DEALLOCATED;
-    watch_epoch += concerns_us || watch->ended;
+    ufuse_watch_epoch += concerns_us || watch->ended;
     return 0;
 }
 
@@ -102,7 +102,7 @@ begin_watch(PyObject *dict)
 }
 
 /*
- * Let changes of a name in a dict, which the caller owns meanwhile, count in `watch_epoch`. Returns
+ * Let changes of a name in a dict, which the caller owns meanwhile, count in the epoch. Returns
  * a reference (`release_watch` it), or NULL, without an exception, where it cannot be watched. Runs
  * no Python code.
  */
@@ -164,28 +164,24 @@ watch_ready(void)
 
 #else
 
-struct Watch {
-    char nothing;
-};
-
-/* 3.11 has no dict watchers. */
+/* As above, for any change of the dict. */
 Watch *
-watch_name(PyObject *Py_UNUSED(dict), PyObject *Py_UNUSED(name))
+watch_name(PyObject *dict, PyObject *Py_UNUSED(name))
 {
-    return NULL;
+    return has_unicode_keys(dict) ? (Watch *)dict : NULL;
 }
 
-/* Never called. */
+/* Nothing to drop. */
 void
 release_watch(Watch *Py_UNUSED(watch))
 {
 }
 
-/* Never called. */
+/* Never: numbering a dict's changes costs nothing more. */
 bool
 watch_has_ended(Watch *Py_UNUSED(watch))
 {
-    return true;
+    return false;
 }
 
 /* Nothing to get. */

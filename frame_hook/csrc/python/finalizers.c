@@ -1,7 +1,6 @@
 #include "python/finalizers.h"
 
 #include "python/arrays.h"
-#include "python/storage.h"
 
 enum { MOST_VISITS = 1000, MOST_CONTAINERS = 64 };
 
@@ -100,6 +99,16 @@ visit(PyObject *object, void *data)
     return PyObject_IS_GC(object) ? visit_container(object, search) : 0;
 }
 
+/* Whether an object is an array of numbers that owns its memory, without weak references to it. */
+static inline bool
+is_simple_array(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return is_array(object) && PyArray_BASE(array) == NULL &&
+           PyTypeNum_ISNUMBER(PyArray_TYPE(array)) &&
+           ((PyArrayObject_fields *)object)->weakreflist == NULL;
+}
+
 /*
  * Whether no Python code runs when `object` dies. False also where that takes long to tell, and
  * where what has a finalizer would be kept alive by others. Runs no Python code.
@@ -107,16 +116,22 @@ visit(PyObject *object, void *data)
 bool
 has_no_finalizer(PyObject *object)
 {
+    if (is_simple_array(object) || is_leaf(Py_TYPE(object))) {
+        return true;
+    }
     Search search;
     search.visits = search.n_seen = 0;
     return visit(object, &search) == 0;
 }
 
-/* The same for an attribute in the object's dict or slot; true where there is none. */
+/*
+ * The same for an attribute in the object's dict or slot; true where there is none. `known`: as in
+ * `find_own`.
+ */
 bool
-attribute_has_no_finalizer(PyObject *object, PyObject *name)
+attribute_has_no_finalizer(PyObject *object, PyObject *name, AttributePlace *known)
 {
     PyObject *value;
-    Finding finding = find_own(object, name, &value);
+    Finding finding = find_own(object, name, known, &value);
     return finding == FIND_ABSENT || (finding == FIND_FOUND && has_no_finalizer(value));
 }

@@ -8,7 +8,9 @@
 #include <Python.h>
 #include <stdbool.h>
 
+#include "python/storage.h"
+
 bool has_no_finalizer(PyObject *object);
-bool attribute_has_no_finalizer(PyObject *object, PyObject *name);
+bool attribute_has_no_finalizer(PyObject *object, PyObject *name, AttributePlace *known);
 
 #endif

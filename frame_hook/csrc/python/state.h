@@ -46,9 +46,13 @@ typedef struct Resumption {
 } Resumption;
 
 typedef struct {
-    PyObject *session; /* borrowed from a region of this thread: it is given the frames of callees;
-                          NULL: no region is open */
-    bool every_frame;  /* that session wants the frames that bring no array, too */
+    PyObject *session;  /* borrowed from a region of this thread: it is given the frames of callees;
+                           NULL: no region is open */
+    bool every_frame;   /* that session wants the frames that bring no array, too */
+    bool may_end_early; /* the hook may be taken away before the region ends */
+    long long taken;    /* frames of callees that ran an entry */
+    long long passed;   /* fresh frames of callees that ran none */
+    long long passed_in_row; /* since one did */
     PyObject *passing; /* borrowed: the hook hands on the next fresh frame of this code; or NULL */
     Resumption *resumption;            /* the innermost one */
     _PyErr_StackItem *handled_outside; /* borrowed: the program's exc_info when it called code of

@@ -19,7 +19,7 @@ static destructor subtype_dealloc;
 static PyTypeObject *tuplegetter_type; /* `_collections._tuplegetter`: fields of named tuples */
 static PyObject *getattribute_name;
 static PyObject *object_getattribute;
-static PyObject *get_cache_token; /* `_abc.get_cache_token` */
+static PyObject *get_cache_token; /* `_abc.get_cache_token`, without arguments, in C */
 
 #ifndef Py_T_OBJECT_EX
 #    define Py_T_OBJECT_EX T_OBJECT_EX /* its name until 3.12 */
@@ -53,11 +53,10 @@ may_be_equal(PyObject *a, PyObject *b)
            !(PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyLong_CheckExact(a));
 }
 
-/* Find a literal among the keys of a table: `*index` is its entry's. */
+/* Find a literal, or a key by identity, among the keys of a table: `*index` is its entry's. */
 static Finding
-find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
+find_key_of_hash(PyDictKeysObject *keys, PyObject *key, Py_hash_t hash, Py_ssize_t *index)
 {
-    Py_hash_t hash = PyObject_Hash(key);
     size_t mask = ((size_t)1 << keys->dk_log2_size) - 1;
     size_t perturb = (size_t)hash;
     bool only_strings = keys->dk_kind != DICT_KEYS_GENERAL;
@@ -80,6 +79,28 @@ find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
         }
         perturb >>= PERTURB_BITS;
     }
+}
+
+/* Find a literal among the keys of a table: `*index` is its entry's. */
+static Finding
+find_key(PyDictKeysObject *keys, PyObject *key, Py_ssize_t *index)
+{
+    return find_key_of_hash(keys, key, PyObject_Hash(key), index);
+}
+
+/* Find this very key, whose hash is known. `*value` is borrowed, NULL unless it is found. */
+Finding
+find_key_object(PyObject *dict, PyObject *key, Py_hash_t hash, PyObject **value)
+{
+    PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
+    Py_ssize_t index;
+    *value = NULL;
+    Finding finding = find_key_of_hash(keys, key, hash, &index);
+    if (finding == FIND_FOUND) {
+        *value = keys->dk_kind == DICT_KEYS_GENERAL ? DK_ENTRIES(keys)[index].me_value
+                                                    : DK_UNICODE_ENTRIES(keys)[index].me_value;
+    }
+    return finding;
 }
 
 /* Find a key by identity. */
@@ -204,10 +225,11 @@ dict_of_instance(PyObject *object)
 
 /*
  * Find an attribute of the object itself, in its inline values or dict, not one of its class:
- * `*value` is borrowed, NULL unless it is found. UNKNOWN for a class.
+ * `*value` is borrowed, NULL unless it is found. UNKNOWN for a class. `*place` caches the index of
+ * the entry.
  */
 static Finding
-find_in_instance(PyObject *object, PyObject *name, PyObject **value)
+find_in_instance(PyObject *object, PyObject *name, Py_ssize_t *place, PyObject **value)
 {
     PyTypeObject *type = Py_TYPE(object);
     PyObject *dict = NULL;
@@ -218,51 +240,63 @@ find_in_instance(PyObject *object, PyObject *name, PyObject **value)
     if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
         PyDictValues *values = values_of_instance(object, &dict);
         if (values != NULL) {
-            Py_ssize_t index;
-            Finding finding = find_key(((PyHeapTypeObject *)type)->ht_cached_keys, name, &index);
+            PyDictKeysObject *keys = ((PyHeapTypeObject *)type)->ht_cached_keys;
+            bool there = *place >= 0 && *place < keys->dk_nentries &&
+                         DK_UNICODE_ENTRIES(keys)[*place].me_key == name;
+            Finding finding = there ? FIND_FOUND : find_key(keys, name, place);
             if (finding == FIND_FOUND) {
-                *value = values->values[index]; /* NULL: only other instances have it */
+                *value = values->values[*place]; /* NULL: only other instances have it */
                 finding = *value == NULL ? FIND_ABSENT : FIND_FOUND;
             }
             return finding;
         }
     }
     else if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
-        PyObject **place = _PyObject_GetDictPtr(object);
-        dict = place == NULL ? NULL : *place;
+        PyObject **dict_place = _PyObject_GetDictPtr(object);
+        dict = dict_place == NULL ? NULL : *dict_place;
     }
-    return dict == NULL ? FIND_ABSENT : find_in_dict(dict, name, value);
+    return dict == NULL ? FIND_ABSENT : find_name(dict, name, place, value);
 }
 
 /*
- * Find an attribute that a class declares in `__slots__`: `*value` is borrowed, NULL unless it is
- * found. UNKNOWN: the class has no such slot.
+ * The offset in instances of `type` of a slot that some class declares in `__slots__`, where
+ * `on_class` (or NULL), an attribute of `type`, describes one; else 0.
  */
-static Finding
-find_in_slot(PyObject *object, PyObject *name, PyObject **value)
+static Py_ssize_t
+slot_offset(PyTypeObject *type, PyObject *on_class)
 {
-    PyObject *on_class = _PyType_Lookup(Py_TYPE(object), name);
-    *value = NULL;
     if (on_class == NULL || !Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
-        return FIND_UNKNOWN;
+        return 0;
     }
     struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
-    if (member->type != Py_T_OBJECT_EX || !PyObject_TypeCheck(object, PyDescr_TYPE(on_class))) {
-        return FIND_UNKNOWN;
-    }
-    *value = *(PyObject **)((char *)object + member->offset);
-    return *value == NULL ? FIND_ABSENT : FIND_FOUND;
+    bool fits = member->type == Py_T_OBJECT_EX && PyType_IsSubtype(type, PyDescr_TYPE(on_class));
+    return fits ? member->offset : 0;
+}
+
+/* What is in the slot at an offset, borrowed, or NULL. */
+static inline PyObject *
+slot_value(PyObject *object, Py_ssize_t offset)
+{
+    return *(PyObject **)((char *)object + offset);
 }
 
 /*
  * Find an attribute of the object itself, in its slot, inline values or dict: `*value` is borrowed,
- * NULL unless it is found.
+ * NULL unless it is found. `known` is for one name and this function.
  */
 Finding
-find_own(PyObject *object, PyObject *name, PyObject **value)
+find_own(PyObject *object, PyObject *name, AttributePlace *known, PyObject **value)
 {
-    Finding finding = find_in_slot(object, name, value);
-    return finding == FIND_UNKNOWN ? find_in_instance(object, name, value) : finding;
+    PyTypeObject *type = Py_TYPE(object);
+    if (!class_has_version(type, known->version)) {
+        known->offset = slot_offset(type, _PyType_Lookup(type, name));
+        known->version = type->tp_version_tag;
+    }
+    if (known->offset == 0) {
+        return find_in_instance(object, name, &known->index, value);
+    }
+    *value = slot_value(object, known->offset);
+    return *value == NULL ? FIND_ABSENT : FIND_FOUND;
 }
 
 /* ---- classes ---- */
@@ -288,7 +322,8 @@ class_has_only_str_keys(PyObject *type)
 int64_t
 abc_token(void)
 {
-    PyObject *number = PyObject_CallNoArgs(get_cache_token);
+    PyCFunction function = PyCFunction_GET_FUNCTION(get_cache_token);
+    PyObject *number = function(PyCFunction_GET_SELF(get_cache_token), NULL);
     int64_t token = number == NULL ? -1 : PyLong_AsLongLong(number);
     Py_XDECREF(number);
     PyErr_Clear();
@@ -423,15 +458,32 @@ attribute_of_class(PyTypeObject *type, PyObject *name)
     return own == NULL ? NULL : bind_attribute(own, NULL, type);
 }
 
+/* Whether an attribute of a class (or NULL) can never come before one of the instance itself. */
+static bool
+yields_to_own(PyObject *on_class)
+{
+    return on_class == NULL || (Py_TYPE(on_class)->tp_descr_set == NULL &&
+                                PyType_HasFeature(Py_TYPE(on_class), Py_TPFLAGS_IMMUTABLETYPE));
+}
+
 /*
  * What `getattr` gives, a new reference; NULL where there is no such attribute, and where looking
- * would run Python code.
+ * would run Python code. `known` is for one name and this function: in that version of the class,
+ * `getattr` reads a slot, or first looks in the instance.
  */
 PyObject *
-attribute_value(PyObject *object, PyObject *name)
+attribute_value(PyObject *object, PyObject *name, AttributePlace *known)
 {
     PyTypeObject *type = Py_TYPE(object);
     PyObject *own = NULL;
+    if (class_has_version(type, known->version)) {
+        if (known->offset > 0) {
+            return Py_XNewRef(slot_value(object, known->offset));
+        }
+        if (find_in_instance(object, name, &known->index, &own) == FIND_FOUND) {
+            return Py_NewRef(own);
+        }
+    }
     if (PyType_Check(object)) {
         return attribute_of_class((PyTypeObject *)object, name);
     }
@@ -440,11 +492,15 @@ attribute_value(PyObject *object, PyObject *name)
         return NULL;
     }
     PyObject *on_class = _PyType_Lookup(type, name);
+    known->offset = slot_offset(type, on_class);
+    bool may_know = known->offset > 0 || (!of_method && yields_to_own(on_class));
+    known->version = may_know ? type->tp_version_tag : 0;
     if (on_class != NULL && Py_TYPE(on_class)->tp_descr_set != NULL) {
         return data_descr_stays_in_c(on_class, type, name) ? call_descr_get(on_class, object, type)
                                                            : NULL;
     }
-    Finding finding = of_method ? FIND_UNKNOWN : find_in_instance(object, name, &own);
+    Finding finding =
+        of_method ? FIND_UNKNOWN : find_in_instance(object, name, &known->index, &own);
     if (finding != FIND_ABSENT) {
         return Py_XNewRef(own);
     }
@@ -487,5 +543,10 @@ storage_ready(void)
     module = PyImport_ImportModule("_abc");
     get_cache_token = module == NULL ? NULL : PyObject_GetAttrString(module, "get_cache_token");
     Py_XDECREF(module);
+    if (get_cache_token != NULL && (!PyCFunction_CheckExact(get_cache_token) ||
+                                    PyCFunction_GET_FLAGS(get_cache_token) != METH_NOARGS)) {
+        PyErr_SetString(PyExc_ImportError, "_hook: abc.get_cache_token() is not CPython's own");
+        Py_CLEAR(get_cache_token);
+    }
     return get_cache_token == NULL ? -1 : 0;
 }

@@ -76,6 +76,7 @@ free_position(Position *position)
     PyMem_Free(position->entries);
     Py_XDECREF(position->resume_code);
     Py_XDECREF(position->resume_function);
+    PyMem_Free(position->turns);
     PyMem_Free(position);
 }
 
@@ -96,6 +97,28 @@ free_positions(CodeCache *cache)
 }
 
 /* ---- entries ---- */
+
+/* What trials have found may be wrong now, and is to be found anew. */
+static void
+reopen_trials(CodeCache *cache)
+{
+    for (int i = 0; i < N_MAGNITUDES; i++) {
+        if (cache->trials[i] != NULL && cache->trials[i]->decided &&
+            cache->trials[i]->way != WAY_PLAIN) {
+            trial_reopen(cache->trials[i]);
+        }
+    }
+}
+
+/* The trial of calls of one order of magnitude; NULL, with no exception, without memory for it. */
+Trial *
+cache_trial(CodeCache *cache, int magnitude)
+{
+    if (cache->trials[magnitude] == NULL) {
+        cache->trials[magnitude] = PyMem_Calloc(1, sizeof(Trial));
+    }
+    return cache->trials[magnitude];
+}
 
 /* Put `entry` in front of the others of its position. Returns 0, or -1 with an exception set. */
 int
@@ -118,6 +141,7 @@ cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry)
     memmove(at->entries + 1, at->entries, (size_t)at->count * sizeof(Entry *));
     at->entries[0] = (Entry *)Py_NewRef((PyObject *)entry);
     at->count++;
+    reopen_trials(cache);
     return 0;
 }
 
@@ -131,6 +155,14 @@ index_of(Position *at, Entry *entry)
         }
     }
     return -1;
+}
+
+/* Whether the position has no entry. */
+bool
+cache_is_empty(CodeCache *cache, Py_ssize_t position)
+{
+    Position *at = existing_position(cache, position);
+    return at == NULL || at->count == 0;
 }
 
 /* Whether the position has this entry. */
@@ -219,16 +251,25 @@ cache_give_up(CodeCache *cache, Py_ssize_t position)
     return 0;
 }
 
+/* What was given up at a position, or given back of its loop, may be asked for and timed again. */
+void
+cache_reconsider(CodeCache *cache, Py_ssize_t position)
+{
+    Position *at = existing_position(cache, position);
+    if (at != NULL) {
+        at->given_up = false;
+        PyMem_Free(at->turns);
+        at->turns = NULL;
+    }
+}
+
 /* ---- the type ---- */
 
-/*
- * Whether a session wants the frames that bring no array, too: `session.every_frame`, false where
- * it is missing. Returns -1 with an exception set.
- */
+/* An attribute of the session as a bool, false where it is missing; -1 with an exception set. */
 static int
-wants_every_frame(PyObject *session)
+session_flag(PyObject *session, const char *name)
 {
-    PyObject *wanted = PyObject_GetAttrString(session, "every_frame");
+    PyObject *wanted = PyObject_GetAttrString(session, name);
     if (wanted == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
         return 0;
@@ -248,12 +289,16 @@ CodeCache_New(PyObject *code, PyObject *session)
     }
     self->session = Py_NewRef(session);
     self->reference = PyWeakref_NewRef(code, NULL);
-    int wants = self->reference == NULL ? -1 : wants_every_frame(session);
-    if (wants < 0) {
+    self->leader = -1;
+    self->largest = -1;
+    int wants = self->reference == NULL ? -1 : session_flag(session, "every_frame");
+    int measures = wants < 0 ? -1 : session_flag(session, "measures");
+    if (measures < 0) {
         Py_CLEAR(self);
         return NULL;
     }
     self->every_frame = wants > 0;
+    self->measures = measures > 0;
     return self;
 }
 
@@ -314,6 +359,9 @@ CodeCache_dealloc(CodeCache *self)
         PyObject_ClearWeakRefs((PyObject *)self);
     }
     CodeCache_tp_clear(self);
+    for (int i = 0; i < N_MAGNITUDES; i++) {
+        PyMem_Free(self->trials[i]);
+    }
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -396,6 +444,18 @@ CodeCache_give_up(CodeCache *self, PyObject *argument)
     return position < 0 || cache_give_up(self, position) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* cache.reconsider(position) */
+static PyObject *
+CodeCache_reconsider(CodeCache *self, PyObject *argument)
+{
+    Py_ssize_t position = position_argument(argument);
+    if (position < 0) {
+        return NULL;
+    }
+    cache_reconsider(self, position);
+    Py_RETURN_NONE;
+}
+
 /* cache.given_up(position) */
 static PyObject *
 CodeCache_given_up(CodeCache *self, PyObject *argument)
@@ -409,7 +469,14 @@ static PyObject *
 CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
 {
     free_positions(self);
+    self->leader = -1;
+    self->ask_after = 0;
     Py_CLEAR(self->globals);
+    for (int i = 0; i < N_MAGNITUDES; i++) {
+        if (self->trials[i] != NULL) { /* a call may be using it */
+            memset(self->trials[i], 0, sizeof(Trial));
+        }
+    }
     Py_RETURN_NONE;
 }
 
@@ -446,6 +513,8 @@ static PyMethodDef CodeCache_methods[] = {
      "Take an entry away from a position, if it is still there."},
     {"give_up", (PyCFunction)CodeCache_give_up, METH_O,
      "Never ask the session about this position again."},
+    {"reconsider", (PyCFunction)CodeCache_reconsider, METH_O,
+     "Ask the session about this position again, and time the turns of its loop again."},
     {"given_up", (PyCFunction)CodeCache_given_up, METH_O,
      "Whether the session is not asked about this position."},
     {"clear", (PyCFunction)CodeCache_clear, METH_NOARGS,
@@ -467,6 +536,8 @@ static PyMemberDef CodeCache_members[] = {
     {"misses", T_LONGLONG, offsetof(CodeCache, misses), READONLY, "Look-ups that found no entry."},
     {"captures", T_LONGLONG, offsetof(CodeCache, captures), READONLY,
      "Times the session was asked."},
+    {"run_ns", T_LONGLONG, offsetof(CodeCache, run_ns), READONLY,
+     "Nanoseconds that calls took while they were timed."},
     {"suspensions", T_LONGLONG, offsetof(CodeCache, suspensions), READONLY,
      "Times plain Python came back."},
     {0},

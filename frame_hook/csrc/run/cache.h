@@ -9,12 +9,15 @@
 #include <stdbool.h>
 
 #include "run/entry.h"
+#include "run/region.h"
+#include "run/trial.h"
 
 typedef struct {
     Entry **entries; /* owned array of owned entries, most recently hit first */
     Py_ssize_t count;
     Py_ssize_t capacity;
     bool given_up;
+    struct Turns *turns;       /* owned, or NULL: how turns of the loop around it are timed */
     PyObject *resume_code;     /* owned, or NULL until it is needed */
     PyObject *resume_function; /* owned; for the globals of the function it was last needed for */
 } Position;
@@ -34,7 +37,21 @@ typedef struct {
     Position **positions; /* owned array by position, each NULL until used */
     Py_ssize_t n_positions;
     PyObject *weakrefs;
-    bool every_frame;   /* what the session wanted when the cache was made */
+    bool every_frame; /* what the session wanted when the cache was made */
+    bool measures;    /* calls that do not pay run as plain Python; the session's wish, too */
+    bool measuring;   /* a call is being timed: calls of the same code inside it run as it does */
+    Way way;          /* how that call runs */
+    bool calls_pay;   /* some frame that this code called has run an entry */
+    Trial *trials[N_MAGNITUDES]; /* owned, by order of magnitude of the arguments, NULL until used;
+                                    they live as long as the cache */
+    long long run_ns;            /* what timed calls took, without what sessions took of it */
+    long long passed;            /* frames that it called and that ran no entry, since one did */
+    long long activations;       /* frames that ran in several steps */
+    Py_ssize_t leader;           /* the position whose turns are being timed, or -1 */
+    long long epoch;             /* of arrivals at that position */
+    int largest;                 /* of the magnitudes of calls; -1: none was measured */
+    bool gave_back;              /* loops, at that magnitude */
+    int64_t ask_after;           /* the session is not asked for entries before (`now_ns`) */
     char stops_later;   /* a frame that no entry takes at its start is suspended at later stops */
     long long frames;   /* frames of this code that were begun */
     long long whole;    /* those that one entry brought to their end */
@@ -58,9 +75,32 @@ cache_code(const CodeCache *cache)
     return code == NULL || code == Py_None || Py_REFCNT(code) <= 0 ? NULL : code;
 }
 
+/* So many frames that run no entry are enough: the hook is not installed for more of them. */
+enum { MOST_PASSED = 512 };
+
+/* Enter a region for the frames that a frame of this code calls, unless they never run entries. */
+static inline Region
+cache_region_enter(CodeCache *cache)
+{
+    bool useless = cache->measures && !cache->calls_pay && cache->passed >= MOST_PASSED;
+    return region_enter(useless ? NULL : cache->session, cache->every_frame, cache->measures);
+}
+
+/* End it, and note what became of those frames. */
+static inline void
+cache_region_leave(CodeCache *cache, Region outer)
+{
+    cache->calls_pay = cache->calls_pay || ufuse_thread.taken != outer.taken;
+    cache->passed += ufuse_thread.passed - outer.passed;
+    region_leave(outer);
+}
+
 CodeCache *CodeCache_New(PyObject *code, PyObject *session);
 int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
+Trial *cache_trial(CodeCache *cache, int magnitude);
+void cache_reconsider(CodeCache *cache, Py_ssize_t position);
+bool cache_is_empty(CodeCache *cache, Py_ssize_t position);
 bool cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry);
 bool cache_serves(CodeCache *cache, PyObject *function);
 bool cache_given_up(CodeCache *cache, Py_ssize_t position);

@@ -3,10 +3,12 @@
 #include <stddef.h>
 #include <structmember.h>
 
+#include "python/attributes.h"
 #include "python/code_extra.h"
 #include "python/frames.h"
 #include "python/recursion.h"
 #include "run/bind.h"
+#include "run/measure.h"
 #include "run/region.h"
 #include "run/trampoline.h"
 
@@ -17,10 +19,8 @@ typedef struct {
     CodeCache *cache;   /* owned; shared with the eval hook and with other dispatchers of the same
                            code and session */
     PyObject *session;  /* owned */
-    PyObject *dict;
+    PyObject *wrapped;  /* owned: `__wrapped__`, the function unless the program sets it; or NULL */
     PyObject *weakrefs;
-    Py_ssize_t n_slots;
-    Py_ssize_t n_free;
     Py_ssize_t n_simple; /* so many positional arguments, and no others, need no binding; -1: all
                             calls do */
     char enabled;
@@ -29,160 +29,6 @@ typedef struct {
     long long hits;
     long long eager_calls;
 } Dispatcher;
-
-/* Put the closure's cells, borrowed, into the last slots. */
-static inline void
-fill_free_variables(Dispatcher *self, PyObject **slots)
-{
-    PyObject *closure = ((PyFunctionObject *)self->function)->func_closure;
-    if (closure != NULL && PyTuple_GET_SIZE(closure) == self->n_free) {
-        for (Py_ssize_t i = 0; i < self->n_free; i++) {
-            slots[self->n_slots - self->n_free + i] = PyTuple_GET_ITEM(closure, i);
-        }
-    }
-}
-
-/*
- * Have CPython interpret the function; the eval hook takes the frames of what it calls, but not its
- * own. Returns the call's result or NULL with an exception set.
- */
-static PyObject *
-call_interpreted(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    PyThreadState *thread = PyThreadState_Get();
-    self->eager_calls++;
-    Region outer = region_enter(self->cache->session, self->cache->every_frame);
-    PyObject *passing = ufuse_thread.passing;
-    ufuse_thread.passing = PyFunction_GET_CODE(self->function);
-    int lent = lend_call(thread);
-    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
-    reclaim_recursion(thread, lent);
-    ufuse_thread.passing = passing;
-    region_leave(outer);
-    return result;
-}
-
-/* Call the function as if there were no dispatcher. Returns as the call does. */
-static PyObject *
-call_function(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    PyThreadState *thread = PyThreadState_Get();
-    self->eager_calls++;
-    PyObject *passing = ufuse_thread.passing;
-    ufuse_thread.passing =
-        ufuse_thread.session == NULL ? passing : PyFunction_GET_CODE(self->function);
-    int lent = lend_call(thread);
-    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
-    reclaim_recursion(thread, lent);
-    ufuse_thread.passing = passing;
-    return result;
-}
-
-/*
- * Fill the registers' state from a call's arguments. Returns 1; 0 when the call is a TypeError; -1
- * with an exception set. Where no binding is needed, the values are borrowed from the caller.
- */
-static int
-bind_state(Dispatcher *self, PyObject *const *args, Py_ssize_t n_args, PyObject *names,
-           Registers *registers)
-{
-    PyObject **slots = registers->values;
-    if (names == NULL && n_args == self->n_simple) {
-        for (Py_ssize_t i = 0; i < n_args; i++) {
-            slots[i] = args[i];
-        }
-        fill_free_variables(self, slots);
-        return 1;
-    }
-    registers->owns_state = true;
-    int bound = bind_arguments((PyFunctionObject *)self->function, args, n_args, names, slots);
-    if (bound > 0 && self->n_free > 0) {
-        fill_free_variables(self, slots);
-        for (Py_ssize_t i = self->n_slots - self->n_free; i < self->n_slots; i++) {
-            Py_XINCREF(slots[i]);
-        }
-    }
-    return bound;
-}
-
-/*
- * Run a call on the trampoline. The caller owns the code: the program may set the function's
- * `__code__` meanwhile. Returns the call's result or NULL with an exception set.
- */
-static PyObject *
-call_through_cache(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    PyObject *result = NULL;
-    FrameState *next = NULL;
-    RunOutcome outcome = RUN_RAISED;
-    int bound = -1;
-    Registers registers;
-    if (registers_begin(&registers, self->n_slots) == 0) {
-        bound = bind_state(self, args, PyVectorcall_NARGS(nargsf), names, &registers);
-        if (bound > 0) {
-            self->cache->frames++;
-            outcome = take_step(self->cache, 0, self->function, &registers, &result, &next);
-        }
-    }
-    registers_end(&registers);
-    if (bound == 0) {
-        return call_function(self, args, nargsf, names);
-    }
-    switch (outcome) {
-    case RUN_RETURNED:
-        self->hits++;
-        self->cache->whole++;
-        return result;
-    case RUN_RESUMES:
-        self->hits++;
-        return continue_frame(self->cache, self->function, next);
-    case RUN_DECLINED:
-        return call_interpreted(self, args, nargsf, names);
-    default:
-        return NULL;
-    }
-}
-
-/*
- * What calling a dispatcher does. Arguments are borrowed; returns the call's result or NULL with an
- * exception set.
- */
-static PyObject *
-Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Dispatcher *self = (Dispatcher *)callable;
-    if (self->function == NULL) {
-        PyErr_SetString(PyExc_TypeError,
-                        "this dispatcher has no function: its __init__ was not called");
-        return NULL;
-    }
-    if (stack_is_spent()) {
-        return NULL;
-    }
-    self->calls++;
-    PyObject *code = PyFunction_GET_CODE(self->function);
-    if (!self->enabled || self->generator_like || code != cache_code(self->cache) ||
-        must_interpret(PyThreadState_Get(), code)) {
-        return call_function(self, args, nargsf, names);
-    }
-    Py_INCREF(code);
-    PyObject *result = call_through_cache(self, args, nargsf, names);
-    Py_DECREF(code);
-    return result;
-}
-
-/* ---- the type ---- */
-
-static PyObject *
-Dispatcher_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
-{
-    Dispatcher *self = (Dispatcher *)type->tp_alloc(type, 0);
-    if (self != NULL) {
-        self->vectorcall = Dispatcher_vectorcall;
-        self->enabled = 1;
-    }
-    return (PyObject *)self;
-}
 
 /*
  * The cache of a code object for a session: the one it has already, or a new one. A new reference,
@@ -206,6 +52,245 @@ cache_of(PyObject *code, PyObject *session)
     return cache;
 }
 
+/*
+ * Take the code that the function has now, and its cache; what was captured of another code is let
+ * go. Returns 0, or -1 with an exception set and nothing changed.
+ */
+static int
+adopt_code(Dispatcher *self)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(self->function);
+    CodeCache *cache = cache_of((PyObject *)code, self->session);
+    if (cache == NULL) {
+        return -1;
+    }
+    bool simple =
+        code->co_kwonlyargcount == 0 && (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) == 0;
+    self->n_simple = simple ? code->co_argcount : -1;
+    self->generator_like = (code->co_flags & GENERATOR_LIKE) != 0;
+    Py_XSETREF(self->cache, cache);
+    return 0;
+}
+
+/* Put the closure's cells, borrowed, into the last slots. */
+static inline void
+fill_free_variables(Dispatcher *self, PyCodeObject *code, PyObject **slots)
+{
+    PyObject *closure = ((PyFunctionObject *)self->function)->func_closure;
+    if (closure != NULL && PyTuple_GET_SIZE(closure) == code->co_nfreevars) {
+        for (Py_ssize_t i = 0; i < code->co_nfreevars; i++) {
+            slots[code->co_nlocalsplus - code->co_nfreevars + i] = PyTuple_GET_ITEM(closure, i);
+        }
+    }
+}
+
+/*
+ * Have CPython interpret the function; the eval hook takes the frames of what it calls, but not its
+ * own. Returns the call's result or NULL with an exception set.
+ */
+static PyObject *
+call_interpreted(Dispatcher *self, CodeCache *cache, PyObject *const *args, size_t nargsf,
+                 PyObject *names)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    self->eager_calls++;
+    Region outer = cache_region_enter(cache);
+    PyObject *passing = ufuse_thread.passing;
+    ufuse_thread.passing = PyFunction_GET_CODE(self->function);
+    int lent = lend_call(thread);
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    reclaim_recursion(thread, lent);
+    ufuse_thread.passing = passing;
+    cache_region_leave(cache, outer);
+    return result;
+}
+
+/* Call the function as if there were no dispatcher. Returns as the call does. */
+static PyObject *
+call_function(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    self->eager_calls++;
+    PyObject *passing = ufuse_thread.passing;
+    ufuse_thread.passing =
+        ufuse_thread.session == NULL ? passing : PyFunction_GET_CODE(self->function);
+    int lent = lend_call(thread);
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    reclaim_recursion(thread, lent);
+    ufuse_thread.passing = passing;
+    return result;
+}
+
+/*
+ * `call_function`, where nothing that the function calls is given to its session either. A frame
+ * around it may have the hook installed.
+ */
+static PyObject *
+call_plain(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *session = ufuse_thread.session;
+    if (session == NULL || session != self->session) {
+        return call_function(self, args, nargsf, names);
+    }
+    PyThreadState *thread = PyThreadState_Get();
+    self->eager_calls++;
+    PlainRun run = plain_begin();
+    int lent = lend_call(thread);
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    reclaim_recursion(thread, lent);
+    plain_end(run);
+    return result;
+}
+
+/*
+ * Fill the registers' state from a call's arguments. Returns 1; 0 when the call is a TypeError; -1
+ * with an exception set. Where no binding is needed, the values are borrowed from the caller.
+ */
+static int
+bind_state(Dispatcher *self, PyCodeObject *code, PyObject *const *args, Py_ssize_t n_args,
+           PyObject *names, Registers *registers)
+{
+    PyObject **slots = registers->values;
+    if (names == NULL && n_args == self->n_simple) {
+        for (Py_ssize_t i = 0; i < n_args; i++) {
+            slots[i] = args[i];
+        }
+        fill_free_variables(self, code, slots);
+        return 1;
+    }
+    registers->owns_state = true;
+    int bound = bind_arguments((PyFunctionObject *)self->function, args, n_args, names, slots);
+    if (bound > 0 && code->co_nfreevars > 0) {
+        fill_free_variables(self, code, slots);
+        for (int i = code->co_nlocalsplus - code->co_nfreevars; i < code->co_nlocalsplus; i++) {
+            Py_XINCREF(slots[i]);
+        }
+    }
+    return bound;
+}
+
+/*
+ * Run a call on the trampoline. The caller owns the code and the cache: the program may set the
+ * function's `__code__` meanwhile. Returns the call's result or NULL with an exception set.
+ */
+static PyObject *
+call_through_cache(Dispatcher *self, CodeCache *cache, PyCodeObject *code, PyObject *const *args,
+                   size_t nargsf, PyObject *names)
+{
+    PyObject *result = NULL;
+    FrameState *next = NULL;
+    RunOutcome outcome = RUN_RAISED;
+    int bound = -1;
+    Registers registers;
+    if (registers_begin(&registers, code->co_nlocalsplus) == 0) {
+        bound = bind_state(self, code, args, PyVectorcall_NARGS(nargsf), names, &registers);
+        if (bound > 0) {
+            cache->frames++;
+            outcome = take_step(cache, 0, self->function, &registers, &result, &next);
+        }
+    }
+    registers_end(&registers);
+    if (bound == 0) {
+        return call_function(self, args, nargsf, names);
+    }
+    switch (outcome) {
+    case RUN_RETURNED:
+        self->hits++;
+        cache->whole++;
+        return result;
+    case RUN_RESUMES:
+        self->hits++;
+        return continue_frame(cache, self->function, next);
+    case RUN_DECLINED:
+        return call_interpreted(self, cache, args, nargsf, names);
+    default:
+        return NULL;
+    }
+}
+
+/* Run a call in one way. The caller owns the code and the cache. */
+static PyObject *
+call_in_way(Dispatcher *self, CodeCache *cache, PyCodeObject *code, Way way, PyObject *const *args,
+            size_t nargsf, PyObject *names)
+{
+    switch (way) {
+    case WAY_PLAIN:
+        return call_plain(self, args, nargsf, names);
+    case WAY_CALLEES:
+        return call_interpreted(self, cache, args, nargsf, names);
+    default:
+        return call_through_cache(self, cache, code, args, nargsf, names);
+    }
+}
+
+/* Run a call in the fastest way, or time it. The caller owns the code and the cache. */
+static PyObject *
+call_measured(Dispatcher *self, CodeCache *cache, PyCodeObject *code, PyObject *const *args,
+              size_t nargsf, PyObject *names)
+{
+    Measured run;
+    Py_ssize_t n_values = PyVectorcall_NARGS(nargsf);
+    n_values += names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    choose_way(cache, args, n_values, &run);
+    if (run.trial == NULL) {
+        return call_in_way(self, cache, code, run.way, args, nargsf, names);
+    }
+    begin_measured(cache, &run);
+    PyObject *result = call_in_way(self, cache, code, run.way, args, nargsf, names);
+    end_measured(cache, &run, result != NULL);
+    return result;
+}
+
+/*
+ * What calling a dispatcher does. Arguments are borrowed; returns the call's result or NULL with an
+ * exception set.
+ */
+static PyObject *
+Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Dispatcher *self = (Dispatcher *)callable;
+    if (self->function == NULL) {
+        PyErr_SetString(PyExc_TypeError,
+                        "this dispatcher has no function: its __init__ was not called");
+        return NULL;
+    }
+    if (stack_is_spent()) {
+        return NULL;
+    }
+    self->calls++;
+    PyObject *code;
+    while ((code = PyFunction_GET_CODE(self->function)) != cache_code(self->cache)) {
+        if (adopt_code(self) < 0) {
+            return NULL;
+        }
+    }
+    if (!self->enabled || self->generator_like || must_interpret(PyThreadState_Get(), code)) {
+        return call_function(self, args, nargsf, names);
+    }
+    CodeCache *cache = (CodeCache *)Py_NewRef(self->cache);
+    Py_INCREF(code);
+    PyObject *result =
+        cache->measures
+            ? call_measured(self, cache, (PyCodeObject *)code, args, nargsf, names)
+            : call_through_cache(self, cache, (PyCodeObject *)code, args, nargsf, names);
+    Py_DECREF(code);
+    Py_DECREF(cache);
+    return result;
+}
+
+/* ---- the type ---- */
+
+static PyObject *
+Dispatcher_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    Dispatcher *self = (Dispatcher *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = Dispatcher_vectorcall;
+        self->enabled = 1;
+    }
+    return (PyObject *)self;
+}
+
 /* Dispatcher(function, session). Returns 0, or -1 with an exception set. */
 static int
 Dispatcher_init(Dispatcher *self, PyObject *args, PyObject *kwargs)
@@ -220,19 +305,15 @@ Dispatcher_init(Dispatcher *self, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "a dispatcher keeps the function it was made for");
         return -1;
     }
-    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
-    self->cache = cache_of((PyObject *)code, session);
-    if (self->cache == NULL) {
-        return -1;
-    }
-    self->n_slots = code->co_nlocalsplus;
-    self->n_free = code->co_nfreevars;
-    bool simple =
-        code->co_kwonlyargcount == 0 && (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) == 0;
-    self->n_simple = simple ? code->co_argcount : -1;
-    self->generator_like = (code->co_flags & GENERATOR_LIKE) != 0;
     self->session = Py_NewRef(session);
     self->function = Py_NewRef(function);
+    self->wrapped = Py_NewRef(function);
+    if (adopt_code(self) < 0) {
+        Py_CLEAR(self->session);
+        Py_CLEAR(self->function);
+        Py_CLEAR(self->wrapped);
+        return -1;
+    }
     return 0;
 }
 
@@ -242,7 +323,7 @@ Dispatcher_traverse(Dispatcher *self, visitproc visit, void *arg)
     Py_VISIT(self->function);
     Py_VISIT(self->cache);
     Py_VISIT(self->session);
-    Py_VISIT(self->dict);
+    Py_VISIT(self->wrapped);
     return 0;
 }
 
@@ -252,7 +333,7 @@ Dispatcher_clear(Dispatcher *self)
     Py_CLEAR(self->function);
     Py_CLEAR(self->cache);
     Py_CLEAR(self->session);
-    Py_CLEAR(self->dict);
+    Py_CLEAR(self->wrapped);
     return 0;
 }
 
@@ -274,21 +355,73 @@ Dispatcher_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
     return object == NULL || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
 
+static PyObject *wrapped_name;
+
+/* Whether it is `__wrapped__`: no descriptor of the class, as those who unwrap would unwrap that.
+ */
+static bool
+is_wrapped(PyObject *name)
+{
+    return name == wrapped_name || PyUnicode_Compare(name, wrapped_name) == 0;
+}
+
+/* `dispatcher.name`: the function's, but for what it lacks. As PyObject_GetAttr. */
+static PyObject *
+Dispatcher_getattro(PyObject *object, PyObject *name)
+{
+    Dispatcher *self = (Dispatcher *)object;
+    if (self->function == NULL) {
+        return PyObject_GenericGetAttr(object, name);
+    }
+    if (self->wrapped != NULL && is_wrapped(name)) {
+        return Py_NewRef(self->wrapped);
+    }
+    return attribute_beside(object, self->function, name);
+}
+
+/* `dispatcher.name = value`: the function gets it. As PyObject_SetAttr. */
+static int
+Dispatcher_setattro(PyObject *object, PyObject *name, PyObject *value)
+{
+    Dispatcher *self = (Dispatcher *)object;
+    if (self->function == NULL) {
+        return PyObject_GenericSetAttr(object, name, value);
+    }
+    if (is_wrapped(name) && (value != NULL || self->wrapped != NULL)) {
+        Py_XSETREF(self->wrapped, Py_XNewRef(value));
+        return 0;
+    }
+    return set_attribute_beside(object, self->function, name, value);
+}
+
+/* `__class__`: who asks what kind of object this is gets the function's answer. */
+static PyObject *
+Dispatcher_class(PyObject *Py_UNUSED(self), void *Py_UNUSED(unused))
+{
+    return Py_NewRef(&PyFunction_Type);
+}
+
+/* Names that no program gives its functions: every other may be taken. */
 static PyMemberDef Dispatcher_members[] = {
-    {"function", T_OBJECT, offsetof(Dispatcher, function), READONLY, "The Python function."},
-    {"cache", T_OBJECT, offsetof(Dispatcher, cache), READONLY, "The entries of its code."},
-    {"session", T_OBJECT, offsetof(Dispatcher, session), READONLY, "Who is asked for entries."},
-    {"enabled", T_BOOL, offsetof(Dispatcher, enabled), 0, "False: calls go to the function."},
-    {"calls", T_LONGLONG, offsetof(Dispatcher, calls), READONLY, "How often it was called."},
-    {"hits", T_LONGLONG, offsetof(Dispatcher, hits), READONLY,
+    {"__ufuse_function__", T_OBJECT_EX, offsetof(Dispatcher, function), READONLY,
+     "The Python function."},
+    {"__ufuse_cache__", T_OBJECT, offsetof(Dispatcher, cache), READONLY,
+     "The entries of its code."},
+    {"__ufuse_session__", T_OBJECT_EX, offsetof(Dispatcher, session), READONLY,
+     "Who is asked for entries."},
+    {"__ufuse_enabled__", T_BOOL, offsetof(Dispatcher, enabled), 0,
+     "False: calls go to the function."},
+    {"__ufuse_calls__", T_LONGLONG, offsetof(Dispatcher, calls), READONLY,
+     "How often it was called."},
+    {"__ufuse_hits__", T_LONGLONG, offsetof(Dispatcher, hits), READONLY,
      "Calls whose first entry was found and ran."},
-    {"eager_calls", T_LONGLONG, offsetof(Dispatcher, eager_calls), READONLY,
+    {"__ufuse_eager_calls__", T_LONGLONG, offsetof(Dispatcher, eager_calls), READONLY,
      "Calls that ran the function from its start."},
     {0},
 };
 
 static PyGetSetDef Dispatcher_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__class__", Dispatcher_class, NULL, NULL},
     {0},
 };
 
@@ -300,9 +433,10 @@ PyTypeObject Dispatcher_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
                 Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_vectorcall_offset = offsetof(Dispatcher, vectorcall),
-    .tp_dictoffset = offsetof(Dispatcher, dict),
     .tp_weaklistoffset = offsetof(Dispatcher, weakrefs),
     .tp_call = PyVectorcall_Call,
+    .tp_getattro = Dispatcher_getattro,
+    .tp_setattro = Dispatcher_setattro,
     .tp_descr_get = Dispatcher_get,
     .tp_new = Dispatcher_new,
     .tp_init = (initproc)Dispatcher_init,
@@ -339,5 +473,6 @@ enable_vectorcall(PyObject *Py_UNUSED(module), PyObject *type)
 int
 Dispatcher_Ready(void)
 {
-    return PyType_Ready(&Dispatcher_Type);
+    wrapped_name = PyUnicode_InternFromString("__wrapped__");
+    return wrapped_name == NULL ? -1 : PyType_Ready(&Dispatcher_Type);
 }

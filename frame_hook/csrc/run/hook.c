@@ -5,6 +5,7 @@
 #include "python/code_extra.h"
 #include "python/frames.h"
 #include "python/recursion.h"
+#include "run/measure.h"
 #include "run/region.h"
 #include "run/session.h"
 #include "run/trampoline.h"
@@ -103,8 +104,8 @@ state_of(Registers *registers)
  * the caller. Returns the frame's result, or NULL with an exception set.
  */
 static PyObject *
-run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject *code,
-          CodeCache *cache)
+run_compiled(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject *code,
+             CodeCache *cache)
 {
     PyObject *function = frame_function(frame);
     PyObject *result = NULL;
@@ -129,6 +130,8 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     if (outcome == RUN_DECLINED) {
         return evaluate_frame(thread, frame, 0, ufuse_next_evaluate);
     }
+    ufuse_thread.taken++;
+    ufuse_thread.passed_in_row = 0;
     if (outcome == RUN_RESUMES) {
         Py_INCREF(function);
         drop_frame_values(frame);
@@ -137,6 +140,45 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     }
     cache->whole += outcome == RUN_RETURNED;
     return discard_frame(thread, frame, result);
+}
+
+/* Run a fresh frame in one way, as `run_compiled`. */
+static PyObject *
+run_in_way(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject *code,
+           CodeCache *cache, Way way)
+{
+    if (way == WAY_COMPILED) {
+        return run_compiled(thread, frame, code, cache);
+    }
+    if (way == WAY_CALLEES) {
+        return evaluate_frame(thread, frame, 0, ufuse_next_evaluate);
+    }
+    PlainRun run = plain_begin();
+    PyObject *result = evaluate_frame(thread, frame, 0, ufuse_next_evaluate);
+    plain_end(run);
+    return result;
+}
+
+/* Run a fresh frame in the fastest way, or time it; as `run_compiled`. */
+static PyObject *
+run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject *code,
+          CodeCache *cache)
+{
+    if (!cache->measures) {
+        return run_compiled(thread, frame, code, cache);
+    }
+    PyObject *values[8];
+    int count = argument_slots(code) < 8 ? argument_slots(code) : 8;
+    Measured run;
+    read_frame_arguments(frame, values, count);
+    choose_way(cache, values, count, &run);
+    if (run.trial == NULL) {
+        return run_in_way(thread, frame, code, cache, run.way);
+    }
+    begin_measured(cache, &run);
+    PyObject *result = run_in_way(thread, frame, code, cache, run.way);
+    end_measured(cache, &run, result != NULL);
+    return result;
 }
 
 /* Count a frame that is never traced; `code` is a generator's, or NULL for no fresh frame. */
@@ -177,6 +219,21 @@ evaluate_deep(PyThreadState *thread, struct _PyInterpreterFrame *frame, int thro
     return result;
 }
 
+/*
+ * Count a fresh frame that no session takes. After many in a row the hook is taken away, where it
+ * may be: to go through it makes each call dearer.
+ */
+static void
+note_not_taken(void)
+{
+    enum { MOST_IN_ROW = 20000 };
+    ufuse_thread.passed++;
+    if (++ufuse_thread.passed_in_row >= MOST_IN_ROW && ufuse_thread.may_end_early) {
+        ufuse_thread.passed_in_row = 0;
+        (void)pause_hook();
+    }
+}
+
 /* What CPython calls for every frame while a region is open in any thread. */
 static PyObject *
 evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag)
@@ -204,6 +261,7 @@ evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag
                 return result;
             }
             n_passed[PASSED_REFUSED] += ufuse_thread.every_frame;
+            note_not_taken();
         }
         else if (ufuse_thread.every_frame) {
             note_passed(frame, code, throwflag);

@@ -10,6 +10,7 @@
 #include "python/exceptions.h"
 #include "python/finalizers.h"
 #include "python/frames.h"
+#include "python/remembered.h"
 #include "python/storage.h"
 #include "run/cache.h"
 #include "run/dispatcher.h"
@@ -109,7 +110,8 @@ ask_own_value(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "OU:own_value", &object, &name)) {
         return NULL;
     }
-    switch (find_own(object, name, &value)) {
+    AttributePlace known = {0};
+    switch (find_own(object, name, &known, &value)) {
     case FIND_FOUND:
         return Py_NewRef(value);
     case FIND_ABSENT:
@@ -118,6 +120,31 @@ ask_own_value(PyObject *Py_UNUSED(module), PyObject *args)
         PyErr_SetString(PyExc_LookupError, "only code of the program's could tell");
         return NULL;
     }
+}
+
+/* remembered(wrapper, key) */
+static PyObject *
+ask_remembered(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *wrapper, *key;
+    if (!PyArg_ParseTuple(args, "OO:remembered", &wrapper, &key)) {
+        return NULL;
+    }
+    PyObject *entry = remembered_entry(wrapper, key);
+    return entry == NULL && !PyErr_Occurred() ? Py_NewRef(Py_None) : entry;
+}
+
+/* attribute_value(object, name) */
+static PyObject *
+ask_attribute_value(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *name;
+    if (!PyArg_ParseTuple(args, "OU:attribute_value", &object, &name)) {
+        return NULL;
+    }
+    AttributePlace known = {0};
+    PyObject *value = attribute_value(object, name, &known);
+    return value == NULL ? Py_NewRef(NULL_OBJECT) : value;
 }
 
 /* has_only_str_keys(type) */
@@ -132,10 +159,6 @@ ask_has_only_str_keys(PyObject *Py_UNUSED(module), PyObject *type)
 }
 
 static PyMethodDef module_methods[] = {
-    {"restore", restore_frame, METH_O,
-     "Move the pending state into the resume frame that calls. For resume code only."},
-    {"suspend", suspend_frame, METH_O,
-     "Move the state out of the resume frame that calls. For resume code only."},
     {"set_eager", set_eager, METH_O,
      "Have every dispatcher of the process call its function as it is, or no longer."},
     {"enter_eager", enter_eager, METH_NOARGS,
@@ -161,6 +184,11 @@ static PyMethodDef module_methods[] = {
     {"own_value", ask_own_value, METH_VARARGS,
      "What an object has itself under a name, in its slot or dict; NULL if nothing. Makes no "
      "dict."},
+    {"remembered", ask_remembered, METH_VARARGS,
+     "The key, its hash and the result that an lru_cache has for a key of literals and classes, or "
+     "None."},
+    {"attribute_value", ask_attribute_value, METH_VARARGS,
+     "What LOAD_ATTR gives; NULL where there is nothing, or Python code would run."},
     {"has_only_str_keys", ask_has_only_str_keys, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"passed_frames", passed_frames, METH_NOARGS,
@@ -179,9 +207,9 @@ execute_module(PyObject *module)
         return -1;
     }
     if (import_numpy() < 0 || builtin_types_ready() < 0 || storage_ready() < 0 ||
-        frames_ready() < 0 || code_extra_ready() < 0 || collector_ready() < 0 ||
-        session_ready() < 0 || FrameState_Ready() < 0 || Entry_Ready() < 0 ||
-        CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
+        remembered_ready() < 0 || frames_ready() < 0 || code_extra_ready() < 0 ||
+        collector_ready() < 0 || session_ready() < 0 || FrameState_Ready() < 0 ||
+        Entry_Ready() < 0 || CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
     watch_ready();
@@ -191,7 +219,7 @@ execute_module(PyObject *module)
         PyModule_AddType(module, &Dispatcher_Type) < 0 ||
         PyModule_AddType(module, &FrameState_Type) < 0 ||
         PyModule_AddType(module, &Null_Type) < 0 ||
-        PyModule_AddObjectRef(module, "NULL", NULL_OBJECT) < 0) {
+        PyModule_AddObjectRef(module, "NULL", NULL_OBJECT) < 0 || export_transfers(module) < 0) {
         return -1;
     }
     return export_guard_kinds(module);

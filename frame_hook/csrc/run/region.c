@@ -47,16 +47,25 @@ uninstall(void)
 
 /*
  * From here to `region_leave` the hook gives the frames of this thread to `session`, which the
- * caller keeps alive; `every_frame`: those that bring no array as well. Returns what `region_leave`
- * needs. Runs no Python code.
+ * caller keeps alive; `every_frame`: those that bring no array as well; `may_end_early`: the hook
+ * may be taken away when it has met nothing but frames that run plainly. NULL for a session: no
+ * frame is given to any. Returns what `region_leave` needs. Runs no Python code.
  */
 Region
-region_enter(PyObject *session, bool every_frame)
+region_enter(PyObject *session, bool every_frame, bool may_end_early)
 {
-    Region outer = {ufuse_thread.session, ufuse_thread.every_frame};
+    Region outer = {
+        .session = ufuse_thread.session,
+        .every_frame = ufuse_thread.every_frame,
+        .may_end_early = ufuse_thread.may_end_early,
+        .counted = session != NULL,
+        .passed = ufuse_thread.passed,
+        .taken = ufuse_thread.taken,
+    };
     ufuse_thread.session = session;
     ufuse_thread.every_frame = every_frame;
-    if (n_regions++ == 0) {
+    ufuse_thread.may_end_early = may_end_early;
+    if (session != NULL && (n_regions++ == 0 || outer.session == NULL)) {
         install();
     }
     return outer;
@@ -68,7 +77,8 @@ region_leave(Region outer)
 {
     ufuse_thread.session = outer.session;
     ufuse_thread.every_frame = outer.every_frame;
-    if (--n_regions == 0) {
+    ufuse_thread.may_end_early = outer.may_end_early;
+    if (outer.counted && --n_regions == 0) {
         uninstall();
     }
 }
@@ -93,6 +103,28 @@ resume_hook(void)
 {
     if (n_regions > 0) {
         install();
+    }
+}
+
+/*
+ * Until `plain_end` no session is given frames of this thread, and the hook is taken away, so that
+ * calls of Python functions cost what they cost without us. Other threads do without it meanwhile.
+ */
+PlainRun
+plain_begin(void)
+{
+    PlainRun run = {.session = ufuse_thread.session, .paused = pause_hook()};
+    ufuse_thread.session = NULL;
+    return run;
+}
+
+/* End it. An exception that is set stays set. */
+void
+plain_end(PlainRun run)
+{
+    ufuse_thread.session = run.session;
+    if (run.paused) {
+        resume_hook();
     }
 }
 

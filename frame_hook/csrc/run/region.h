@@ -35,11 +35,23 @@ must_interpret(PyThreadState *thread, PyObject *code)
 typedef struct {
     PyObject *session;
     bool every_frame;
+    bool may_end_early;
+    bool counted;
+    long long passed;
+    long long taken;
 } Region;
 
-Region region_enter(PyObject *session, bool every_frame);
+/* What `plain_end` puts back. */
+typedef struct {
+    PyObject *session;
+    bool paused;
+} PlainRun;
+
+Region region_enter(PyObject *session, bool every_frame, bool may_end_early);
 void region_leave(Region outer);
 int lend_call(PyThreadState *thread);
+PlainRun plain_begin(void);
+void plain_end(PlainRun run);
 bool pause_hook(void);
 void resume_hook(void);
 bool hook_is_installed(void);

@@ -11,7 +11,8 @@
 #define SESSION_NAMES(X)                                                                           \
     X(capture)                                                                                     \
     X(resume_code)                                                                                 \
-    X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
+    X(decided)                                                                                     \
+    X(larger) X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
 SESSION_NAMES(X)
@@ -25,6 +26,7 @@ typedef struct {
     _PyErr_StackItem nothing;
     _PyErr_StackItem *handled_outside;
     fexcept_t float_status;
+    int64_t began;
     bool paused;
     int lent;
 } Saved;
@@ -39,6 +41,7 @@ enter_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     fegetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
+    saved->began = now_ns();
     saved->session = ufuse_thread.session;
     saved->exception = take_exception();
     saved->handled = thread->exc_info;
@@ -60,6 +63,7 @@ leave_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     PyThreadState_LeaveTracing(thread);
+    ufuse_disturbances.session_ns += now_ns() - saved->began;
     fesetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
     allow_collections();
     ufuse_thread.eager--;
@@ -118,8 +122,8 @@ report_exception(PyObject *session)
 }
 
 /*
- * `session.capture(…)`, checked. Returns a new reference to an Entry or None, or NULL with an
- * exception set.
+ * `session.capture(…)`, checked. Returns a new reference to an Entry, to None, or to an int: how
+ * many nanoseconds not to ask again; or NULL with an exception set.
  */
 static PyObject *
 call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers)
@@ -134,7 +138,8 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
     }
     Py_XDECREF(at);
     Py_XDECREF(state);
-    if (answer != NULL && answer != Py_None && !Py_IS_TYPE(answer, &Entry_Type)) {
+    if (answer != NULL && answer != Py_None && !PyLong_CheckExact(answer) &&
+        !Py_IS_TYPE(answer, &Entry_Type)) {
         PyErr_Format(PyExc_TypeError, "capture() returned %.100s instead of an Entry or None",
                      Py_TYPE(answer)->tp_name);
         Py_CLEAR(answer);
@@ -145,16 +150,19 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 /*
  * Ask the session for an entry for the state in the registers. Runs Python code. Returns 1 with
  * `*entry` a new reference; 0 when there is none (after an internal error the position is given up;
- * where the C stack is deep, nothing is asked); or -1 with an exception the program must see.
+ * where the C stack is deep, or the session wants to be left alone for a while, nothing is asked);
+ * or -1 with an exception the program must see.
  */
 int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
             Entry **entry)
 {
-    if (stack_is_deep()) {
+    if (stack_is_deep() || (cache->ask_after != 0 && now_ns() < cache->ask_after)) {
         return 0;
     }
+    cache->ask_after = 0;
     cache->captures++;
+    ufuse_disturbances.captures++;
     Saved saved;
     enter_session(&saved);
     int status = 0;
@@ -166,6 +174,10 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         }
     }
     else if (answer == Py_None) {
+        Py_DECREF(answer);
+    }
+    else if (PyLong_CheckExact(answer)) {
+        cache->ask_after = now_ns() + PyLong_AsLongLong(answer);
         Py_DECREF(answer);
     }
     else {
@@ -254,6 +266,47 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
     }
     leave_session(&saved);
     return status;
+}
+
+/*
+ * Tell the session how a trial was decided: which way calls run (`positions` is NULL) or turns of
+ * the loop through these positions (a list), with the nanoseconds of compiled and of plain runs.
+ * Sets no exception; one that is set stays set.
+ */
+void
+tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
+{
+    static const char *const ways[] = {"compiled", "callees", "plain"};
+    Saved saved;
+    enter_session(&saved);
+    PyObject *method = PyObject_GetAttr(cache->session, name_decided);
+    PyObject *answer =
+        method == NULL
+            ? NULL
+            : PyObject_CallFunction(method, "OOsLL", cache, positions == NULL ? Py_None : positions,
+                                    ways[trial->way],
+                                    (long long)samples_median(&trial->samples[WAY_COMPILED]),
+                                    (long long)samples_median(&trial->samples[WAY_PLAIN]));
+    Py_XDECREF(method);
+    if (answer == NULL && report_exception(cache->session) < 0) {
+        PyErr_WriteUnraisable(cache->session);
+    }
+    Py_XDECREF(answer);
+    leave_session(&saved);
+}
+
+/* Tell the session that calls have become larger. Sets no exception; one that is set stays set. */
+void
+tell_larger(CodeCache *cache)
+{
+    Saved saved;
+    enter_session(&saved);
+    PyObject *answer = PyObject_CallMethodOneArg(cache->session, name_larger, (PyObject *)cache);
+    if (answer == NULL && report_exception(cache->session) < 0) {
+        PyErr_WriteUnraisable(cache->session);
+    }
+    Py_XDECREF(answer);
+    leave_session(&saved);
 }
 
 /* Intern the names. Returns 0, or -1 with MemoryError set. */

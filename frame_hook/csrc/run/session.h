@@ -11,6 +11,8 @@ int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Regis
                 Entry **entry);
 PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
 CodeCache *ask_cache(PyObject *session, PyObject *code);
+void tell_larger(CodeCache *cache);
+void tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial);
 int tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);
 int session_ready(void);
 

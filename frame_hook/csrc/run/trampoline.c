@@ -5,6 +5,7 @@
 #include "python/recursion.h"
 #include "run/region.h"
 #include "run/session.h"
+#include "run/turns.h"
 
 enum { MOST_ATTEMPTS = 16 }; /* to raise an exception inside a frame */
 
@@ -47,6 +48,14 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     return outcome;
 }
 
+/* Whether a position has no entries, and the session is not asked for one. */
+static inline bool
+nothing_begins_at(const CodeCache *cache, Py_ssize_t position)
+{
+    const Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
+    return at != NULL && at->given_up && at->count == 0;
+}
+
 /*
  * `take_step` from a state, which is only read. What runs sees the exception that the frame is
  * handling.
@@ -56,7 +65,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
                 FrameState **next)
 {
     PyThreadState *thread = PyThreadState_Get();
-    if (must_interpret(thread, cache_code(cache))) {
+    if (must_interpret(thread, cache_code(cache)) || nothing_begins_at(cache, state->position)) {
         return RUN_DECLINED;
     }
     Registers registers;
@@ -135,17 +144,88 @@ runs_in_scope_of(PyFunctionObject *kept, PyFunctionObject *of)
 }
 
 /*
+ * A tuple of `size` empty cells, borrowed, which stands for the closure of a resume function that
+ * does not run; NULL, without an exception, for many, and where memory is short.
+ */
+static PyObject *
+empty_closure(Py_ssize_t size)
+{
+    enum { MOST_CELLS = 16 };
+    static PyObject *closures[MOST_CELLS + 1]; /* owned, never released */
+    if (size > MOST_CELLS || closures[size] != NULL) {
+        return size > MOST_CELLS ? NULL : closures[size];
+    }
+    PyObject *raised = PyErr_Occurred() ? take_exception() : NULL; /* by the frame that has ended */
+    PyObject *cell = PyCell_New(NULL);
+    PyObject *made = cell == NULL ? NULL : PyTuple_New(size);
+    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(cell));
+    }
+    Py_XDECREF(cell);
+    PyErr_Clear();
+    if (raised != NULL) {
+        raise_exception(raised);
+    }
+    closures[size] = made;
+    return made;
+}
+
+/*
+ * The resume function that is kept, with the closure of another function, if it has that one's
+ * scope, and no other frame may look at its closure; a new reference, or NULL.
+ */
+static PyObject *
+kept_function(Position *at, PyFunctionObject *of)
+{
+    PyFunctionObject *kept = (PyFunctionObject *)at->resume_function;
+    if (!runs_in_scope_of(kept, of)) {
+        return NULL;
+    }
+    if (kept->func_closure != NULL) {
+        if (Py_REFCNT(kept) > 1) {
+            return NULL;
+        }
+        Py_SETREF(kept->func_closure, Py_NewRef(of->func_closure));
+    }
+    return Py_NewRef((PyObject *)kept);
+}
+
+/*
+ * Drop a resume function (stolen) that has run: it is kept for the next time, but not the closure,
+ * which would then live too long. Where others hold the function, such as a frame object that has
+ * escaped, they keep it as it is.
+ */
+static void
+drop_function(CodeCache *cache, Py_ssize_t position, PyObject *resume)
+{
+    PyFunctionObject *function = (PyFunctionObject *)resume;
+    if (function->func_closure != NULL) {
+        Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
+        PyObject *empty = empty_closure(PyTuple_GET_SIZE(function->func_closure));
+        if (at != NULL && at->resume_function == resume) {
+            if (Py_REFCNT(resume) == 2 && empty != NULL) {
+                Py_SETREF(function->func_closure, Py_NewRef(empty));
+            }
+            else {
+                Py_CLEAR(at->resume_function);
+            }
+        }
+    }
+    Py_DECREF(resume);
+}
+
+/*
  * The function that resumes at a position with `function`'s globals, builtins and closure, a new
- * reference, or NULL with an exception set. It is kept, except with a closure, which would then
- * live too long. `*exception`: as in `resume_code`.
+ * reference, for `drop_function`; or NULL with an exception set. `*exception`: as in `resume_code`.
  */
 static PyObject *
 resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObject **exception)
 {
     PyFunctionObject *of = (PyFunctionObject *)function;
     Position *at = cache_position(cache, position);
-    if (at != NULL && runs_in_scope_of((PyFunctionObject *)at->resume_function, of)) {
-        return Py_NewRef(at->resume_function);
+    PyObject *kept = at == NULL ? NULL : kept_function(at, of);
+    if (kept != NULL) {
+        return kept;
     }
     PyObject *code = resume_code(cache, position, exception);
     if (code == NULL) {
@@ -165,7 +245,6 @@ resume_function(CodeCache *cache, Py_ssize_t position, PyObject *function, PyObj
     }
     if (n_free > 0) {
         ((PyFunctionObject *)made)->func_closure = Py_NewRef(of->func_closure);
-        return made;
     }
     at = cache_position(cache, position);
     if (at == NULL) {
@@ -213,7 +292,7 @@ state_after_call(Resumption *resumption, PyObject *value, int attempts, PyObject
         return NULL;
     }
     if (value == NULL && may_raise_again(attempts)) {
-        /* raised by a signal handler before restore() or after suspend(): it belongs in the frame
+        /* raised by a signal handler before restore[] or after suspend[]: it belongs in the frame
          */
         Py_XSETREF(resumption->exception, take_exception());
         *again = true;
@@ -224,7 +303,7 @@ state_after_call(Resumption *resumption, PyObject *value, int attempts, PyObject
         Py_DECREF(value);
         PyErr_SetString(PyExc_SystemError, suspended
                                                ? "ufuse: resume code did not return its suspension"
-                                               : "ufuse: resume code did not call restore()");
+                                               : "ufuse: resume code did not restore its state");
     }
     return NULL;
 }
@@ -267,8 +346,9 @@ interpret_to_stop(CodeCache *cache, PyObject *function, FrameState *state, PyObj
     bool again = true;
     *result = NULL;
     for (int attempts = 0; again; attempts++) {
+        Py_ssize_t position = state->position;
         PyObject *outer = enter_handler(thread, state);
-        PyObject *resume = resume_function(cache, state->position, function, &exception);
+        PyObject *resume = resume_function(cache, position, function, &exception);
         leave_handler(thread, state, outer);
         if (resume == NULL) {
             Py_XDECREF(exception);
@@ -296,7 +376,7 @@ interpret_to_stop(CodeCache *cache, PyObject *function, FrameState *state, PyObj
         state = state_after_call(&resumption, value, attempts, result, &again);
         exception = resumption.exception;
         end_resumption(&resumption, state);
-        Py_DECREF(resume);
+        drop_function(cache, position, resume);
     }
     cache->suspensions += state != NULL;
     Py_XDECREF(exception);
@@ -317,14 +397,17 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     Py_INCREF(cache);
     Py_INCREF(function);
     bool may_catch = PyBytes_GET_SIZE(((PyCodeObject *)cache_code(cache))->co_exceptiontable) > 0;
-    Region outer = region_enter(cache->session, cache->every_frame);
+    Region outer = cache_region_enter(cache);
     PyThreadState *thread = PyThreadState_Get();
+    long long activation = ++cache->activations;
     bool ran = state->position != 0, checks_signals = false;
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
+        bool plain = checks_signals ||
+                     (cache->measures && turn_is_plain(cache, state->position, activation));
         RunOutcome outcome =
-            checks_signals ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
+            plain ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
         ran = ran || outcome != RUN_DECLINED;
         if (outcome == RUN_RAISED && may_catch) {
             exception = take_exception();
@@ -344,7 +427,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
         state = next;
     }
     cache->mixed += ran;
-    region_leave(outer);
+    cache_region_leave(cache, outer);
     Py_DECREF(function);
     Py_DECREF(cache);
     return result;
@@ -352,14 +435,14 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
 
 /* ---- restore and suspend ---- */
 
-/* The resumption whose frame calls restore() or suspend(), or NULL with SystemError set. */
+/* The resumption whose frame uses restore[] or suspend[], or NULL with SystemError set. */
 static Resumption *
 calling_resumption(PyThreadState *thread, const char *name)
 {
     Resumption *resumption = ufuse_thread.resumption;
     if (resumption == NULL || !current_frame_runs(thread, resumption->code)) {
         PyErr_Format(PyExc_SystemError,
-                     "ufuse: only resume code that is being resumed may call %s()", name);
+                     "ufuse: only resume code that is being resumed may use %s[]", name);
         return NULL;
     }
     return resumption;
@@ -381,7 +464,7 @@ read_marks(PyObject *key, Py_ssize_t first, StackMarks *marks)
 }
 
 /*
- * The end of restore(): raise the resumption's exception, if any. After a first restore() that left
+ * The end of restore[]: raise the resumption's exception, if any. After a first restore[] that left
  * it, handlers have begun or ended, and the exception gets what is handled now as its context.
  * Returns True where the frame is to poll for signals, else None; or NULL with that exception.
  */
@@ -407,14 +490,14 @@ raise_inside(Resumption *resumption)
 }
 
 /*
- * restore(None) or restore((previous, errors, offsets, raises)): move the pending state into the
- * frame that calls, and raise the pending exception if there is one; where `raises` is false,
- * restore(None) has to follow, and raises it. Runs no Python code. The last of them returns True
+ * restore[None] or restore[previous, errors, offsets, raises]: move the pending state into the
+ * frame that subscripts, and raise the pending exception if there is one; where `raises` is false,
+ * restore[None] has to follow, and raises it. Runs no Python code. The last of them returns True
  * where the frame is to poll for signals, else None; or NULL with that exception, or with
  * SystemError and the state still pending.
  */
-PyObject *
-restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
+static PyObject *
+restore_frame(PyObject *key)
 {
     PyThreadState *thread = PyThreadState_Get();
     Resumption *resumption = calling_resumption(thread, "restore");
@@ -425,13 +508,13 @@ restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
         return raise_inside(resumption);
     }
     if (resumption->pending == NULL) {
-        PyErr_SetString(PyExc_SystemError, "ufuse: restore() was called twice");
+        PyErr_SetString(PyExc_SystemError, "ufuse: restore[] was used twice");
         return NULL;
     }
     StackMarks marks = {-1, NULL, NULL};
     bool plain = key == Py_None;
     if (!plain && (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) != 4)) {
-        return PyErr_Format(PyExc_SystemError, "ufuse: restore(%R) says nothing about a stack",
+        return PyErr_Format(PyExc_SystemError, "ufuse: restore[%R] says nothing about a stack",
                             key);
     }
     if ((!plain && read_marks(key, 0, &marks) < 0) ||
@@ -448,13 +531,13 @@ restore_frame(PyObject *Py_UNUSED(module), PyObject *key)
 }
 
 /*
- * suspend((position, depth)) or suspend((position, depth, previous, errors, offsets)): move the
- * slots and the lowest `depth` stack values out of the frame that calls. Runs no Python code.
+ * suspend[position, depth] or suspend[position, depth, previous, errors, offsets]: move the slots
+ * and the lowest `depth` stack values out of the frame that subscripts. Runs no Python code.
  * Returns a FrameState, which the frame has to return at once; None where the frame is to continue,
  * because it has to be interpreted; or NULL with SystemError or MemoryError.
  */
-PyObject *
-suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
+static PyObject *
+suspend_frame(PyObject *key)
 {
     PyThreadState *thread = PyThreadState_Get();
     Resumption *resumption = calling_resumption(thread, "suspend");
@@ -463,7 +546,7 @@ suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
     }
     Py_ssize_t size = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0;
     if (resumption->pending != NULL || resumption->suspended != NULL || (size != 2 && size != 5)) {
-        PyErr_Format(PyExc_SystemError, "ufuse: suspend(%R) does not fit what the frame is doing",
+        PyErr_Format(PyExc_SystemError, "ufuse: suspend[%R] does not fit what the frame is doing",
                      key);
         return NULL;
     }
@@ -483,4 +566,59 @@ suspend_frame(PyObject *Py_UNUSED(module), PyObject *key)
         resumption->suspended = (FrameState *)Py_NewRef((PyObject *)state);
     }
     return (PyObject *)state;
+}
+
+/* ---- the objects that resume code subscripts ---- */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *(*move)(PyObject *key);
+    const char *name;
+} Transfer;
+
+static PyObject *
+Transfer_subscript(PyObject *self, PyObject *key)
+{
+    return ((Transfer *)self)->move(key);
+}
+
+static PyObject *
+Transfer_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<ufuse %s>", ((Transfer *)self)->name);
+}
+
+/* Survive a reference count error elsewhere, as None does: these are static objects. */
+static void
+Transfer_dealloc(PyObject *self)
+{
+    Py_SET_REFCNT(self, 1 << 20);
+}
+
+static PyMappingMethods Transfer_mapping = {.mp_subscript = Transfer_subscript};
+
+static PyTypeObject Transfer_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ufuse.frame_hook._hook.Transfer",
+    .tp_doc = "What resume code subscripts to move a frame's state; for resume code only.",
+    .tp_basicsize = sizeof(Transfer),
+    .tp_dealloc = Transfer_dealloc,
+    .tp_repr = Transfer_repr,
+    .tp_as_mapping = &Transfer_mapping,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
+static Transfer restore = {PyObject_HEAD_INIT(&Transfer_Type).move = restore_frame,
+                           .name = "restore"};
+static Transfer suspend = {PyObject_HEAD_INIT(&Transfer_Type).move = suspend_frame,
+                           .name = "suspend"};
+
+/* Add `restore` and `suspend` to the module. Returns 0, or -1 with an exception set. */
+int
+export_transfers(PyObject *module)
+{
+    if (PyModule_AddType(module, &Transfer_Type) < 0 ||
+        PyModule_AddObjectRef(module, restore.name, (PyObject *)&restore) < 0) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, suspend.name, (PyObject *)&suspend);
 }

@@ -13,7 +13,6 @@
 RunOutcome take_step(CodeCache *cache, Py_ssize_t position, PyObject *function,
                      Registers *registers, PyObject **result, FrameState **next);
 PyObject *continue_frame(CodeCache *cache, PyObject *function, FrameState *state);
-PyObject *restore_frame(PyObject *module, PyObject *key);
-PyObject *suspend_frame(PyObject *module, PyObject *key);
+int export_transfers(PyObject *module);
 
 #endif

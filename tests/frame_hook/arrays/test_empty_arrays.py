@@ -35,7 +35,8 @@ USES: list[Callable[[Any], Any]] = [
     lambda p: np.stack([p, p]) + 1, lambda p: np.cumsum(p) + 0, lambda p: p @ p.T, lambda p: np.sort(p) + 0, lambda p: p.clip(0, 1),
     lambda p: p + np.ones(p.shape[-1:]), lambda p: p.__iadd__(1), lambda p: p.argmax(), lambda p: p.flatten(),
     lambda p: (p > 0).all(), lambda p: p.std(axis=0), lambda p: p.prod(), lambda p: np.outer(p, p), lambda p: np.diff(p) + 0,
-    lambda p: np.swapaxes(p, 0, -1) * 2,
+    lambda p: np.swapaxes(p, 0, -1) * 2, lambda p: p.reshape(-1, 3), lambda p: p.reshape(-1), lambda p: p.reshape(1, -1),
+    lambda p: p[:, None].reshape(-1, 3), lambda p: p.reshape(p.shape[0], -1),
 ]  # fmt: skip
 
 
@@ -90,3 +91,67 @@ def test_nothing_is_left_of_a_new_axis(length: int) -> None:
 
     for use in (added, stored):
         check(use, lambda: (np.arange(float(length)),))
+
+
+SHORT: list[Callable[[], Any]] = [
+    lambda: np.zeros((1, 3)), lambda: np.zeros((1, 3), order="F"), lambda: np.zeros((3, 1)).T, lambda: np.zeros((3, 1)),
+    lambda: np.zeros((1, 1)), lambda: np.zeros((2, 2))[1:, :1], lambda: np.zeros(2)[:1], lambda: np.zeros((1, 0, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", range(len(SHORT)))
+def test_reshape_of_axes_of_length_one(made: int) -> None:
+    """With -1 NumPy chooses their strides anew, also where the shape stays what it was."""
+    for use in USES[-5:]:
+        check(use, lambda: (SHORT[made](),))
+
+
+NUMBERS: list[Any] = [
+    np.int64(-(2**62)), np.float64(1e300), np.float32(1e30), np.float64("nan"), 1e300, -(10**5), True, np.int16(300), np.uint8(3),
+    np.complex128(1e300), 1e300 + 1j,
+]  # fmt: skip
+
+
+def into_a_slice(a: Any, v: Any) -> Any:
+    a[5:1] = v
+
+
+def into_all(a: Any, v: Any) -> Any:
+    a[...] = v
+
+
+def into_a_new_one(a: Any, v: Any) -> Any:
+    b = a + 0
+    b[2:2] = v
+    return b
+
+
+def by_fill(a: Any, v: Any) -> Any:
+    a[:0].fill(v)
+
+
+def computed(a: Any, v: Any) -> Any:
+    a[::2][:0] = v * 1
+
+
+def written_before(a: Any, v: Any) -> Any:
+    np.add(a, 1, out=a)
+    a[5:1, None] = v
+
+
+def constants(a: Any, v: Any) -> Any:
+    a[5:1] = 1e300
+    a[5:1] = 1
+    a[5:1] = -7.5
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u1", "i4", "F", "?"])
+@pytest.mark.parametrize(
+    "program",
+    [into_a_slice, into_all, into_a_new_one, by_fill, computed, written_before, constants],
+)
+def test_a_number_goes_into_no_element(program: Callable[..., Any], dtype: str) -> None:
+    """NumPy converts it all the same, and warns or raises where it does not fit."""
+    for size in (0, 3):
+        for number in NUMBERS:
+            check(program, lambda size=size, number=number: (np.zeros(size, dtype), number))

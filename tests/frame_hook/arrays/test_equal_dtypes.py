@@ -58,6 +58,7 @@ def test_the_break_names_the_dtype() -> None:
     second = [a for a, b in SECOND if np.dtype(np.dtype(a).str).char == b]
     for dtype in (*map(np.dtype, second), LABELLED):
         compiled = ufuse.compile(lambda x: x + 1)
+        compiled.reset()
         compiled(np.arange(3).astype(dtype))
         (found,) = compiled.breaks
         words = "int32 with metadata" if dtype is LABELLED else dtype.type.__name__

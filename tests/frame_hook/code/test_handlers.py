@@ -90,7 +90,7 @@ def test_stopping_everywhere_changes_nothing(way: Any, function: Any, args: Any)
     """A frame that is suspended at every instruction sees and raises what it would have."""
     pieces = in_pieces(function, everywhere)
     check(way, function, args, pieces)
-    assert pieces.cache.suspensions > 0
+    assert pieces.__ufuse_cache__.suspensions > 0
 
 
 @every_case

@@ -138,12 +138,12 @@ def test_what_was_captured_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hit asks nobody, and uses none of the replaced functions."""
     compiled = ufuse.compile(lambda x: x + 1)
     compiled(X)
-    hits = compiled.hits
+    hits = compiled.__ufuse_hits__
     monkeypatch.setattr(builtins, "len", refuse)
     result = compiled(X)
     monkeypatch.undo()
     np.testing.assert_array_equal(result, X + 1)
-    assert compiled.hits == hits + 1
+    assert compiled.__ufuse_hits__ == hits + 1
 
 
 def test_new_names_are_no_replacement(monkeypatch: pytest.MonkeyPatch) -> None:

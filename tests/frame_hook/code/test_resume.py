@@ -114,7 +114,7 @@ def check_pieces(
     pieces = in_pieces(function, stops, forget=forget)
     expected = outcome(function, name, args, kwargs)
     assert outcome(pieces, name, args, kwargs) == expected
-    return int(pieces.cache.suspensions)
+    return int(pieces.__ufuse_cache__.suspensions)
 
 
 CASE_NAMES = [f"{function.__name__}-{place}" for place, (function, _, _) in enumerate(CASES)]

@@ -229,7 +229,7 @@ def test_watched_dicts_and_entries_die(session: Session) -> None:
         session.asked.clear()
         alive.append(weakref.ref(space["held"]))
         if len(alive) % 2:
-            compiled.cache.clear()
+            compiled.__ufuse_cache__.clear()
             space["x"] = 2
             assert other(0) == "plain"
         if len(alive) % 50 == 0:
@@ -259,12 +259,12 @@ def test_a_change_during_the_destruction_of_an_entry(session: Session) -> None:
         writer = Writes(space, compiled)
         doomed = entry([(K.LOAD_KEY, space, "x")], recipe=[("const", writer)])
         doomed.data = writer
-        compiled.cache.add(0, doomed)
+        compiled.__ufuse_cache__.add(0, doomed)
         del writer, doomed
         if turn % 2:
-            compiled.cache.clear()
+            compiled.__ufuse_cache__.clear()
         else:
-            compiled.cache.remove(0, compiled.cache.entries(0)[0])
+            compiled.__ufuse_cache__.remove(0, compiled.__ufuse_cache__.entries(0)[0])
         assert answers.pop() == "plain"
         assert compiled(0) == "plain"
 

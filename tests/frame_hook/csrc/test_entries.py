@@ -245,7 +245,7 @@ def test_methods_bind(session: Session) -> None:
     square: Any = type("Square", (), {"side": 3, "area": Compiled(area, session)})
     assert square().area(2) == 6
     assert square.area(square(), 2) == 6
-    assert square.area.calls == 2
+    assert square.area.__ufuse_calls__ == 2
     square.area.note = 1
     assert weakref.ref(square.area)() is square.area
     assert Compiled.__call__ is not None
@@ -262,11 +262,16 @@ def test_the_most_recently_hit_entry_is_first(session: Session) -> None:
     ]
     compiled = dispatcher(lambda a: None, session, *entries)
     assert compiled(2) == 2
-    assert compiled.cache.entries(0) == [entries[2], entries[0], entries[1]]
+    assert compiled.__ufuse_cache__.entries(0) == [entries[2], entries[0], entries[1]]
     entries[2].valid = False
     assert compiled(2) is None
-    assert compiled.cache.entries(0) == [entries[0], entries[1]]
-    assert (compiled.calls, compiled.hits, compiled.eager_calls, entries[2].hits) == (2, 1, 1, 1)
+    assert compiled.__ufuse_cache__.entries(0) == [entries[0], entries[1]]
+    assert (
+        compiled.__ufuse_calls__,
+        compiled.__ufuse_hits__,
+        compiled.__ufuse_eager_calls__,
+        entries[2].hits,
+    ) == (2, 1, 1, 1)
 
 
 def test_what_is_captured_is_kept_and_run(session: Session) -> None:
@@ -277,9 +282,9 @@ def test_what_is_captured_is_kept_and_run(session: Session) -> None:
     assert len(session.asked) == 1
     session.answer = lambda *_: None
     assert compiled("x") == "plain"
-    compiled.cache.give_up(0)
+    compiled.__ufuse_cache__.give_up(0)
     assert compiled("x") == "plain"
-    assert compiled.cache.given_up(0)
+    assert compiled.__ufuse_cache__.given_up(0)
     assert len(session.asked) == 2
 
 
@@ -337,11 +342,24 @@ def test_our_errors_are_never_the_users(session: Session) -> None:
     compiled = _hook.Dispatcher(lambda a: a, session)
     assert [compiled(1), compiled(2)] == [1, 2]
     assert [str(error) for error in session.errors] == ["ours"]
-    for wrong in (5, "x"):
+    for wrong in (5.0, "x"):
         session.answer = lambda *_, wrong=wrong: wrong
-        compiled.cache.clear()
+        compiled.__ufuse_cache__.clear()
         assert compiled(1) == 1
     assert len(session.errors) == 3
+
+
+def test_a_session_may_want_to_be_left_alone(session: Session) -> None:
+    """An int for an answer is a time, in nanoseconds, in which it is not asked again."""
+    session.answer = lambda *_: 3_600_000_000_000
+    compiled = _hook.Dispatcher(lambda a: a, session)
+    assert [compiled(1), compiled(2)] == [1, 2]
+    assert len(session.asked) == 1
+    compiled.__ufuse_cache__.clear()
+    session.answer = lambda *_: 0
+    assert [compiled(1), compiled(2)] == [1, 2]
+    assert len(session.asked) == 3
+    assert not session.errors
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, LookupError])
@@ -377,9 +395,9 @@ def test_eager_switches(session: Session) -> None:
         lambda a: "plain", session, entry(recipe=[("const", "fast")], ending=("return", 1))
     )
     assert compiled(1) == "fast"
-    compiled.enabled = False
+    compiled.__ufuse_enabled__ = False
     assert compiled(1) == "plain"
-    compiled.enabled = True
+    compiled.__ufuse_enabled__ = True
     _hook.enter_eager()
     _hook.enter_eager()
     _hook.leave_eager()

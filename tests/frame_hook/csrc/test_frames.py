@@ -47,7 +47,7 @@ def test_suspending_everywhere_changes_nothing(
     compiled = stop_everywhere(session, function)
     fresh = [list(a) if isinstance(a, list) else a for a in arguments]
     assert compiled(*fresh) == function(*[list(a) if isinstance(a, list) else a for a in arguments])
-    assert compiled.cache.suspensions > 3
+    assert compiled.__ufuse_cache__.suspensions > 3
     assert not session.errors
 
 
@@ -65,14 +65,14 @@ def test_entries_are_taken_where_a_frame_stops(session: Session) -> None:
     (behind,) = [b.offset // 2 for a, b in itertools.pairwise(listing) if a.opname == "BINARY_OP"]
     session.stops[id(summing.__code__)] = frozenset(places)
     compiled = _hook.Dispatcher(summing, session)
-    compiled.cache.add(0, once(3))
-    compiled.cache.give_up(0)
+    compiled.__ufuse_cache__.add(0, once(3))
+    compiled.__ufuse_cache__.give_up(0)
     # locals 0 to 2, the iterator 3, the operands 4 and 5, the sum 6
     adding = entry((), (4, 5), operator.add, 1, (), ("resume", behind, (0, 1, 2, 3, 6)))
-    compiled.cache.add(places[0], adding)
-    compiled.cache.give_up(behind)
+    compiled.__ufuse_cache__.add(places[0], adding)
+    compiled.__ufuse_cache__.give_up(behind)
     assert compiled([1, 2, 3]) == 6
-    assert adding.hits == compiled.cache.suspensions == 3
+    assert adding.hits == compiled.__ufuse_cache__.suspensions == 3
     assert compiled(range(100_000)) == 4_999_950_000
     assert session.asked == []
 
@@ -92,6 +92,54 @@ def test_a_suspended_frame_owns_its_values_alone(session: Session) -> None:
 
     stop_everywhere(session, function)()
     assert alive[1] is True
+
+
+def test_each_run_has_its_own_closure(session: Session) -> None:
+    """Functions of one code object, nested and in turn; and what is closed over dies with the function."""
+
+    class Value:
+        pass
+
+    def made(held: Any) -> Any:
+        def function(depth, other):
+            inner = other(depth - 1, other) if depth else ()
+            return (held, *inner)
+
+        return stop_everywhere(session, function)
+
+    first, second = made("first"), made("second")
+    for _ in range(3):
+        assert first(2, second) == ("first", "second", "second")
+        assert second(1, first) == ("second", "first")
+        assert first(3, first) == ("first",) * 4
+    value = Value()
+    reference = weakref.ref(value)
+    third = made(value)
+    assert third(1, second) == (value, "second")
+    del value, third
+    gc.collect()
+    assert reference() is None
+    assert first(0, None) == ("first",)
+
+
+def test_a_frame_in_a_traceback_keeps_its_closure(session: Session) -> None:
+    """The next run of the code has another one."""
+
+    def made(held: Any) -> Any:
+        def function(x):
+            total = held + x
+            return total / (x - 1)
+
+        return stop_everywhere(session, function)
+
+    failing, going = made(1), made(10)
+    with pytest.raises(ZeroDivisionError) as caught:
+        failing(1)
+    assert going(3) == 6.5
+    frame = caught.value.__traceback__.tb_next.tb_frame  # type: ignore[union-attr]
+    assert frame.f_locals["held"] == 1
+    assert frame.f_locals["total"] == 2
+    assert failing(2) == 3
 
 
 def test_errors_keep_their_line_and_their_only_frame(session: Session) -> None:
@@ -186,7 +234,7 @@ def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
     session.stops[id(guarded.__code__)] = inside
     for position in inside:
         if position % 2:
-            compiled.cache.give_up(position)  # so that half of the signals meet C code
+            compiled.__ufuse_cache__.give_up(position)  # so that half of the signals meet C code
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for each in range(400):
@@ -211,9 +259,9 @@ def test_interrupts_at_any_moment_run_finally_blocks(session: Session) -> None:
 def test_only_resume_code_may_restore_and_suspend() -> None:
     """Anybody else gets an error, not a crash."""
     with pytest.raises(SystemError, match="only resume code"):
-        _hook.restore(None)
+        _hook.restore[None]
     with pytest.raises(SystemError, match="only resume code"):
-        _hook.suspend((0, 0))
+        _hook.suspend[0, 0]
 
 
 def test_bad_resume_code_is_refused(session: Session) -> None:
@@ -267,8 +315,8 @@ def test_resume_functions_are_made_once(session: Session) -> None:
     before = len(made)
     compiled(5)
     assert len(made) == before
-    compiled.cache.drop_resume(made[0])
-    compiled.cache.drop_resume(None)
+    compiled.__ufuse_cache__.drop_resume(made[0])
+    compiled.__ufuse_cache__.drop_resume(None)
     compiled(5)
     assert len(made) == 2 * before
 
@@ -489,7 +537,7 @@ def test_threads_share_a_dispatcher(session: Session) -> None:
 
     def clear() -> None:
         while not done.is_set():
-            compiled.cache.clear()
+            compiled.__ufuse_cache__.clear()
 
     workers = [threading.Thread(target=work) for _ in range(4)]
     clearing = threading.Thread(target=clear)
@@ -526,3 +574,18 @@ def test_tracers_see_none_of_ours(session: Session, install: Any) -> None:
     assert "capture" not in seen
     assert "resume_code" not in seen
     assert "handling" in seen
+
+
+def test_the_first_resumed_frame_of_a_closure_may_raise(session: Session) -> None:
+    """Its exception is not lost when the function that resumes it is put away (once for each number of free variables)."""
+    names = [f"v{i}" for i in range(11)]
+    source = "def make():\n" + "".join(f"    {name} = 0\n" for name in names)
+    source += f"    def inner(x):\n        x.missing\n        return {' + '.join(names)}\n    return inner\n"
+    space: dict[str, Any] = {}
+    exec(source, space)
+    inner = space["make"]()
+    compiled = stop_everywhere(session, inner)
+    session.stops[id(inner.__code__)] = frozenset()  # it is put away only once it has raised
+    for _ in range(3):
+        with pytest.raises(AttributeError):
+            compiled(1)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import gc
 import math
 import sys
@@ -167,6 +168,7 @@ def emptied(*members: Any) -> Any:
 
 SHARING, SPACE = with_dict(a=1), namespace(a=1)
 FORTRAN = np.asfortranarray(np.zeros((3, 4)))
+MANY = [np.zeros(3) for _ in range(100)]
 C_ORDER = np.zeros((3, 4))
 READ_ONLY = np.zeros(3)
 READ_ONLY.flags.writeable = False
@@ -226,6 +228,12 @@ FINALIZER_FREE: list[Any] = [
     {1, 2},
     iter([1]),
 ]
+remembering = functools.lru_cache(maxsize=None)(lambda *_: 7)
+of_two = functools.lru_cache(maxsize=2)(lambda *_: 8)
+REMEMBERED_KEY, KEY_OF_TWO = [
+    ((one(dict, "a") and _hook.remembered(one, (dict, "a"))) or ())[:2]
+    for one in (remembering, of_two)
+]
 FINALIZED: list[Any] = [
     Finalized(),
     [Finalized()],
@@ -255,6 +263,8 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("LOAD_ATTR",      [(K.LOAD_ATTR, 0, "real"), (K.INT, 1, 3)],                [(3,)],                          [("3",), (4,)]),
     ("LOAD_OWN",       [(K.LOAD_OWN, 0, "weight"), (K.INT, 1, 1)],               [(Below(1),), (Slotted(1),), (Asked(1),), (Overriding(1),), (with_dict(weight=1),)], [(Slotted.__new__(Slotted),), (Below.__new__(Below),), (3,), (NULL,)]),
     ("LOAD_OWN",       [(K.LOAD_OWN, 0, "note"), (K.STR, 1, "own")],             [(with_own(note="own"),), (with_dict(note="own"),)], [(Below(1),), (math,)]),
+    ("LOAD_REMEMBERED", [(K.LOAD_REMEMBERED, 0, *REMEMBERED_KEY), (K.INT, 1, 7)], [(remembering,)],               [(of_two,), (len,), (Below,), (NULL,)]),
+    ("LOAD_REMEMBERED", [(K.LOAD_REMEMBERED, 0, *KEY_OF_TWO), (K.INT, 1, 8)],    [(of_two,)],                     [(remembering,), (types.SimpleNamespace(),)]),
     ("LOAD_CLASS",     [(K.LOAD_CLASS, Below, "scale"), (K.IDENTITY, 1, vars(Base)["scale"])], [(0,)],               []),
     ("LOAD_CLASS",     [(K.LOAD_CLASS, Below, "none")],                          [],                              [(0,)]),
     ("CLASS_LACKS",    [(K.CLASS_LACKS, Below, "none")],                         [(0,)],                          []),
@@ -314,6 +324,9 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("SIZE",           [(K.SIZE, 0, 1, 4)],                                      [(C_ORDER,)],                    [(C_ORDER.T,), (READ_ONLY,), (5,)]),
     ("RELATION",       [(K.RELATION, (("size", 0, 0), ("int", 1), ("mul",), ("const", 12), ("le",)))], [(C_ORDER, 4)], [(C_ORDER, 5), (5, 5), (C_ORDER, BIG), (C_ORDER, True), (C_ORDER, 1 << 62), (C_ORDER, NULL)]),
     ("DISJOINT",       [(K.DISJOINT, 0, 1)],                                     [(C_ORDER, FORTRAN), (C_ORDER[:1], C_ORDER[1:]), (C_ORDER[:0], C_ORDER)], [(C_ORDER, C_ORDER), (C_ORDER[:, 0], C_ORDER[:, 1]), (C_ORDER[::-1], C_ORDER), (C_ORDER, 5)]),
+    ("ALL_DISJOINT",   [(K.ALL_DISJOINT, 2, (0, 1, 2, 3))],                      [(C_ORDER[1:2], C_ORDER[:1], C_ORDER[2:], C_ORDER[2:]), (C_ORDER[:0], C_ORDER[::-1], FORTRAN, C_ORDER[:0]), (C_ORDER[2:], FORTRAN, C_ORDER[:2], C_ORDER[:1])],
+                                                                                 [(C_ORDER, FORTRAN, FORTRAN.T, C_ORDER[:0]), (C_ORDER, C_ORDER, FORTRAN, FORTRAN), (FORTRAN, C_ORDER[:, :1], C_ORDER[:, 1:], 0), (FORTRAN, C_ORDER[1:], C_ORDER[::-1], C_ORDER[:1]), (FORTRAN, C_ORDER, READ_ONLY, NULL), (FORTRAN, C_ORDER[1:2], READ_ONLY, C_ORDER)]),
+    ("ALL_DISJOINT",   [(K.ALL_DISJOINT, 1, tuple(range(100)))],                 [tuple(MANY), (*MANY[1:], MANY[5])], [(*MANY[:99], MANY[0])]),
     ("SAME",           [(K.SAME, 0, 1)],                                         [(C_ORDER, C_ORDER)],            [(C_ORDER, FORTRAN), (C_ORDER, NULL)]),
     ("NOT_DICT_OF",    [(K.NOT_DICT_OF, 0, 1)],                                  [({}, Below(1)), ({}, 3), (vars(SHARING), with_dict(a=1)), ({}, int)], [(vars(SHARING), SHARING), (vars(math), math), (vars(SPACE), SPACE), ({}, NULL)]),
     ("DIFFERENT",      [(K.DIFFERENT, 0, 1)],                                    [(C_ORDER, FORTRAN)],            [(C_ORDER, C_ORDER)]),

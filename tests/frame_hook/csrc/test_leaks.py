@@ -97,10 +97,10 @@ def test_entries_and_caches_are_collected(session: Session) -> None:
     def make() -> weakref.ref[Any]:
         own = Session()
         compiled = dispatcher(lambda a: a, own, entry())
-        made = compiled.cache.entries(0)[0]
+        made = compiled.__ufuse_cache__.entries(0)[0]
         made.data = made
         compiled.self = compiled
-        own.caches[0] = compiled.cache
+        own.caches[0] = compiled.__ufuse_cache__
         own.answer = compiled
         return weakref.ref(own)
 
@@ -203,7 +203,7 @@ def test_guards_keep_nothing_alive(session: Session, what: str) -> None:
     assert alive() is None
     assert not made.valid
     assert compiled(0) == "plain"
-    assert compiled.cache.entries(0) == []
+    assert compiled.__ufuse_cache__.entries(0) == []
 
 
 @pytest.mark.parametrize("what", MORTAL)
@@ -262,7 +262,7 @@ def test_thousands_of_local_classes_and_functions_leave_nothing(session: Session
     turns: list[int] = []
     assert growth(action, 10_000) < 2000  # the last few hundred wait for the next look-up
     assert compiled(0) is int
-    assert len(compiled.cache.entries(0)) == 1
+    assert len(compiled.__ufuse_cache__.entries(0)) == 1
 
 
 def test_keyword_defaults_changed_in_place_are_noticed() -> None:

@@ -53,3 +53,104 @@ def test_numbers_whose_expressions_would_grow_without_end(program: Callable[...,
     x = np.ones(2)
     for n in (5, 6, 7, 12, 100, -3):
         assert compiled(x, n).tolist() == program(x, n).tolist()
+
+
+def centred(x: Any) -> Any:
+    y = x - x.mean(axis=0)
+    return (y * y).sum(axis=-1)
+
+
+def test_leading_lengths_that_change_are_sizes() -> None:
+    """A first axis of two, three or four is part of a graph only until it changes; one and none have their own."""
+    compiled = ufuse.compile(centred)
+    for length in (2, 3, 4, 7, 1, 5, 2, 1, 30, 3, 4):
+        x = np.arange(length * 30.0).reshape(length, 5, 6)
+        assert compiled(x).tobytes() == centred(x).tobytes()
+    assert compiled.stats.traces == 3
+
+
+def test_lengths_that_are_equal_by_chance() -> None:
+    """After a few calls no length is taken to be another's."""
+
+    def added(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a.sum() + b.sum() + c.sum() + d.sum()
+
+    compiled = ufuse.compile(added)
+    lengths = np.random.default_rng(5).integers(2, 6, (60, 4))
+    for row in lengths:
+        given = [np.arange(float(length)) for length in row]
+        assert compiled(*given) == added(*given)
+    assert compiled.stats.traces <= 5
+
+
+def turned(x: Any, n: int) -> Any:
+    for k in range(n):
+        x = x * 0.5 + k
+    return x
+
+
+def test_loops_whose_length_changes_are_not_unrolled_for_each() -> None:
+    """After a few lengths the graph ends in front of the loop."""
+    compiled = ufuse.compile(turned)
+    x = np.arange(3.0)
+    for n in range(1, 60):
+        assert compiled(x, n).tobytes() == turned(x, n).tobytes()
+    assert compiled.stats.traces <= 12
+    assert any(found.code == "varying" for found in compiled.breaks)
+
+
+def factored(a: Any) -> Any:
+    """LU decomposition, in place."""
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, len(a)):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+    return a
+
+
+def test_loops_within_loops() -> None:
+    """Slices of every length, over loops of every length, have a few graphs together."""
+    compiled = ufuse.compile(factored)
+    a = np.random.default_rng(3).random((24, 24)) + 24 * np.eye(24)
+    for _ in range(2):
+        assert compiled(a.copy()).tobytes() == factored(a.copy()).tobytes()
+    assert compiled.stats.traces <= 14
+
+
+LOOP = """
+results = [calling(lambda v: v * 2, x) for _ in range(6)]
+for k in range(6):
+    results.append(calling(lambda v: v * 3, x))
+named = lambda v: v * 4
+results += [calling(named, x), calling(named, x)]
+"""
+
+
+def test_lambdas_that_a_script_makes_anew() -> None:
+    """They are known by their code, as those made in functions are."""
+    compiled = ufuse.compile(lambda function, v: function(v) + 1)
+    names: dict[str, Any] = {"calling": compiled, "x": np.arange(3.0)}
+    exec(LOOP, names)
+    assert [one[1] for one in names["results"]] == [3.0] * 6 + [4.0] * 6 + [5.0] * 2
+    assert compiled.stats.traces == 3
+
+
+def test_what_changes_at_every_call_is_told() -> None:
+    """A function that would need ever new graphs is left to plain Python, and says what changes."""
+
+    def applied(function: Any, x: Any) -> Any:
+        return function(x) + 1
+
+    compiled = ufuse.compile(applied)
+    x = np.linspace(0.1, 0.9, 3)
+    for name in (
+        "sin cos tan exp log sqrt tanh sinh cosh arcsin arccos arctan cbrt square floor ceil"
+    ).split():
+        function = getattr(np, name)
+        assert compiled(function, x).tobytes() == applied(function, x).tobytes()
+    assert compiled.stats.traces == 12
+    assert [b.reason for b in compiled.breaks if b.code == "varying"] == [
+        "function changes from call to call"
+    ]

@@ -24,6 +24,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.trace.guards import SENTENCES
 
 X = np.arange(6.0)
+DEEP = np.ones((3, 2, 2))
 READ_ONLY = X.copy()
 READ_ONLY.flags.writeable = False
 LISTS: list[list[Any]] = [[], []]
@@ -139,6 +140,12 @@ def fill(x, y):
     return x
 
 
+def fill_all(arrays, x):
+    for one in arrays:
+        one[:] = x + one
+    return x
+
+
 def keep_global(x, value):
     global kept
     kept = value  # type: ignore[name-defined]  # not before the first call
@@ -199,6 +206,12 @@ def shared(*_: Any) -> tuple[Any, ...]:
     return memory[:6], memory[3:9]
 
 
+def parts_of_one(*_: Any) -> tuple[Any, ...]:
+    """Arrays of which the last two share memory."""
+    memory = np.arange(18.0)
+    return [memory[i : i + 3] for i in (0, 3, 6, 9, 12, 14)], X[:3]
+
+
 def own_dict(*_: Any) -> tuple[Any, ...]:
     """An object beside the dict of its attributes."""
     ball = Ball()
@@ -243,6 +256,8 @@ TOLD: dict[str, tuple[str, Any, list[Any]]] = {
     "ABSENT": ("the global kept is defined now", keep_global, [(X, 1.0), after(set_global, "kept", 2)]),
     "ABSENT builtin": ("the builtin ascii is hidden by a global now",
                        lambda x: x if ascii is None else x + 1, [(X,), after(set_global, "ascii", 1)]),
+    "ALL_DISJOINT": ("a written one of 7 arrays shares memory with another now",
+                     fill_all, [([np.ones(3) for _ in range(6)], X[:3]), parts_of_one]),
     "APART": ("elements of x share memory now", fill, [(rows(32, 8), 1.0), (rows(16, 8), 1.0)]),
     "ARRAY": ("x is no longer a 1-d array of float64", add_one, [(X,), (SQUARE,)]),
     "BASE": ("the bases of Small were changed",
@@ -289,6 +304,7 @@ TOLD: dict[str, tuple[str, Any, list[Any]]] = {
     "SAME": ("y is no longer the same object as x", lambda x, y: x + y, [(X, X), (X, X.copy())]),
     "SET_IS": ("s no longer has the same members", lambda x, s: x * len(s), [(X, {1}), (X, {1, 2})]),
     "SIZE": ("x.shape[0] is no longer 1", add_one, [(X[:1],), (X,)]),
+    "SIZE few": ("x.shape[0] is no longer 2", add_one, [(DEEP[:2],), (DEEP,)]),
     "STR": ("s is no longer 'ab'", lambda x, s: x * len(s), [(X, "ab"), (X, "abc")]),
     "TYPE": ("items is no longer a list", lambda x, items: x * len(items), [(X, [1]), (X, (1,))]),
     "TYPE of class": ("Made has another metaclass now", lambda x, kind: (x + 1, kind()),
@@ -319,7 +335,7 @@ def test_every_sentence_is_told_by_a_program(says: str) -> None:
     sentence, program, calls = TOLD[says]
     compiled = told(program, calls)
     assert compiled.retraces[-1].guard == sentence
-    guards = [row for kept in compiled.session.specialisations for row in kept.guards]
+    guards = [row for kept in compiled.__ufuse_session__.specialisations for row in kept.guards]
     assert says in {row.says for row in guards if row.text == sentence}
 
 

@@ -38,8 +38,8 @@ class Tally:
 
     def add(self, compiled: CompiledFunction) -> None:
         """Count what a compiled function did since it was made or reset."""
-        session: Session = compiled.session
-        caches = {id(cache): cache for cache in (compiled.cache, *session.caches)}
+        session: Session = compiled.__ufuse_session__
+        caches = {id(cache): cache for cache in (compiled.__ufuse_cache__, *session.caches)}
         self.suspensions += sum(cache.suspensions for cache in caches.values())
         self.entries += len(session.specialisations)
         self.computing += sum(not is_idle(kept.graph) for kept in session.specialisations)

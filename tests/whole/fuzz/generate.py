@@ -382,6 +382,40 @@ def simple(growth: Growth) -> Block:
     return python(growth)
 
 
+def element(growth: Growth) -> str:
+    """One element of an array, or a number."""
+    name = growth.array()
+    value = growth.value(name)
+    if not is_array(value) or not value.ndim:
+        return growth.pick(*(growth.named(is_number) or ["n"]))
+    index = ", ".join(growth.rng.choice(("0", "-1", "0", "1", "-2", "i0")) for _ in value.shape)
+    return f"{name}[{index}]"
+
+
+def scalar_work(growth: Growth) -> Block:
+    """A few statements about elements and numbers."""
+    rng = growth.rng
+    lines = []
+    for _ in range(rng.choice((1, 1, 2, 3, 5))):
+        a, b = element(growth), element(growth)
+        o = rng.choice((element(growth), rng.choice(NUMBERS)))
+        sign = rng.choice(PLAIN_OPERATORS if rng.random() < 0.6 else OPERATORS[:-1])
+        into = a if "[" in a and rng.random() < 0.7 else growth.fresh()
+        right = growth.pick(
+            f"{b} {sign} {o}",
+            f"{b} {sign} {o}",
+            f"{o} {sign} {b}",
+            f"{b} {rng.choice(COMPARISONS)} {o}",
+            f"{rng.choice('- ~ abs float bool int'.split())}({b})",
+            f"np.{rng.choice(UNARY)}({b})",
+            f"np.{rng.choice(BINARY)}({b}, {o})",
+            b,
+            o,
+        )
+        lines.append(f"{a} {sign}= {o}" if rng.random() < 0.2 else f"{into} = {right}")
+    return Block("\n".join(lines))
+
+
 def python(growth: Growth) -> Block:
     """A statement about Python objects."""
     x, y, new = growth.array(), growth.array(), growth.fresh()
@@ -452,8 +486,9 @@ def compound(growth: Growth, depth: int) -> Block:
         )
         return Block("try:", body, tail)
     if which == 5:
+        mode = growth.pick("ignore", "ignore", "warn", "raise")
         return Block(
-            f"with np.errstate({growth.pick('all', 'divide', 'invalid', 'over')}='ignore'):", body
+            f"with np.errstate({growth.pick('all', 'divide', 'invalid', 'over')}={mode!r}):", body
         )
     if which == 6:
         inner = Block(f"return t {growth.pick('*', '+', '-')} {o}")
@@ -469,7 +504,7 @@ def statement(growth: Growth, depth: int = 0) -> Block:
     """Any statement."""
     if growth.rng.random() < (0.2 if depth == 0 else 0.1) and depth < 2:
         return compound(growth, depth)
-    return simple(growth)
+    return scalar_work(growth) if growth.rng.random() < 0.2 else simple(growth)
 
 
 def failure(growth: Growth, block: Block) -> Exception | None:

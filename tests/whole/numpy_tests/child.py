@@ -82,6 +82,8 @@ class Compiled:
     """Compiles functions, and knows what came of it."""
 
     def __init__(self) -> None:
+        # Everything that can be is compiled, whether it pays or not; UFUSE_MEASURE=1: as users have it.
+        os.environ.setdefault("UFUSE_MEASURE", "0")
         import ufuse  # noqa: PLC0415  plain runs must not import it
 
         self.compile = ufuse.compile

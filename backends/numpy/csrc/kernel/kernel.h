@@ -76,7 +76,6 @@ void plan_release(Plan *plan);
 int plan_traverse(const Plan *plan, visitproc visit, void *arg);
 int number_between(PyObject *number, Py_ssize_t past, const char *what);
 
-enum { RUN_DONE = 0, RUN_REFUSED = 1, RUN_FAILED = -1 };
 int kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
                PyObject **results, PyObject **flags);
 

@@ -50,7 +50,7 @@ static const struct {
     [STEP_KERNEL] = {"kernel", 6, 2, 3},   [STEP_CALL] = {"call", 7, 2, 4},
     [STEP_GETITEM] = {"getitem", 6, 1, 3}, [STEP_BINARY] = {"binary", 7, 2, 4},
     [STEP_UNARY] = {"unary", 6, 2, 3},     [STEP_UNPACK] = {"unpack", 5, 1, 2},
-    [STEP_TUPLE] = {"tuple", 5, 1, 2},
+    [STEP_TUPLE] = {"tuple", 5, 1, 2},     [STEP_SCALARS] = {"scalars", 6, 2, 3},
 };
 
 static int
@@ -82,6 +82,27 @@ read_kernel(Step *step, PyObject *given, bool first_committed)
     if (step->inputs.count != self->operands || step->outputs.count != self->results) {
         PyErr_Format(PyExc_ValueError, "a kernel of %d operands and %d results, not %d and %d",
                      self->operands, self->results, step->inputs.count, step->outputs.count);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+read_scalars(Step *step, PyObject *given, bool first_committed)
+{
+    PyObject *block = PyTuple_GET_ITEM(given, 1);
+    if (!Py_IS_TYPE(block, scalars_type)) {
+        PyErr_Format(PyExc_TypeError, "no code over numbers: %R", block);
+        return -1;
+    }
+    step->object = Py_NewRef(block);
+    int inputs, results;
+    bool stores;
+    scalars_counts(block, &inputs, &results, &stores);
+    step->first_write = first_committed && stores;
+    if (step->inputs.count != inputs || step->outputs.count != results) {
+        PyErr_Format(PyExc_ValueError, "code of %d inputs and %d results, not %d and %d", inputs,
+                     results, step->inputs.count, step->outputs.count);
         return -1;
     }
     return 0;
@@ -150,9 +171,9 @@ read_step(Program *self, Step *step, PyObject *given)
     step->committed = committed == 1;
     bool first_committed = step->committed && !self->has_committed;
     self->has_committed |= step->committed;
-    self->has_kernels |= kind == STEP_KERNEL;
+    self->has_kernels |= kind == STEP_KERNEL || kind == STEP_SCALARS;
     self->has_calls |= kind == STEP_CALL || kind == STEP_BINARY || kind == STEP_UNARY;
-    bool single = kind != STEP_KERNEL && kind != STEP_UNPACK;
+    bool single = kind != STEP_KERNEL && kind != STEP_SCALARS && kind != STEP_UNPACK;
     if (committed >= 0 &&
         ((single && step->outputs.count != 1) ||
          ((kind == STEP_UNARY || kind == STEP_UNPACK) && step->inputs.count != 1))) {
@@ -162,6 +183,8 @@ read_step(Program *self, Step *step, PyObject *given)
     switch (step->kind) {
     case STEP_KERNEL:
         return committed < 0 ? -1 : read_kernel(step, given, first_committed);
+    case STEP_SCALARS:
+        return committed < 0 ? -1 : read_scalars(step, given, first_committed);
     case STEP_CALL:
         return committed < 0 ? -1 : read_call(step, given);
     case STEP_BINARY:
@@ -210,13 +233,14 @@ read_constants(Program *self, PyObject *constants)
 static PyObject *
 program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"n_inputs", "n_slots", "constants", "steps",
-                            "outputs",  "report",  "fallback",  NULL};
+    static char *names[] = {"n_inputs", "n_slots",  "constants", "steps", "outputs",
+                            "report",   "fallback", "in_order",  NULL};
     int inputs, slots;
-    PyObject *constants, *steps, *outputs, *report = Py_None, *fallback = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OO:Program", names, &inputs, &slots,
+    PyObject *constants, *steps, *outputs;
+    PyObject *report = Py_None, *fallback = Py_None, *in_order = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OOO:Program", names, &inputs, &slots,
                                      &PyTuple_Type, &constants, &PyTuple_Type, &steps,
-                                     &PyTuple_Type, &outputs, &report, &fallback)) {
+                                     &PyTuple_Type, &outputs, &report, &fallback, &in_order)) {
         return NULL;
     }
     if (inputs < 0 || slots < inputs || slots > 1000000) {
@@ -231,6 +255,7 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->slots = slots;
     self->report = report == Py_None ? NULL : Py_NewRef(report);
     self->fallback = fallback == Py_None ? NULL : Py_NewRef(fallback);
+    self->in_order = in_order == Py_None ? NULL : Py_NewRef(in_order);
     Py_ssize_t count = PyTuple_GET_SIZE(steps);
     self->step = PyMem_Calloc((size_t)count + 1, sizeof(Step));
     if (self->step == NULL) {
@@ -257,6 +282,7 @@ program_traverse(Program *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->report);
     Py_VISIT(self->fallback);
+    Py_VISIT(self->in_order);
     for (int i = 0; i < self->constants; i++) {
         Py_VISIT(self->constant[i]);
     }
@@ -272,6 +298,7 @@ program_clear(Program *self)
 {
     Py_CLEAR(self->report);
     Py_CLEAR(self->fallback);
+    Py_CLEAR(self->in_order);
     int constants = self->constants, steps = self->steps;
     self->constants = 0;
     self->steps = 0;
@@ -310,9 +337,9 @@ static PyMemberDef program_members[] = {
 };
 
 static PyType_Slot program_slots[] = {
-    {Py_tp_doc,
-     "Program(n_inputs, n_slots, constants, steps, outputs, report=None, fallback=None)\n--\n\n"
-     "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
+    {Py_tp_doc, "Program(n_inputs, n_slots, constants, steps, outputs, report=None, fallback=None, "
+                "in_order=None)\n--\n\n"
+                "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
     {Py_tp_new, program_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, program_traverse},

@@ -3,9 +3,11 @@
 #define UFUSE_PROGRAM_H
 
 #include "kernel/kernel.h"
+#include "scalars/scalars.h"
 
 typedef enum {
     STEP_KERNEL,
+    STEP_SCALARS,
     STEP_CALL,
     STEP_GETITEM,
     STEP_BINARY,
@@ -25,8 +27,9 @@ typedef PyObject *(*UnaryFunction)(PyObject *);
 typedef struct {
     StepKind kind;
     bool committed;
-    bool first_write; /* a kernel whose writes are the first visible ones: it may still refuse */
-    PyObject *object; /* the kernel or callable, or NULL */
+    bool first_write; /* its writes are the first visible ones: it may still refuse */
+    PyObject *object; /* the kernel, code over numbers or callable, or NULL; None: `fallback` does
+                         the call */
     PyObject *names;  /* of the last arguments of a call, or NULL */
     BinaryFunction binary;
     UnaryFunction unary;
@@ -43,6 +46,8 @@ typedef struct {
     Slots outputs;
     PyObject *report;   /* or NULL */
     PyObject *fallback; /* or NULL */
+    PyObject *in_order; /* or NULL: called before the first of these two, gives what is called at
+                           the end */
     bool has_kernels, has_calls, has_committed;
 } Program;
 

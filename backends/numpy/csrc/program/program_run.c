@@ -5,6 +5,13 @@ enum { SLOTS_ON_STACK = 64 };
 
 typedef enum { STEP_DONE, STEP_GIVES_UP, STEP_FAILED } Outcome;
 
+/* What one run knows of NumPy's error state and of its own warnings. */
+typedef struct {
+    unsigned mask;    /* the flags that the state does not ignore */
+    PyObject *token;  /* while NumPy raises in place of warning, or NULL */
+    PyObject *finish; /* what `in_order` gave, or NULL */
+} State;
+
 /* An exception is set: propagate it, or clear it where plain Python runs next and will raise it. */
 static Outcome
 outcome_of_exception(const Step *step)
@@ -39,15 +46,61 @@ take_slots(const Slots *from, PyObject **slots, PyObject **objects)
     }
 }
 
+static void
+leave_strict(State *state)
+{
+    if (state->token != NULL) {
+        error_state_restore(state->token);
+        state->token = NULL;
+    }
+}
+
+/* Before Python code that may warn: the program's own error state, and warnings kept where order
+ * matters. */
+static int
+begin_telling(const Program *self, State *state)
+{
+    leave_strict(state);
+    if (self->in_order != NULL && state->finish == NULL) {
+        state->finish = PyObject_CallNoArgs(self->in_order);
+        return state->finish == NULL ? -1 : 0;
+    }
+    return 0;
+}
+
+/* Issue the warnings that were kept; an exception that is set stays. */
+static Outcome
+finish_telling(State *state, Outcome outcome)
+{
+    if (state->finish == NULL) {
+        return outcome;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *answer = PyObject_CallNoArgs(state->finish);
+    Py_CLEAR(state->finish);
+    if (answer == NULL) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return STEP_FAILED;
+    }
+    Py_DECREF(answer);
+    PyErr_Restore(type, value, traceback);
+    return outcome;
+}
+
 /* Flags that the error state does not ignore: warn of them, or leave that to plain Python. */
 static Outcome
-report_flags(const Program *self, int number, PyObject *flags)
+report_flags(const Program *self, int number, PyObject *flags, State *state)
 {
     const Step *step = &self->step[number];
     if (!step->committed || self->report == NULL) {
         return step->committed ? STEP_DONE : STEP_GIVES_UP;
     }
-    PyObject *answer = PyObject_CallFunction(self->report, "iO", number, flags);
+    PyObject *answer = begin_telling(self, state) < 0
+                           ? NULL
+                           : PyObject_CallFunction(self->report, "iO", number, flags);
     if (answer == NULL) {
         return STEP_FAILED;
     }
@@ -56,25 +109,26 @@ report_flags(const Program *self, int number, PyObject *flags)
 }
 
 /*
- * Call `fallback` for a kernel that refuses after a visible write: its operations one by one, by
- * NumPy. Runs Python code. The results are new references.
+ * Call `fallback` for a step whose operations NumPy has to do after a visible write, one by one.
+ * Runs Python code. The results are new references.
  */
 static int
-run_fallback(const Program *self, int number, PyObject *const *arguments, PyObject **results)
+run_fallback(const Program *self, int number, PyObject *const *arguments, PyObject **results,
+             State *state)
 {
     const Step *step = &self->step[number];
     int count = step->outputs.count;
     if (self->fallback == NULL) {
-        PyErr_Format(PyExc_RuntimeError, "kernel of step %d refuses after a write was seen",
-                     number);
+        PyErr_Format(PyExc_RuntimeError, "step %d refuses after a write was seen", number);
         return -1;
     }
-    PyObject *given = PyTuple_New(step->inputs.count);
+    PyObject *given = PyTuple_New(step->inputs.count), *made = NULL;
     for (int i = 0; given != NULL && i < step->inputs.count; i++) {
         PyTuple_SET_ITEM(given, i, Py_NewRef(arguments[i]));
     }
-    PyObject *made =
-        given == NULL ? NULL : PyObject_CallFunction(self->fallback, "iO", number, given);
+    if (given != NULL && begin_telling(self, state) == 0) {
+        made = PyObject_CallFunction(self->fallback, "iO", number, given);
+    }
     Py_XDECREF(given);
     if (made == NULL) {
         return -1;
@@ -91,30 +145,68 @@ run_fallback(const Program *self, int number, PyObject *const *arguments, PyObje
     return 0;
 }
 
+static void
+store_results(const Step *step, PyObject **slots, PyObject **results)
+{
+    for (int i = 0; i < step->outputs.count; i++) {
+        store(slots, step->outputs.slot[i], results[i]);
+    }
+}
+
+/* A kernel or code over numbers refuses: too late for plain Python, or not. */
 static Outcome
-step_kernel(const Program *self, int number, PyObject **slots, unsigned mask)
+refused(const Program *self, int number, PyObject **slots, PyObject *const *arguments,
+        PyObject **results, State *state)
+{
+    const Step *step = &self->step[number];
+    if (!step->committed || step->first_write) {
+        return STEP_GIVES_UP;
+    }
+    if (run_fallback(self, number, arguments, results, state) < 0) {
+        return outcome_of_exception(step);
+    }
+    store_results(step, slots, results);
+    return STEP_DONE; /* NumPy has warned already */
+}
+
+static Outcome
+step_kernel(const Program *self, int number, PyObject **slots, State *state)
 {
     const Step *step = &self->step[number];
     Kernel *kernel = (Kernel *)step->object;
     PyObject *arguments[step->inputs.count + 1], *results[step->outputs.count + 1], *flags;
     take_slots(&step->inputs, slots, arguments);
-    int done = kernel_run(kernel, arguments, mask, !step->committed, results, &flags);
+    if (kernel->on_hot != NULL) {
+        leave_strict(state); /* it runs Python code */
+    }
+    int done = kernel_run(kernel, arguments, state->mask, !step->committed, results, &flags);
     if (done == RUN_REFUSED) {
-        if (!step->committed || step->first_write) {
-            return STEP_GIVES_UP;
-        }
-        done = run_fallback(self, number, arguments, results) < 0 ? RUN_FAILED : RUN_DONE;
-        flags = done == RUN_DONE ? Py_NewRef(Py_None) : NULL; /* NumPy has warned already */
+        return refused(self, number, slots, arguments, results, state);
     }
     if (done == RUN_FAILED) {
         return outcome_of_exception(step);
     }
-    for (int i = 0; i < step->outputs.count; i++) {
-        store(slots, step->outputs.slot[i], results[i]);
-    }
-    Outcome outcome = flags == Py_None ? STEP_DONE : report_flags(self, number, flags);
+    store_results(step, slots, results);
+    Outcome outcome = flags == Py_None ? STEP_DONE : report_flags(self, number, flags, state);
     Py_DECREF(flags);
     return outcome;
+}
+
+static Outcome
+step_scalars(const Program *self, int number, PyObject **slots, State *state)
+{
+    const Step *step = &self->step[number];
+    PyObject *arguments[step->inputs.count + 1], *results[step->outputs.count + 1];
+    take_slots(&step->inputs, slots, arguments);
+    int done = scalars_run(step->object, arguments, state->mask, results);
+    if (done == RUN_REFUSED) {
+        return refused(self, number, slots, arguments, results, state);
+    }
+    if (done == RUN_FAILED) {
+        return outcome_of_exception(step);
+    }
+    store_results(step, slots, results);
+    return STEP_DONE;
 }
 
 static Outcome
@@ -149,6 +241,35 @@ call(const Step *step, PyObject **slots)
                                step->names);
 }
 
+/*
+ * A call. After a visible write one that would warn has raised FloatingPointError here, with
+ * nothing done that cannot be done again: `fallback` repeats it and warns for the user's line.
+ */
+static Outcome
+step_call(const Program *self, int number, PyObject **slots, State *state)
+{
+    const Step *step = &self->step[number];
+    bool by_fallback = step->object == Py_None;
+    PyObject *value = by_fallback ? NULL : call(step, slots);
+    if (value == NULL && step->committed && state->token != NULL && self->fallback != NULL &&
+        !by_fallback && PyErr_ExceptionMatches(PyExc_FloatingPointError)) {
+        PyErr_Clear();
+        by_fallback = true;
+    }
+    if (by_fallback) {
+        PyObject *arguments[step->inputs.count + 1];
+        take_slots(&step->inputs, slots, arguments);
+        if (run_fallback(self, number, arguments, &value, state) < 0) {
+            return outcome_of_exception(step);
+        }
+    }
+    if (value == NULL) {
+        return outcome_of_exception(step);
+    }
+    store(slots, step->outputs.slot[0], value);
+    return STEP_DONE;
+}
+
 static PyObject *
 make_tuple(const Slots *from, PyObject **slots)
 {
@@ -160,7 +281,7 @@ make_tuple(const Slots *from, PyObject **slots)
 }
 
 static Outcome
-run_step(const Program *self, int number, PyObject **slots, unsigned mask)
+run_step(const Program *self, int number, PyObject **slots, State *state)
 {
     const Step *step = &self->step[number];
     const int *in = step->inputs.slot;
@@ -173,12 +294,13 @@ run_step(const Program *self, int number, PyObject **slots, unsigned mask)
     }
     switch (step->kind) {
     case STEP_KERNEL:
-        return step_kernel(self, number, slots, mask);
+        return step_kernel(self, number, slots, state);
+    case STEP_SCALARS:
+        return step_scalars(self, number, slots, state);
     case STEP_UNPACK:
         return step_unpack(step, slots);
     case STEP_CALL:
-        value = call(step, slots);
-        break;
+        return step_call(self, number, slots, state);
     case STEP_GETITEM:
         value = PyObject_GetItem(slots[in[0]], slots[in[1]]);
         break;
@@ -223,20 +345,23 @@ read_state(const Program *self, unsigned *mask)
 }
 
 /*
- * NumPy's own calls raise where they would warn, so that plain Python runs and warns instead: not
- * once the user may have seen a write, and not in kernels, which are given the mask.
+ * NumPy's own calls raise where they would warn: before a visible write plain Python then runs and
+ * warns instead, behind one `fallback` does. Kernels are given the mask.
  */
 static int
-watch(const Step *step, unsigned mask, PyObject **token)
+watch(const Program *self, const Step *step, State *state)
 {
     bool calls = step->kind == STEP_CALL || step->kind == STEP_BINARY || step->kind == STEP_UNARY;
-    if (*token == NULL && calls && !step->committed && mask != 0) {
-        *token = error_state_raise();
-        return *token == NULL ? -1 : 0;
+    if (calls && step->committed && (step->kind != STEP_CALL || self->fallback == NULL)) {
+        leave_strict(state); /* NumPy warns by itself */
+        return 0;
     }
-    if (*token != NULL && (step->committed || step->kind == STEP_KERNEL)) {
-        error_state_restore(*token);
-        *token = NULL;
+    if (!calls || step->object == Py_None) {
+        return 0;
+    }
+    if (state->token == NULL && state->mask != 0) {
+        state->token = error_state_raise();
+        return state->token == NULL ? -1 : 0;
     }
     return 0;
 }
@@ -265,10 +390,9 @@ later_kernels_take_numbers(const Program *self, int first, PyObject **slots)
 static Outcome
 run_steps(const Program *self, PyObject **slots)
 {
-    unsigned mask;
-    PyObject *token = NULL;
+    State state = {0};
     bool committed = false;
-    Outcome outcome = read_state(self, &mask);
+    Outcome outcome = read_state(self, &state.mask);
     for (int i = 0; outcome == STEP_DONE && i < self->steps; i++) {
         if (self->step[i].committed && !committed) {
             committed = true;
@@ -277,20 +401,18 @@ run_steps(const Program *self, PyObject **slots)
                 break;
             }
         }
-        if (watch(&self->step[i], mask, &token) < 0) {
+        if (watch(self, &self->step[i], &state) < 0) {
             outcome = STEP_FAILED;
             break;
         }
-        outcome = run_step(self, i, slots, mask);
+        outcome = run_step(self, i, slots, &state);
         const Slots *clear = &self->step[i].clear;
         for (int j = 0; outcome == STEP_DONE && j < clear->count; j++) {
             Py_CLEAR(slots[clear->slot[j]]);
         }
     }
-    if (token != NULL) {
-        error_state_restore(token);
-    }
-    return outcome;
+    leave_strict(&state);
+    return finish_telling(&state, outcome);
 }
 
 static PyObject *

@@ -7,6 +7,18 @@ static const char *const flag_names[N_FLAGS] = {"divide", "over", "under", "inva
 static PyObject *state_variable, *state_default, *geterr, *make_state; /* NumPy's */
 static PyObject *warnings;
 
+/* Names of the module `warnings`, and of what is in it. */
+enum { FILTERS, SHOW, ORIGINAL, IMPLEMENTATION, MESSAGE, GET_FILTERS, NAME, N_NAMES };
+static PyObject *names[N_NAMES];
+static const char *const name_texts[N_NAMES] = {
+    "filters",      "showwarning",  "_showwarning_orig", "_showwarnmsg_impl",
+    "_showwarnmsg", "_get_filters", "__name__",
+};
+
+#if PY_VERSION_HEX >= 0x030e0000
+static bool contexts_have_filters; /* sys.flags.context_aware_warnings */
+#endif
+
 /*
  * Whether the capsules of NumPy's error state have the layout assumed here: a struct that begins
  * with an int, three bits of it for each flag. Tested once, on capsules that NumPy made.
@@ -106,6 +118,20 @@ error_state_begin(void)
         Py_DECREF(variable);
         return -1;
     }
+    for (int i = 0; i < N_NAMES; i++) {
+        names[i] = PyUnicode_InternFromString(name_texts[i]);
+        if (names[i] == NULL) {
+            Py_DECREF(variable);
+            return -1;
+        }
+    }
+#if PY_VERSION_HEX >= 0x030e0000
+    PyObject *flags = PySys_GetObject("flags"); /* borrowed */
+    PyObject *flag = flags ? PyObject_GetAttrString(flags, "context_aware_warnings") : NULL;
+    contexts_have_filters = flag == NULL || PyObject_IsTrue(flag) != 0;
+    PyErr_Clear();
+    Py_XDECREF(flag);
+#endif
     state_default = Py_NewRef(Py_None);
     state_variable = variable;
     return 0;
@@ -281,34 +307,58 @@ shower_is_plain(PyObject *shower)
         return false;
     }
     PyObject *globals = PyFunction_GET_GLOBALS(shower);
-    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    PyObject *name = PyDict_GetItemWithError(globals, names[NAME]);
     return name != NULL && PyUnicode_Check(name) &&
            (PyUnicode_CompareWithASCIIString(name, "warnings") == 0 ||
             PyUnicode_CompareWithASCIIString(name, "_py_warnings") == 0);
 }
 
-/*
- * 1 where a RuntimeWarning neither raises nor runs the user's code; 0 where it may; -1: exception.
+/* What was last seen to be plain: rows of the filters, and what shows warnings. All are kept alive.
  */
-int
-error_state_warnings_are_plain(void)
+enum { MOST_FILTERS = 32 };
+static struct {
+    PyObject *shower[2];
+    PyObject *row[MOST_FILTERS];
+    Py_ssize_t rows;
+} seen_plain;
+
+static bool
+is_seen_plain(PyObject *filters, PyObject *implementation, PyObject *message)
 {
-    PyObject *names = PyModule_GetDict(warnings);
-    PyObject *filters = PyDict_GetItemString(names, "filters");
-    PyObject *show = PyDict_GetItemString(names, "showwarning");
-    PyObject *original = PyDict_GetItemString(names, "_showwarning_orig");
-    PyObject *impl = PyDict_GetItemString(names, "_showwarnmsg_impl");
-    PyObject *message = PyDict_GetItemString(names, "_showwarnmsg");
-    if (filters == NULL || show == NULL || show != original || impl == NULL ||
-        !shower_is_plain(impl) || message == NULL || !shower_is_plain(message)) {
-        return 0;
+    return implementation == seen_plain.shower[0] && message == seen_plain.shower[1] &&
+           PyList_CheckExact(filters) && PyList_GET_SIZE(filters) == seen_plain.rows &&
+           memcmp(((PyListObject *)filters)->ob_item, seen_plain.row,
+                  sizeof(PyObject *) * (size_t)seen_plain.rows) == 0;
+}
+
+/* May run finalizers, of rows that nobody else holds: nothing is read behind it. */
+static void
+set_seen_plain(PyObject *filters, PyObject *implementation, PyObject *message)
+{
+    Py_ssize_t rows = PyList_GET_SIZE(filters), before = seen_plain.rows;
+    PyObject *old[MOST_FILTERS + 2] = {seen_plain.shower[0], seen_plain.shower[1]};
+    if (!PyList_CheckExact(filters) || rows > MOST_FILTERS) {
+        return;
     }
-    if (filters_raise(filters)) {
-        return 0;
+    memcpy(old + 2, seen_plain.row, sizeof(PyObject *) * (size_t)before);
+    seen_plain.shower[0] = Py_NewRef(implementation);
+    seen_plain.shower[1] = Py_NewRef(message);
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        seen_plain.row[i] = Py_NewRef(PyList_GET_ITEM(filters, i));
     }
+    seen_plain.rows = rows;
+    for (Py_ssize_t i = 0; i < before + 2; i++) {
+        Py_XDECREF(old[i]);
+    }
+}
+
 #if PY_VERSION_HEX >= 0x030e0000
-    /* 3.14 may keep the filters in a context variable (sys.flags.context_aware_warnings). */
-    PyObject *current = PyObject_CallMethod(warnings, "_get_filters", NULL);
+/* Whether the filters of the current context, which 3.14 may keep apart from `warnings.filters`,
+ * are plain too. */
+static int
+context_is_plain(void)
+{
+    PyObject *current = PyObject_CallMethodNoArgs(warnings, names[GET_FILTERS]);
     if (current == NULL) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
             return -1;
@@ -318,9 +368,36 @@ error_state_warnings_are_plain(void)
     }
     bool raises = filters_raise(current);
     Py_DECREF(current);
-    if (raises) {
+    return !raises;
+}
+#endif
+
+/*
+ * 1 where a RuntimeWarning neither raises nor runs the user's code; 0 where it may; -1: exception.
+ */
+int
+error_state_warnings_are_plain(void)
+{
+    PyObject *module = PyModule_GetDict(warnings), *found[N_NAMES];
+    for (int i = FILTERS; i <= MESSAGE; i++) {
+        found[i] = PyDict_GetItemWithError(module, names[i]);
+        if (found[i] == NULL) {
+            return PyErr_Occurred() ? -1 : 0;
+        }
+    }
+    if (found[SHOW] != found[ORIGINAL]) {
         return 0;
     }
-#endif
+    if (!is_seen_plain(found[FILTERS], found[IMPLEMENTATION], found[MESSAGE])) {
+        if (!shower_is_plain(found[IMPLEMENTATION]) || !shower_is_plain(found[MESSAGE]) ||
+            filters_raise(found[FILTERS])) {
+            return 0;
+        }
+        set_seen_plain(found[FILTERS], found[IMPLEMENTATION], found[MESSAGE]);
+    }
+#if PY_VERSION_HEX >= 0x030e0000
+    return contexts_have_filters ? context_is_plain() : 1;
+#else
     return 1;
+#endif
 }

@@ -8,12 +8,17 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
-    LATE = 100000,       /* ns; a wait this long: some other process has the core */
-    LATE_KERNELS = 3,    /* after about this many late kernels in a row */
-    ALONE_KERNELS = 200, /* this many run on the caller's thread alone */
+    MOST_THREADS = 1024,
+    LATE = 100000,           /* ns; a wait this long: some other process has the core */
+    LONGEST_END = 100000000, /* ns that a fork waits for the threads to end */
+    LATE_KERNELS = 3,        /* after about this many late kernels in a row */
+    ALONE_KERNELS = 200,     /* this many run on the caller's thread alone */
 };
 
 typedef struct {
@@ -32,6 +37,8 @@ static struct {
     Job *job;
     unsigned long long round;
     int wanted, started, busy;
+    bool forking;            /* workers end: the process is about to fork */
+    pid_t ids[MOST_THREADS]; /* of the workers, by number; 0 where there is none */
     int late, alone; /* guarded by `owner`: late kernels in a row, kernels still to be run alone */
 } pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -61,10 +68,13 @@ worker(void *argument)
     intptr_t number = (intptr_t)argument;
     unsigned long long seen = 0;
     pthread_mutex_lock(&pool.lock);
+    pool.ids[number] = (pid_t)syscall(SYS_gettid);
     for (;;) {
         while (pool.job == NULL || pool.round == seen) {
-            if (number >= pool.wanted) {
+            if (number >= pool.wanted || pool.forking) {
                 pool.started--;
+                pool.ids[number] = pool.forking ? pool.ids[number] : 0;
+                pthread_cond_broadcast(&pool.done);
                 pthread_mutex_unlock(&pool.lock);
                 return NULL;
             }
@@ -171,6 +181,43 @@ threads_count(void)
     return pool.wanted;
 }
 
+/*
+ * End the workers before the process forks, as plain Python would have no such threads: it warns of
+ * them (3.12 on). The next kernel that is shared starts others. Where another thread's kernel runs
+ * now, they are left alone. Waits until the kernel of the system has forgotten them.
+ */
+static void
+before_fork(void)
+{
+    pid_t ids[MOST_THREADS];
+    int count = 0;
+    if (pthread_mutex_trylock(&pool.owner) != 0) {
+        return;
+    }
+    pthread_mutex_lock(&pool.lock);
+    pool.forking = true;
+    pthread_cond_broadcast(&pool.work);
+    while (pool.started > 0) {
+        pthread_cond_wait(&pool.done, &pool.lock);
+    }
+    for (int i = 0; i < MOST_THREADS; i++) {
+        if (pool.ids[i] != 0) {
+            ids[count++] = pool.ids[i];
+            pool.ids[i] = 0;
+        }
+    }
+    pool.forking = false;
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&pool.owner);
+    int64_t begun = nanoseconds();
+    for (int i = 0; i < count; i++) {
+        while (syscall(SYS_tgkill, getpid(), ids[i], 0) == 0 &&
+               nanoseconds() - begun < LONGEST_END) {
+            sched_yield();
+        }
+    }
+}
+
 /* Only the forking thread lives on in a child: it has no workers, and nobody holds the locks. */
 static void
 after_fork_in_child(void)
@@ -182,6 +229,8 @@ after_fork_in_child(void)
     pool.job = NULL;
     pool.started = 0;
     pool.busy = 0;
+    pool.forking = false;
+    memset(pool.ids, 0, sizeof pool.ids);
 }
 
 typedef struct {
@@ -242,7 +291,7 @@ threads_begin(void)
         pool.wanted = CPU_COUNT(&set);
     }
     if (pthread_key_create(&scratch_key, scratch_free) != 0 ||
-        pthread_atfork(NULL, NULL, after_fork_in_child) != 0) {
+        pthread_atfork(before_fork, NULL, after_fork_in_child) != 0) {
         PyErr_SetString(PyExc_OSError, "_tiles: no thread key or fork handler left");
         return -1;
     }
@@ -263,8 +312,8 @@ set_threads(PyObject *module, PyObject *argument)
     if (count == -1 && PyErr_Occurred()) {
         return NULL;
     }
-    if (count < 1 || count > 1024) {
-        return PyErr_Format(PyExc_ValueError, "from 1 to 1024 threads, not %ld", count);
+    if (count < 1 || count > MOST_THREADS) {
+        return PyErr_Format(PyExc_ValueError, "from 1 to %d threads, not %ld", MOST_THREADS, count);
     }
     pthread_mutex_lock(&pool.lock);
     pool.wanted = (int)count;

@@ -36,6 +36,9 @@ enum {
     STATUS_ALL = 15,
 };
 
+/* What running something comes to. Refused: nothing was written; failed: with an exception. */
+enum { RUN_DONE = 0, RUN_REFUSED = 1, RUN_FAILED = -1 };
+
 #if defined(__x86_64__) && defined(__GNUC__)
 /*
  * The status of SSE and of the x87: fetestexcept() without the call. Not only long doubles need the

@@ -1,0 +1,102 @@
+"""What is known of the flags of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.typing.shapes import is_c_like, is_f_like
+
+
+def lies_so(trace: Trace, array: Array, order: str, what: str) -> bool:
+    """Whether an array is contiguous in C or Fortran order, as its letter says; guarded.
+
+    Raises:
+        GraphBreak: it is not known; `what` is the reason to ask.
+
+    """
+    kind = array.type
+    if 0 in kind.shape:
+        return True
+    decide = trace.sizes.decide
+    # of axes of length 0 and 1 the strides do not matter
+    if kind.order is None or not all(n == 1 or decide("ge", n, 2) for n in kind.shape):
+        raise GraphBreak("layout", f"{what} of an array with unusual strides")
+    return is_c_like(kind) if order == "C" else is_f_like(kind)
+
+
+def _c_contiguous(trace: Trace, array: Array) -> bool:
+    return lies_so(trace, array, "C", "flags")
+
+
+def _f_contiguous(trace: Trace, array: Array) -> bool:
+    return lies_so(trace, array, "F", "flags")
+
+
+def _only_f(trace: Trace, array: Array) -> bool:
+    return _f_contiguous(trace, array) and not _c_contiguous(trace, array)
+
+
+def _c_or_f(trace: Trace, array: Array) -> bool:
+    return _c_contiguous(trace, array) or _f_contiguous(trace, array)
+
+
+def _writeable(trace: Trace, array: Array) -> bool:
+    """Whether an array may be written: a view is what it is a view of."""
+    buffer = array.buffer
+    if buffer.source is None or buffer.value is None:
+        if buffer.visible:
+            raise GraphBreak("attribute", "flags of an array that the trace cannot find again")
+        return True
+    if buffer.value.flags.num & WRITE_FLAGS != WRITEABLE:
+        raise GraphBreak("attribute", f"flags of {buffer.source.text}, which is read-only,")
+    trace.guards.check("WRITEABLE", buffer.source, True)
+    return True
+
+
+def _owndata(_: Trace, array: Array) -> bool:
+    if not array.path:
+        raise GraphBreak("attribute", "flags.owndata of an array")
+    return False
+
+
+def _aligned(_: Trace, __: Array) -> bool:
+    return True  # no other arrays are captured
+
+
+FLAGS: dict[str, Callable[[Trace, Array], bool]] = {
+    "c_contiguous": _c_contiguous, "contiguous": _c_contiguous, "f_contiguous": _f_contiguous,
+    "fortran": _f_contiguous, "fnc": _only_f, "forc": _c_or_f, "writeable": _writeable, "behaved": _writeable,
+    "aligned": _aligned, "owndata": _owndata,
+}  # fmt: skip
+FLAGSOBJ = type(np.zeros(0).flags)
+# What `flags[key]` may be asked by.
+KEYS = {
+    **{name.upper(): name for name in FLAGS}, "C": "c_contiguous", "F": "f_contiguous", "W": "writeable",
+    "A": "aligned", "B": "behaved", "O": "owndata",
+}  # fmt: skip
+
+
+def flag(trace: Trace, array: Array, name: str) -> Symbol:
+    """`array.flags.name`."""
+    rule = FLAGS.get(name)
+    if classes.static_lookup(FLAGSOBJ, name) is classes.ABSENT:
+        raise classes.missing(FLAGSOBJ, name)
+    if rule is None:
+        raise GraphBreak("attribute", f"flags.{name} of an array")
+    return Constant(rule(trace, array))
+
+
+def flag_item(trace: Trace, array: Array, key: Any) -> Symbol:
+    """`array.flags[key]`."""
+    name = KEYS.get(key) if type(key) is str else None
+    if name is None:
+        raise GraphBreak("attribute", f"flags[{key!r}] of an array")
+    return Constant(FLAGS[name](trace, array))

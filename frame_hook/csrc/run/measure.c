@@ -1,0 +1,89 @@
+#include "run/measure.h"
+
+#include "python/state.h"
+#include "run/session.h"
+
+/* Whether it can make a difference to compile only what a function calls. */
+static bool
+tries_callees(CodeCache *cache)
+{
+    return cache->calls_pay && cache->n_positions > 0;
+}
+
+/* Begin an undecided trial anew. */
+static void
+hold_again(CodeCache *cache, Trial *trial)
+{
+    trial->decided = false;
+    memset(trial->samples, 0, sizeof(trial->samples));
+    cache->passed = 0;
+    cache->calls_pay = false;
+}
+
+/*
+ * How a call with these arguments is to run: `run->way`, and whether it is timed. Where calls were
+ * never so large before, the session is told, which runs Python code.
+ */
+void
+choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured *run)
+{
+    run->trial = NULL;
+    run->way = WAY_COMPILED;
+    if (cache->measuring) {
+        run->way = cache->way;
+        return;
+    }
+    int magnitude = magnitude_of(values, count);
+    Trial *trial = cache_trial(cache, magnitude);
+    if (trial == NULL) {
+        return;
+    }
+    if (magnitude > cache->largest) {
+        if (cache->gave_back) {
+            cache->gave_back = false;
+            tell_larger(cache);
+        }
+        cache->largest = magnitude;
+    }
+    if (trial->decided && --trial->left > 0) {
+        run->way = trial->way;
+        return;
+    }
+    if (trial->decided) {
+        hold_again(cache, trial);
+    }
+    run->trial = trial;
+    bool put_off = cache->ask_after != 0 && now_ns() < cache->ask_after;
+    run->way = put_off ? WAY_PLAIN : trial_next(trial, tries_callees(cache));
+}
+
+/* The call begins. Pair it with `end_measured` where `run->trial` is not NULL. */
+void
+begin_measured(CodeCache *cache, Measured *run)
+{
+    cache->measuring = true;
+    cache->way = run->way;
+    run->before = ufuse_disturbances;
+    run->began = now_ns();
+}
+
+/*
+ * The call has ended; one that `succeeded` is a sample. An exception that is set stays set. Tells
+ * the session of a decision.
+ */
+void
+end_measured(CodeCache *cache, Measured *run, bool succeeded)
+{
+    int64_t ns = now_ns() - run->began - (ufuse_disturbances.session_ns - run->before.session_ns);
+    Trial *trial = run->trial;
+    cache->run_ns += ns;
+    cache->measuring = false;
+    bool discarded = trial->decided || !succeeded || trial_discard(trial, &run->before);
+    ufuse_disturbances.trials++; /* of what this call is a part of */
+    if (discarded) {
+        return;
+    }
+    if (trial_note(trial, run->way, ns, tries_callees(cache))) {
+        tell_decision(cache, NULL, trial);
+    }
+}

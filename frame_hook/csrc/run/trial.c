@@ -1,0 +1,201 @@
+#include "run/trial.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "python/arrays.h"
+
+enum {
+    LEAST_SAMPLES = 3,  /* of each way, before a clear difference decides */
+    MOST_DISCARDED = 8, /* runs that told nothing: then the next one counts all the same */
+    MOST_CAPTURED = 3,  /* the same of runs that captured something */
+    MOST_REOPENED = 8,
+    FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
+    LONG_RUN_NS = 20000000, /* of a run as long as this, one sample of each way may decide */
+    BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
+};
+
+Disturbances ufuse_disturbances;
+
+/* A monotonic clock. */
+int64_t
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How much there is to do with a value: elements of an array or list, the value of an int. */
+static size_t
+extent(PyObject *value)
+{
+    if (is_array(value)) {
+        size_t elements = 1;
+        for (int i = 0; i < array_ndim(value); i++) {
+            elements *= (size_t)array_shape(value)[i];
+        }
+        return elements;
+    }
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow ? 0 : (size_t)(number < 0 ? -(number + 1) : number);
+    }
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+        return (size_t)Py_SIZE(value);
+    }
+    return 0;
+}
+
+/* The order of magnitude of a call, from its first arguments; below N_MAGNITUDES. */
+int
+magnitude_of(PyObject *const *values, Py_ssize_t count)
+{
+    size_t most = 0;
+    for (Py_ssize_t i = 0; i < count && i < 8; i++) {
+        if (values[i] != NULL) {
+            size_t found = extent(values[i]);
+            most = found > most ? found : most;
+        }
+    }
+    int bits = most == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)most);
+    int magnitude = (bits + BITS_A_MAGNITUDE - 1) / BITS_A_MAGNITUDE;
+    return magnitude < N_MAGNITUDES ? magnitude : N_MAGNITUDES - 1;
+}
+
+/* The median of at least one sample. */
+int64_t
+samples_median(const Samples *samples)
+{
+    return samples->ns[(samples->count - 1) / 2];
+}
+
+/* Keep a duration in its place. */
+static void
+samples_add(Samples *samples, int64_t ns)
+{
+    int i = samples->count;
+    if (i == MOST_SAMPLES) {
+        return;
+    }
+    for (; i > 0 && samples->ns[i - 1] > ns; i--) {
+        samples->ns[i] = samples->ns[i - 1];
+    }
+    samples->ns[i] = ns;
+    samples->count++;
+}
+
+/* Whether a trial tries a way. */
+static inline bool
+is_tried(int way, bool tries_callees)
+{
+    return way != WAY_CALLEES || tries_callees;
+}
+
+/* The way that the next run of an undecided trial is to go: compiled twice, then in turn. */
+Way
+trial_next(const Trial *trial, bool tries_callees)
+{
+    Way next = WAY_COMPILED;
+    for (int way = 0; way < N_WAYS && trial->samples[WAY_COMPILED].count >= 2; way++) {
+        if (is_tried(way, tries_callees) &&
+            trial->samples[way].count < trial->samples[next].count) {
+            next = (Way)way;
+        }
+    }
+    return next;
+}
+
+/* The way with the smallest median; of equal ones the first. Every tried way has a sample. */
+static Way
+fastest(const Trial *trial, bool tries_callees)
+{
+    Way best = WAY_COMPILED;
+    for (int way = 0; way < N_WAYS; way++) {
+        if (is_tried(way, tries_callees) &&
+            samples_median(&trial->samples[way]) < samples_median(&trial->samples[best])) {
+            best = (Way)way;
+        }
+    }
+    return best;
+}
+
+/*
+ * Whether the samples so far decide for `best`: there are as many as ever; or its slowest run beats
+ * the others' fastest, by a half where there are but two; or runs are long, and the difference is
+ * large.
+ */
+static bool
+is_clear(const Trial *trial, Way best, bool tries_callees)
+{
+    const Samples *own = &trial->samples[best];
+    for (int way = 0; way < N_WAYS; way++) {
+        const Samples *other = &trial->samples[way];
+        if (way == (int)best || !is_tried(way, tries_callees)) {
+            continue;
+        }
+        int fewest = own->count < other->count ? own->count : other->count;
+        bool all = fewest == MOST_SAMPLES;
+        int64_t slowest = own->ns[own->count - 1];
+        bool apart = fewest >= LEAST_SAMPLES && slowest < other->ns[0];
+        bool far_apart = fewest >= 2 && slowest * 3 < other->ns[0] * 2;
+        bool longer = other->ns[0] >= LONG_RUN_NS && samples_median(own) * 5 < other->ns[0] * 4;
+        if (!all && !apart && !far_apart && !longer) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Note how long a run in one way took. Returns whether that decides the trial. */
+bool
+trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
+{
+    samples_add(&trial->samples[way], ns);
+    trial->discarded = 0;
+    for (int other = 0; other < N_WAYS; other++) {
+        if (is_tried(other, tries_callees) && trial->samples[other].count == 0) {
+            return false;
+        }
+    }
+    Way best = fastest(trial, tries_callees);
+    if (!is_clear(trial, best, tries_callees)) {
+        return false;
+    }
+    trial->way = best;
+    trial->decided = true;
+    trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
+    trial->left = trial->period;
+    return true;
+}
+
+/*
+ * Whether a run is discarded, because it was disturbed and tells nothing of how long the next will
+ * take. Where many were, this is how long runs take.
+ */
+bool
+trial_discard(Trial *trial, const Disturbances *before)
+{
+    if (before->captures != ufuse_disturbances.captures && trial->captured < MOST_CAPTURED) {
+        trial->captured++;
+        return true;
+    }
+    if (before->trials != ufuse_disturbances.trials && trial->discarded < MOST_DISCARDED) {
+        trial->discarded++;
+        return true;
+    }
+    return false;
+}
+
+/* Something new was captured: what was decided may be wrong now. */
+void
+trial_reopen(Trial *trial)
+{
+    if (trial->reopened < MOST_REOPENED) {
+        trial->captured = 0;
+        trial->reopened++;
+        trial->decided = false;
+        memset(trial->samples, 0, sizeof(trial->samples));
+    }
+}

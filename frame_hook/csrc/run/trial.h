@@ -1,0 +1,59 @@
+/*
+ * Trials: which way of running a piece of code is the fastest on this machine, at these sizes. A
+ * trial times each way a few times in turn, decides, and from then on costs nothing but a count;
+ * after many runs it is held again.
+ */
+#ifndef UFUSE_TRIAL_H
+#define UFUSE_TRIAL_H
+
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The ways to run a call. */
+typedef enum {
+    WAY_COMPILED, /* its own entries and those of what it calls */
+    WAY_CALLEES,  /* its own frame is interpreted; what it calls runs compiled */
+    WAY_PLAIN,    /* as if there were no compiler */
+    N_WAYS,
+} Way;
+
+enum { MOST_SAMPLES = 9, N_MAGNITUDES = 14 };
+
+/* The durations of runs in one way, in nanoseconds, shortest first. */
+typedef struct {
+    int64_t ns[MOST_SAMPLES];
+    int count;
+} Samples;
+
+typedef struct {
+    Samples samples[N_WAYS];
+    Way way; /* the fastest one, once it is decided */
+    bool decided;
+    int discarded;    /* runs that told nothing since the last sample */
+    int reopened;     /* how often something new was captured after it was decided */
+    int captured;     /* runs that captured something and told nothing */
+    long long left;   /* once decided: runs until the trial is held again */
+    long long period; /* runs from the last decision to the next trial */
+} Trial;
+
+/*
+ * What makes a run slow for once: how many other trials tried something, how often sessions were
+ * asked for code, and how many nanoseconds sessions took. Guarded by the GIL.
+ */
+typedef struct {
+    long long trials;
+    long long captures;
+    int64_t session_ns;
+} Disturbances;
+extern Disturbances ufuse_disturbances __attribute__((visibility("hidden")));
+
+int64_t now_ns(void);
+int magnitude_of(PyObject *const *values, Py_ssize_t count);
+Way trial_next(const Trial *trial, bool tries_callees);
+bool trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees);
+bool trial_discard(Trial *trial, const Disturbances *before);
+void trial_reopen(Trial *trial);
+int64_t samples_median(const Samples *samples);
+
+#endif

@@ -1,0 +1,216 @@
+"""Calls and turns of loops are timed compiled and plain, and run in the way that is faster."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.hooking import Session, dispatcher, entry
+from ufuse.frame_hook import _hook
+
+SLOW = 0.003  # seconds: far more than anything else here takes, however busy the machine
+
+
+def slow(value: object) -> object:
+    """An artefact that does not pay."""
+    time.sleep(SLOW)
+    return value
+
+
+def measured(session: Session, function: Callable[..., Any], *entries: Any) -> Any:
+    """A dispatcher whose calls are timed."""
+    session.measures = True
+    return dispatcher(function, session, *entries)
+
+
+def call_until(decided: Callable[[], bool], compiled: Any, *arguments: Any) -> int:
+    """Call until a decision was made; how often that was."""
+    for count in range(1, 200):
+        compiled(*arguments)
+        if decided():
+            return count
+    raise AssertionError("200 calls decided nothing")
+
+
+def test_calls_that_are_slower_compiled_run_plainly(session) -> None:
+    """After a few calls the entry is not used any more."""
+
+    def f(x):
+        return x
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1))
+    )
+    assert call_until(lambda: bool(session.decisions), compiled, 1) < 24
+    assert session.decisions == [(None, "plain")]
+    before = compiled.__ufuse_hits__
+    started = time.perf_counter()
+    for _ in range(100):
+        assert compiled(1) == 1
+    assert compiled.__ufuse_hits__ == before
+    assert time.perf_counter() - started < 100 * SLOW
+
+
+def test_calls_that_are_faster_compiled_stay_so(session) -> None:
+    """Every call runs the entry."""
+
+    def f(x):
+        time.sleep(SLOW)
+        return x
+
+    compiled = measured(session, f, entry(ending=("return", 0)))
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    assert session.decisions == [(None, "compiled")]
+    before = compiled.__ufuse_hits__
+    for _ in range(100):
+        assert compiled(1) == 1
+    assert compiled.__ufuse_hits__ == before + 100
+
+
+def test_each_order_of_magnitude_is_timed_by_itself(session) -> None:
+    """What is found for small arrays says nothing of large ones."""
+
+    def f(x):
+        return len(x)
+
+    def only_large(x: Any) -> int:
+        if len(x) < 100:
+            time.sleep(SLOW)
+        return len(x)
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=only_large, outputs=1, ending=("return", 1))
+    )
+    call_until(lambda: len(session.decisions) == 1, compiled, np.zeros(3))
+    assert session.decisions[0] == (None, "plain")
+    call_until(lambda: len(session.decisions) == 2, compiled, np.zeros(1000))
+
+
+def test_a_decision_is_looked_at_again(session) -> None:
+    """After many calls both ways are timed again."""
+
+    def f(x):
+        return x
+
+    cost = [SLOW]
+
+    def sometimes_slow(value: object) -> object:
+        if cost[0]:
+            time.sleep(cost[0])
+        return value
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=sometimes_slow, outputs=1, ending=("return", 1))
+    )
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    hits = compiled.__ufuse_hits__
+    cost[0] = 0
+    for _ in range(2100):
+        compiled(1)
+    assert compiled.__ufuse_hits__ > hits
+
+
+def test_what_is_captured_later_is_timed_anew(session) -> None:
+    """A new entry opens the trial again."""
+
+    def f(x):
+        time.sleep(SLOW)
+        return x
+
+    compiled = measured(session, f, entry(ending=("return", 0)))
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    compiled.__ufuse_cache__.add(
+        0,
+        entry(inputs=(0,), artefact=lambda x: slow(slow(slow(x))), outputs=1, ending=("return", 1)),
+    )
+    call_until(lambda: len(session.decisions) == 2, compiled, 1)
+    assert session.decisions[1] == (None, "plain")
+
+
+def test_calls_that_raise_decide_nothing(session) -> None:
+    """How long an error takes is no measure."""
+
+    def f(x):
+        raise ValueError(x)
+
+    compiled = measured(session, f)
+    compiled.__ufuse_cache__.give_up(0)
+    for _ in range(50):
+        with pytest.raises(ValueError, match="1"):
+            compiled(1)
+    assert not session.decisions
+
+
+def test_recursive_calls_run_as_the_call_around_them(session) -> None:
+    """Only the outermost call is timed."""
+
+    def f(n):
+        return n if n == 0 else compiled(n - 1)
+
+    compiled = measured(session, f)
+    compiled.__ufuse_cache__.give_up(0)
+    for _ in range(60):
+        assert compiled(5) == 0
+    assert {positions for positions, _ in session.decisions} == {None}
+
+
+def test_callees_are_timed_too(session) -> None:
+    """A frame that the hook takes is given back like a call."""
+
+    def callee(x):
+        return x
+
+    def caller(x):
+        return callee(x)
+
+    def answer(cache: Any, position: int, function: Any, _state: Any) -> Any:
+        if function.__name__ == "callee" and position == 0:
+            return entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1))
+        cache.give_up(position)
+        return None
+
+    session.answer = answer
+    session.takes = lambda code: code.co_name == "callee"
+    compiled = measured(session, caller)
+    array = np.ones(2)
+    for _ in range(40):
+        assert compiled(array) is array
+    assert (None, "plain") in session.decisions
+
+
+def test_what_runs_plainly_runs_without_the_hook(session) -> None:
+    """Nothing below a frame that is given back is dearer than without us; behind it the hook is there again."""
+    inside: list[bool] = []
+    behind: list[bool] = []
+
+    def inner(x):
+        inside.append(_hook.hook_installed())
+        return x
+
+    def outer(x):
+        inner(x)
+        behind.append(_hook.hook_installed())
+        return x
+
+    compiled = dispatcher(outer, session)
+    session.measures = True
+    session.takes = lambda code: code is inner.__code__
+    session.cache_for(inner.__code__).add(
+        0, entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1))
+    )
+    call_until(lambda: bool(session.decisions), compiled, np.zeros(3))
+    assert session.decisions == [(None, "plain")]
+    inside.clear()
+    behind.clear()
+    for _ in range(5):
+        compiled(np.zeros(3))
+    assert (inside, behind) == ([False] * 5, [True] * 5)
+    assert not _hook.hook_installed()

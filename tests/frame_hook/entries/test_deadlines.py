@@ -1,0 +1,94 @@
+"""Tracing that may take no longer ends where it is, and what was read is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from ufuse.frame_hook import _hook, tracing
+from ufuse.frame_hook.session import Session
+from ufuse.frame_hook.tracing import Attempt, Tracer
+
+X = np.arange(6.0)
+
+
+def within(deadline: float) -> Callable[..., Attempt]:
+    trace = Tracer.trace
+
+    def method(*arguments: Any) -> Attempt:
+        return trace(*arguments[:6], deadline)
+
+    return method
+
+
+def turned(x: Any, turns: int) -> Any:
+    for k in range(turns):
+        x = x * 0.5 + k
+    return x
+
+
+def calling(x: Any) -> Any:
+    y = x * 3
+    return turned(y, 60) + y
+
+
+def test_a_trace_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends between two instructions of the frame, where plain Python goes on."""
+    compiled = ufuse.compile(turned)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tracer, "trace", within(0.0))
+        assert compiled(X, 300).tobytes() == turned(X, 300).tobytes()
+    assert "slow" in {found.code for found in compiled.breaks}
+    assert compiled.stats.instructions < 200
+
+
+def test_a_call_that_is_read_for_too_long_is_left_to_plain_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The graph ends in front of the call, and is made of what comes before."""
+    compiled = ufuse.compile(calling)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tracer, "trace", within(0.0))
+        patched.setattr(tracing, "end_at", lambda *_: lambda *_: False)
+        assert compiled(X).tobytes() == calling(X).tobytes()
+    slow = [found for found in compiled.breaks if found.code == "slow"]
+    assert slow
+    assert slow[0].function == "turned"
+    assert "in calling()" in slow[0].called_from
+    assert "x" in [name for kept in compiled.specialisations for name in kept.inputs]
+
+
+def test_a_loop_that_is_unrolled_for_too_long_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph is that of its body, not of as many turns as there was time for."""
+    compiled = ufuse.compile(turned)
+    late = iter([False] * 40)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tracer, "trace", within(0.0))
+        patched.setattr(tracing, "end_at", lambda *_: lambda *_: next(late, True))
+        assert compiled(X, 300).tobytes() == turned(X, 300).tobytes()
+    assert "loop" in {found.code for found in compiled.breaks}
+
+
+def test_a_frame_is_not_stopped_where_no_trace_may_begin() -> None:
+    """While there is no time for traces it goes on to the next graph that is there already."""
+    session = Session(lambda _: lambda *_: None, measures=True)
+    cache = _hook.CodeCache(turned.__code__, session)
+    record = session.record(turned.__code__)
+    session.resume_code(cache, 0)
+    assert record.stops[0]
+    assert session._put_off(cache, 0, record) > 0
+    session.resume_code(cache, 0)
+    assert not record.stops[0]
+
+
+def test_time_enough_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadline that is far away is not noticed."""
+    monkeypatch.setattr(Tracer, "trace", within(float("inf")))
+    compiled = ufuse.compile(calling)
+    assert compiled(X).tobytes() == calling(X).tobytes()
+    assert not compiled.breaks
+    assert len(compiled.graphs) == 1

@@ -1,0 +1,142 @@
+"""Programs that store where a mask says so, and through `copyto` and `.flat`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.support.recording import MODES
+from tests.support.registering import Programs
+
+PROGRAMS = Programs(backends=("numpy", "reference"), modes=MODES)
+EVEN = np.arange(6) % 2 == 0
+
+
+@PROGRAMS.whole(lambda: (np.arange(6.0) - 2, np.arange(6), EVEN.copy()))
+def numbers_into_arrays(a, i, mask):
+    a[a > 2] = 0
+    a[mask] = np.nan
+    i[mask] = -1
+    b = a * 2
+    b[~mask] = -0.0
+    b[mask & (i < 0)] = 3
+    b[a == 1] = np.float64(7)
+    return a, i, b
+
+
+@PROGRAMS.whole(lambda: (np.arange(12.0).reshape(3, 4), np.array([True, False, True]), 2.5))
+def rows_and_views(a, rows, f):
+    a[rows] = 1
+    a.T[a.T > 5] = f
+    part = a[1:, ::2]
+    part[part > 4] = a.shape[0]
+    return a, part
+
+
+@PROGRAMS.whole(lambda: (np.arange(6, dtype="f4"), np.arange(6, dtype="c16"), EVEN.copy()))
+def other_dtypes(a, z, mask):
+    a[mask] = 1.5
+    z[mask] = 2.5
+    z[~mask] = 1j
+    flags = a > 1
+    flags[mask] = True
+    return a, z, flags
+
+
+@PROGRAMS.either(
+    lambda: (np.arange(6), np.arange(6, dtype="f4"), np.arange(6, dtype="u1"), EVEN.copy())
+)
+def values_that_are_cast(i, a, small, mask):
+    i[mask] = 1.7
+    a[mask] = 1e300
+    a[~mask] = np.float64(0.1)
+    try:
+        small[mask] = 300
+    except OverflowError as error:
+        return i, a, small, str(error)
+    return i, a, small
+
+
+@PROGRAMS.either(lambda: (np.arange(6.0), EVEN.copy()))
+def arrays_of_values(a, mask):
+    a[mask] = [7.0, 8.0, 9.0]
+    a[~mask] = a[mask]
+    a[mask] += 1
+    return a
+
+
+@PROGRAMS.either(lambda: (np.arange(6.0), EVEN[:5].copy(), np.zeros((6, 1), bool)))
+def masks_of_another_shape(a, short, tall):
+    said = []
+    for mask in (short, tall):
+        try:
+            a[mask] = 1
+        except IndexError as error:
+            said.append(str(error))
+    return a, said
+
+
+@PROGRAMS.either(lambda: (EVEN.copy(), np.zeros(0), np.zeros(0, bool)))
+def masks_of_themselves(mask, none, never):
+    mask[mask] = False
+    mask[1:][mask[:-1]] = True
+    none[never] = 1
+    return mask, none
+
+
+def read_only():
+    """An array that cannot be written."""
+    made = np.arange(6.0)
+    made.flags.writeable = False
+    return made
+
+
+@PROGRAMS.either(lambda: (read_only(), EVEN.copy()))
+def into_what_is_read_only(a, mask):
+    try:
+        a[mask] = 1
+    except ValueError as error:
+        return str(error)
+    return a
+
+
+@PROGRAMS.whole(lambda: (np.arange(6.0), np.arange(6.0)[::-1].copy(), EVEN.copy()))
+def copied(a, b, mask):
+    c, d, e = a + 0, a + 0, np.zeros((2, 6))
+    np.copyto(c, b)
+    np.copyto(d, b, where=mask)
+    np.copyto(e, b, where=mask)
+    np.copyto(a, 2.0, where=~mask)
+    np.copyto(b, 3)
+    np.copyto(e[0], mask)
+    return a, b, c, d, e
+
+
+@PROGRAMS.either(lambda: (np.arange(6), np.arange(6.0)))
+def copied_wrongly(i, x):
+    said = []
+    for value in (x, 1.5, x[:4], "a"):
+        try:
+            np.copyto(i, value)
+        except (TypeError, ValueError) as error:
+            said.append(str(error))
+    return said, i
+
+
+@PROGRAMS.whole(lambda: (np.arange(3.0),))
+def diagonals(x):
+    square = np.zeros((3, 3))
+    square.flat[::4] = x
+    square.flat[1:3] = x[:1]
+    return square, np.diag(x), np.diag(x, 1)
+
+
+@PROGRAMS.either(lambda: (np.arange(3.0),))
+def repeated_through_flat(x):
+    square = np.zeros((3, 3))
+    square.flat[:] = x
+    return square
+
+
+@PROGRAMS.whole(lambda: (np.array([1.0, np.nan, 3.0]), np.arange(4.0).reshape(2, 2)))
+def sums_without_nan(x, a):
+    return np.nansum(x), np.nansum(a, axis=0), np.nanprod(x)

@@ -1,0 +1,136 @@
+"""Programs that call functions of NumPy which a graph calls whole."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.support.recording import MODES
+from tests.support.registering import Programs
+
+PROGRAMS = Programs(backends=("numpy", "reference"), modes=MODES)
+
+
+@PROGRAMS.whole(lambda: (np.arange(5.0), 2.5, 4))
+def evenly_spaced(x, f, n):
+    return (
+        np.linspace(0, 1, 7),
+        np.linspace(x[1], f, len(x)),
+        np.linspace(0, n, 5, endpoint=False, dtype=np.float32),
+        np.linspace(x[:2], 1.0, num=3),
+        np.linspace(1, 2) * 2,
+        np.logspace(0, 1, 4),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(5.0),))
+def evenly_spaced_otherwise(x):
+    try:
+        np.linspace(0, 1, -len(x))
+    except ValueError as error:
+        return np.linspace(0, 1, 5, retstep=True), np.linspace(x, 1, 3, axis=-1), str(error)
+
+
+@PROGRAMS.whole(lambda: (np.arange(6.0), np.arange(6.0).reshape(2, 3).T))
+def quantiles(x, a):
+    return (
+        np.percentile(x, 30),
+        np.percentile(x, [10, 50, 90]),
+        np.quantile(a, 0.5, axis=0),
+        np.quantile(a, (0.25, 0.75), axis=1, keepdims=True),
+        np.percentile(a, 50, method="lower"),
+        np.quantile(x.astype("f4"), 0.5),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(6.0)[::-1].copy(), np.zeros(0)))
+def quantiles_that_change_or_fail(x, none):
+    y = x + 0
+    found = np.percentile(y, 50, overwrite_input=True), np.median(x, overwrite_input=True)
+    said = []
+    for values, q in ((x, 101), (none, 50)):
+        try:
+            np.percentile(values, q)
+        except (ValueError, IndexError) as error:
+            said.append(str(error))
+    return found, x, y, said
+
+
+@PROGRAMS.whole(lambda: (np.array([1.0, np.nan, 3.0]), np.array([1.0, np.nan, 3.5])))
+def comparisons(x, y):
+    return (
+        np.isclose(x, y),
+        np.isclose(x, y, equal_nan=True),
+        np.isclose(x, 1.0, rtol=0.1, atol=0),
+        np.isclose(x[0], y[0]),
+        np.allclose(x, x, equal_nan=True),
+        np.allclose(x, y),
+        np.array_equal(x, y),
+        np.array_equal(x, x, equal_nan=True),
+        np.array_equal(x, [1.0, 2.0]),
+        np.count_nonzero(x),
+        np.count_nonzero(x > 1, axis=0),
+    )
+
+
+@PROGRAMS.whole(lambda: (np.array([1.0, np.nan, np.inf, -np.inf]), np.arange(6).reshape(2, 3)))
+def others(x, i):
+    return (
+        np.nan_to_num(x),
+        np.nan_to_num(x, nan=1.0, posinf=2.0, neginf=3.0),
+        np.nan_to_num(x[0]),
+        np.nan_to_num(i),
+        np.roll(x, 1),
+        np.roll(i, (1, 1), axis=(0, 1)),
+        np.roll(i, -1),
+        np.partition(i * -1, 1),
+        np.partition(i, 0, axis=None),
+        np.digitize(x[2:], [0.0, 1.0]),
+        np.convolve(x[2:] * 0, i[0]),
+        np.convolve(i[0], i[1]),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(3.0), np.zeros(0)))
+def others_that_fail(x, none):
+    said = []
+    for call in (
+        lambda: np.convolve(x, none),
+        lambda: np.digitize(x, x[::2][::-1] - x[:2]),
+        lambda: np.partition(x, 5),
+        lambda: np.nan_to_num(x, copy=False) is x,
+        lambda: np.convolve(x, x, "same"),
+    ):
+        try:
+            said.append(call())
+        except ValueError as error:
+            said.append(str(error))
+    return said
+
+
+@PROGRAMS.whole(lambda: (np.arange(3.0), 2.5, 4))
+def numbers_of_numpy(x, f, n):
+    return (
+        np.float64(f),
+        np.float64(n),
+        np.int32(len(x)),
+        np.uint8(n),
+        np.float64(x.sum()),
+        float(np.asarray(f)),
+        int(np.asarray(n)),
+        float(x[1:2].squeeze()),
+        np.ravel(f),
+        np.append(x, 1),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(300), 2.5))
+def numbers_that_do_not_fit(x, f):
+    try:
+        return np.uint8(len(x))
+    except OverflowError as error:
+        return str(error), np.float32(f), np.int64(f)
+
+
+@PROGRAMS.whole(lambda: (np.arange(3.0),))
+def addresses(x):
+    return id(np) == id(np), id(None) == id(None), id(np.add) in {id(np.add): 1}, id(int)

@@ -1,0 +1,145 @@
+"""What does not pay is given back to plain Python: whole functions, loops of a running call, the hook itself."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import ufuse
+from ufuse import decorator
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook import session as sessions
+
+
+@pytest.fixture(autouse=True)
+def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Time calls, as users have it; let traces take what they need, however busy the machine."""
+    monkeypatch.setattr(decorator, "MEASURING", True)
+    monkeypatch.setattr(sessions, "SECONDS_AT_ONCE", 60.0)
+    monkeypatch.setattr(sessions, "SECONDS_OF_PROCESS", 6000.0)
+    yield
+    assert not _hook.hook_installed()
+
+
+@ufuse.disable
+def outside(x):
+    """Runs as plain Python."""
+    return x
+
+
+def recurrence(x):
+    """A loop that is left to plain Python at each turn."""
+    for i in range(1, len(x)):
+        x[i] = outside(x[i - 1]) * 0.5 + x[i]
+    return x
+
+
+def test_a_loop_is_given_back_while_it_runs() -> None:
+    """Within the first call, and for the next ones."""
+    compiled = ufuse.compile(recurrence)
+    expected = recurrence(np.ones(3000))
+    assert compiled(np.ones(3000)).tobytes() == expected.tobytes()
+    assert compiled.stats.given_back >= 1
+    first = compiled.stats.traces
+    assert compiled(np.ones(3000)).tobytes() == expected.tobytes()
+    assert compiled.stats.traces <= first + 2
+
+
+def test_a_loop_is_timed_again_for_larger_arguments() -> None:
+    """Its positions may be captured again, and are timed again."""
+    compiled = ufuse.compile(recurrence)
+    compiled(np.ones(300))
+    assert compiled.stats.given_back >= 1
+    record = compiled.__ufuse_session__.record(recurrence.__code__)
+    given_back = set(record.given_back)
+    assert given_back <= record.skipped
+    short = np.ones(20_000)
+    assert compiled(short).tobytes() == recurrence(np.ones(20_000)).tobytes()
+    assert compiled.stats.given_back >= 2  # reconsidered, and given back again
+
+
+def test_a_function_of_small_parts_runs_plainly() -> None:
+    """Views between calls of plain Python do not pay."""
+
+    def scattered(x):
+        for _ in range(3):
+            outside(x)
+        return outside(x.T)
+
+    compiled = ufuse.compile(scattered)
+    x = np.ones((2, 3))
+    for _ in range(60):
+        assert compiled(x).base is x
+    assert compiled.stats.given_back >= 1
+
+
+def test_a_function_that_pays_stays_compiled() -> None:
+    """All of its calls hit."""
+
+    def fused(x):
+        return ((x * 2 + 1) * x - 3) / (x + 1)
+
+    compiled = ufuse.compile(fused)
+    x = np.arange(100.0)
+    for _ in range(60):
+        compiled(x)
+    assert compiled.stats.given_back == 0
+    before = compiled.stats.hits
+    compiled(x)
+    assert compiled.stats.hits == before + 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"fullgraph": True}, {"backend": "reference"}, {"signature": [ufuse.Spec((None,), "f8")]}],
+)
+def test_what_is_asked_for_is_not_given_back(options) -> None:
+    """One graph, a backend or a signature is asked for, whatever it costs."""
+
+    def views(x):
+        return x[::2][::2]
+
+    compiled = ufuse.compile(views, **options)
+    for _ in range(60):
+        compiled(np.arange(8.0))
+    assert compiled.stats.given_back == 0
+    assert compiled.stats.hits == 59
+
+
+def test_traces_take_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once what may be spent is spent, frames run plainly; later the rest is captured."""
+    monkeypatch.setattr(sessions, "SECONDS_AT_ONCE", -1.0)
+    monkeypatch.setattr(sessions, "SECONDS_AT_LEAST", -1.0)
+    compiled = ufuse.compile(recurrence)
+    assert compiled(np.ones(50)).tobytes() == recurrence(np.ones(50)).tobytes()
+    assert compiled.stats.traces == 0
+    monkeypatch.setattr(sessions, "SECONDS_AT_ONCE", 60.0)
+    time.sleep(sessions.ASK_AGAIN / 1e9)
+    for _ in range(3):
+        compiled(np.ones(50))
+    assert compiled.stats.traces > 0
+
+
+def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:
+    """With both times."""
+    compiled = ufuse.compile(recurrence)
+    with caplog.at_level("INFO", "ufuse.times"):
+        compiled(np.ones(3000))
+    assert any("is given back: a turn takes" in text for text in caplog.messages)
+
+
+def test_explain_shows_plain_pythons_time_and_what_was_given_back() -> None:
+    """What a call takes in plain Python stands beside the compiled times; a loop that was given back is named."""
+    report = ufuse.explain(recurrence, np.ones(3000))
+    assert report.plain_seconds > 0
+    assert any(found.line and found.way == "plain" for found in report.decisions)
+    text = str(report)
+    assert ", in plain Python " in text
+    assert "of recurrence() is given back: a turn takes" in text

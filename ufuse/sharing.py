@@ -1,0 +1,85 @@
+"""Which compiled functions share what was captured: those made from one code object, with equal options.
+
+A factory makes a function anew at every call, from the same code. Its closure is guarded as its arguments are, so one
+session serves them all.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ufuse.compiled import CompiledFunction
+from ufuse.frame_hook.code.by_code import ByCode
+from ufuse.frame_hook.session import Session
+
+MOST_KEPT = 8  # sessions of one code object that outlive the functions that share them
+
+Options = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """A session for functions that run in one namespace and are compiled with equal options.
+
+    `kept` is that session where it outlives its functions, so that the next one finds what was captured for those
+    before. It is None where the namespace is no module's, which may be dropped with everything in it, and where the
+    options are objects that may be others each time.
+    """
+
+    reference: weakref.ref[Session]
+    options: Options
+    kept: Session | None
+
+
+_SHARED: ByCode[list[Shared]] = ByCode()
+
+
+def session_for(function: FunctionType, options: Options) -> Session | None:
+    """The session of functions with the same code, namespace and options; None: there is none yet."""
+    for shared in _SHARED.get(function.__code__) or ():
+        if shared.options == options:
+            session = shared.reference()
+            if session is not None and _is_scope_of(session.scope, function):
+                return session
+    return None
+
+
+def share(compiled: CompiledFunction, options: Options, *, may_keep: bool) -> None:
+    """Let functions that will be compiled have the session of this one.
+
+    `may_keep`: the session may outlive its functions, because the options are few values.
+    """
+    function: Any = compiled.__ufuse_function__
+    session: Session = compiled.__ufuse_session__
+    session.scope = function.__globals__, function.__builtins__
+    known = _SHARED.first(function.__code__, [])
+    living = [one for one in known if one.reference() is not None]
+    kept = sum(one.kept is not None for one in living)
+    if may_keep and kept < MOST_KEPT and _is_of_module(function.__globals__):
+        session.cache = compiled.__ufuse_cache__
+        living.append(Shared(weakref.ref(session), options, session))
+    else:
+        living.append(Shared(weakref.ref(session), options, None))
+    known[:] = living
+
+
+def _is_scope_of(scope: tuple[dict[str, Any], dict[str, Any]] | None, function: Any) -> bool:
+    """Whether a function looks names up there, and nowhere else."""
+    return (
+        scope is not None and scope[0] is function.__globals__ and scope[1] is function.__builtins__
+    )
+
+
+def _is_of_module(names: dict[str, Any]) -> bool:
+    """Whether these are the globals of a module that is imported."""
+    module = sys.modules.get(names.get("__name__", ""))
+    return isinstance(module, ModuleType) and vars(module) is names
+
+
+def forget() -> None:
+    """Let functions that are compiled from now on share nothing with those before."""
+    _SHARED.clear()
