@@ -73,22 +73,23 @@ class Promotion:
     def __call__(self, kernel: Any) -> None:
         """Compile now where that takes milliseconds or the work is long; else, LLVM not being loaded, in a thread."""
         long = kernel.elements * len(self.segments) > WORTH_WAITING
-        if self.wait or long or compiler.is_loaded():
-            self.promote(kernel)
-        else:
-            thread = Thread(target=self.promote, args=(kernel,), name="ufuse-compiler")
-            _COMPILING.append(thread)
-            thread.start()
+        now = self.wait or long or compiler.is_loaded()
+        self._logged(self._promote if now else self._start, kernel)
 
-    def promote(self, kernel: Any) -> None:
-        """Give the kernel its native segments; where that fails it stays as it is, and the log says so."""
+    def _logged(self, step: Callable[[Any], None], kernel: Any) -> None:
+        """Take a step; where that fails the kernel stays as it is, and the log says so."""
         try:
-            self._promote(kernel)
+            step(kernel)
         except Exception as error:  # LLVM is not ours, and the plain segments are right
             signals.pass_on(error)
             logging.getLogger("ufuse.kernels").info(
                 "a kernel could not be made native", exc_info=True
             )
+
+    def _start(self, kernel: Any) -> None:
+        thread = Thread(target=self._logged, args=(self._promote, kernel), name="ufuse-compiler")
+        thread.start()
+        _COMPILING.append(thread)
 
     def _promote(self, kernel: Any) -> None:
         found = [segment.native for segment in self.segments if isinstance(segment, NativeSegment)]

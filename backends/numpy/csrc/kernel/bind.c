@@ -154,9 +154,61 @@ must_not_be_empty(const Binding *binding)
     return false;
 }
 
+/* In the main thread, as soon as it runs Python code again. */
+static int
+raise_given(void *exception)
+{
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return -1;
+}
+
+/* Where that cannot be said: yes. */
+static bool
+is_main_thread(void)
+{
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
+    PyObject *number = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+    bool other = number && PyLong_AsUnsignedLong(number) != PyThread_get_thread_ident();
+    Py_XDECREF(number);
+    Py_XDECREF(thread);
+    Py_XDECREF(threading);
+    PyErr_Clear();
+    return !other;
+}
+
 /*
- * Call `on_hot`, once, when the kernel has done `hot` elements of work. An interrupt that hits the
- * call is raised again in this thread as soon as Python code runs, and `on_hot` is called later.
+ * Raise the current exception as if it came when this thread next runs Python code. Only the main
+ * thread runs signal handlers: in another, some thread has asked for an exception of this type.
+ */
+static void
+raise_later(PyObject *context)
+{
+    PyObject *type, *exception, *trace;
+    PyErr_Fetch(&type, &exception, &trace);
+    PyErr_NormalizeException(&type, &exception, &trace);
+    if (trace != NULL) {
+        PyException_SetTraceback(exception, trace);
+    }
+    if (!is_main_thread()) {
+        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
+    }
+    else if (Py_AddPendingCall(raise_given, Py_NewRef(exception)) < 0) { /* its queue is full */
+        Py_DECREF(exception);
+        PyErr_Restore(type, exception, trace);
+        PyErr_WriteUnraisable(context);
+        return;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(exception);
+    Py_XDECREF(trace);
+}
+
+/*
+ * Call `on_hot`, once, when the kernel has done `hot` elements of work. It handles its own
+ * failures: an exception is an interrupt's, or a signal handler's. It is raised when this has
+ * returned, where nothing takes it for a failure of ours, and `on_hot` is called later.
  */
 static void
 call_on_hot(Kernel *kernel)
@@ -164,13 +216,9 @@ call_on_hot(Kernel *kernel)
     PyObject *on_hot = kernel->on_hot;
     kernel->on_hot = NULL;
     PyObject *done = PyObject_CallOneArg(on_hot, (PyObject *)kernel);
-    if (done == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-        PyErr_Clear();
-        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), PyExc_KeyboardInterrupt);
+    if (done == NULL) {
         Py_XSETREF(kernel->on_hot, Py_NewRef(on_hot));
-    }
-    else if (done == NULL) {
-        PyErr_WriteUnraisable(on_hot);
+        raise_later(on_hot);
     }
     Py_XDECREF(done);
     Py_DECREF(on_hot);

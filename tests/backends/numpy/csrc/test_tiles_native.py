@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -103,13 +104,48 @@ def test_on_hot() -> None:
     assert (kernel.runs, kernel.elements) == (4, 4000)
 
 
-def test_exceptions_in_on_hot_are_unraisable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on where promotion fails."""
+def test_exceptions_in_on_hot_come_behind_the_run() -> None:
+    """An interrupt in a promotion is the program's: it is raised when the run has ended, and promotion is tried again."""
+    calls: list[str] = []
     seen: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda info: seen.append(info.exc_type))
-    kernel = chain_kernel(on_hot=lambda _: 1 / 0, hot=1)
+
+    def on_hot(_: Any) -> None:
+        calls.append("hot")
+        if len(calls) == 1:
+            raise KeyboardInterrupt(7)
+
+    def run() -> None:
+        with pytest.raises(KeyboardInterrupt, match="7"):
+            seen.append(kernel.run((np.ones(3), np.ones(3), 2.0))[0][0])
+            list(map(seen.append, range(10)))
+
+    kernel = chain_kernel(on_hot=on_hot, hot=1)
+    run()
+    assert (kernel.runs, seen) == (1, [])
     assert_same(kernel.run((np.ones(3), np.ones(3), 2.0))[0][0], chain(np.ones(3), np.ones(3)))
-    assert seen == [ZeroDivisionError]
+    assert len(calls) == 2
+
+
+def test_exceptions_in_on_hot_of_another_thread_stay_there() -> None:
+    """The main thread does not get what was raised in another."""
+    seen: list[str] = []
+
+    def on_hot(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def run() -> None:
+        try:
+            kernel.run((np.ones(3), np.ones(3), 2.0))
+            for _ in range(1000):
+                time.sleep(1e-3)
+        except KeyboardInterrupt:
+            seen.append("here")
+
+    kernel = chain_kernel(on_hot=on_hot, hot=1)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == ["here"]
 
 
 def test_native_totals() -> None:
