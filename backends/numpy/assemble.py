@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
-import time
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
-from threading import Thread
+from functools import lru_cache, partial
 from typing import Any
 
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.fallback import Fallback
 from ufuse.backends.numpy.llvm import compiler
+from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
 from ufuse.backends.numpy.loops import depends_on_strides
 from ufuse.backends.numpy.report import Report, Warner, out_of_order
@@ -22,7 +19,6 @@ from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Loop
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.backends.protocol import Options
-from ufuse.graph import signals
 
 
 @lru_cache(maxsize=4096)
@@ -46,23 +42,6 @@ def plain(segment: Segment) -> tuple[Any, ...]:
 WORTH_WAITING = 50_000_000  # element-operations that take longer than loading LLVM
 
 
-LONGEST_WAIT = 5.0  # seconds
-_COMPILING: list[Thread] = []  # the one that loads LLVM, if any
-
-
-def _finish_compiling() -> None:
-    """Before a fork: a child would find LLVM half loaded, and Python would warn of the thread."""
-    until = time.monotonic() + LONGEST_WAIT
-    while _COMPILING:
-        thread = _COMPILING.pop()
-        thread.join(LONGEST_WAIT)
-        while time.monotonic() < until and Path(f"/proc/self/task/{thread.native_id}").exists():
-            time.sleep(1e-4)  # `join` returns before the system's thread has ended
-
-
-os.register_at_fork(before=_finish_compiling)
-
-
 class Promotion:
     """The `on_hot` of a kernel: compiles its native segments."""
 
@@ -71,25 +50,21 @@ class Promotion:
         self.wait = wait
 
     def __call__(self, kernel: Any) -> None:
-        """Compile now where that takes milliseconds or the work is long; else, LLVM not being loaded, in a thread."""
+        """Wait for native code where that takes milliseconds or the work is long; else LLVM is loaded meanwhile."""
         long = kernel.elements * len(self.segments) > WORTH_WAITING
         now = self.wait or long or compiler.is_loaded()
-        self._logged(self._promote if now else self._start, kernel)
+        work = Work(partial(self.promote, kernel))
+        if now:
+            work.wait(LONGEST_WAIT)
 
-    def _logged(self, step: Callable[[Any], None], kernel: Any) -> None:
-        """Take a step; where that fails the kernel stays as it is, and the log says so."""
+    def promote(self, kernel: Any) -> None:
+        """Give the kernel its native segments; where that fails it stays as it is, and the log says so."""
         try:
-            step(kernel)
-        except Exception as error:  # LLVM is not ours, and the plain segments are right
-            signals.pass_on(error)
+            self._promote(kernel)
+        except Exception:  # LLVM is not ours, and the plain segments are right
             logging.getLogger("ufuse.kernels").info(
                 "a kernel could not be made native", exc_info=True
             )
-
-    def _start(self, kernel: Any) -> None:
-        thread = Thread(target=self._logged, args=(self._promote, kernel), name="ufuse-compiler")
-        thread.start()
-        _COMPILING.append(thread)
 
     def _promote(self, kernel: Any) -> None:
         found = [segment.native for segment in self.segments if isinstance(segment, NativeSegment)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
+from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.functions import Native, function_text
 
 
@@ -80,15 +82,19 @@ def why_unavailable() -> str | None:
 
 
 def compiled(segments: list[Native]) -> list[Function]:
-    """The machine code of segments; safe from several threads."""
+    """The machine code of segments; called in `Work`, as a signal handler that raises could leave the lock taken."""
     with _lock:
         if not _compiler:
             _compiler.append(Compiler())
         return [_compiler[0].function(native) for native in segments]
 
 
-def assembly(native: Native) -> Any:
+def assembly(native: Native) -> str:
     """What a segment became, in assembly language."""
+    return Work(partial(_assembly, native)).result()
+
+
+def _assembly(native: Native) -> str:
     with _lock:
         if not _compiler:
             _compiler.append(Compiler())

@@ -1,0 +1,74 @@
+"""Calls in threads of their own. Signal handlers raise in the main thread only, so none leaves a lock taken there."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from _thread import allocate_lock, get_native_id, start_new_thread
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+LONGEST_WAIT = 5.0  # seconds
+
+T = TypeVar("T")
+
+
+class Work(Generic[T]):
+    """A call that has begun in a thread which `threading` does not list: its own locks would be taken in this one."""
+
+    def __init__(self, call: Callable[[], T]) -> None:
+        self._call = call
+        self._results: list[T] = []
+        self._errors: list[BaseException] = []
+        self._threads: list[int] = []
+        self._running = allocate_lock()
+        self._running.acquire()
+        start_new_thread(self._run, ())
+        _begun[:] = [work for work in _begun if work._running.locked()] + [self]
+
+    def _run(self) -> None:
+        self._threads.append(get_native_id())
+        try:
+            self._results.append(self._call())
+        except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
+            self._errors.append(error)
+        finally:
+            self._running.release()
+
+    def result(self) -> T:
+        """What the call returned or raised, waited for; `TimeoutError` where it takes seconds."""
+        if not self.wait(LONGEST_WAIT):
+            raise TimeoutError(f"not done in {LONGEST_WAIT:g} seconds")
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the call ended within some seconds."""
+        if not self._running.acquire(timeout=seconds):
+            return False
+        self._running.release()
+        return True
+
+    def is_in_memory(self) -> bool:
+        """Whether the system still knows the thread, which ends a little after its call."""
+        return any(Path(f"/proc/self/task/{thread}").exists() for thread in self._threads)
+
+
+_begun: list[Work[Any]] = []  # which may still run
+
+
+def _finish() -> None:
+    """Before a fork and at exit: a child would find LLVM half loaded, and Python would warn of the thread."""
+    until = time.monotonic() + LONGEST_WAIT
+    while _begun:
+        work = _begun.pop()
+        work.wait(LONGEST_WAIT)
+        while work.is_in_memory() and time.monotonic() < until:
+            time.sleep(1e-4)
+
+
+os.register_at_fork(before=_finish)
+atexit.register(_finish)

@@ -1,0 +1,56 @@
+"""Work in threads of its own."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pytest
+
+from ufuse.backends.numpy.llvm.background import Work
+
+
+def test_results_and_errors_reach_who_waits() -> None:
+    """What the call returned, or raised."""
+    assert Work(lambda: 7).result() == 7
+    with pytest.raises(ZeroDivisionError):
+        Work(lambda: 1 // 0).result()
+
+
+def test_threading_does_not_list_the_thread() -> None:
+    """A program that counts its threads finds its own."""
+    work = Work(lambda: time.sleep(0.05))
+    assert threading.enumerate() == [threading.main_thread()]
+    assert not work.wait(0)
+    assert work.wait(5)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_signal_handlers_do_not_interrupt_the_call() -> None:
+    """Who waits gets what the handler raises; the call goes on, and a lock it holds is released."""
+    lock = threading.Lock()
+    begun = threading.Event()
+
+    def hold() -> int:
+        with lock:
+            begun.set()
+            time.sleep(0.1)
+        return 7
+
+    def handler(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        work = Work(hold)
+        begun.wait()
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            work.result()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert lock.locked()
+    assert work.result() == 7
+    assert not lock.locked()
