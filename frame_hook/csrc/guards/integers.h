@@ -9,6 +9,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The value of an int of one digit; false for others. */
+static inline bool
+small_int(PyObject *object, int64_t *value)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)object)) {
+        return false;
+    }
+    *value = PyUnstable_Long_CompactValue((PyLongObject *)object);
+#else
+    Py_ssize_t size = Py_SIZE(object); /* negative for negative numbers */
+    if (size < -1 || size > 1) {
+        return false;
+    }
+    *value = size == 0 ? 0 : size * (int64_t)((PyLongObject *)object)->ob_digit[0];
+#endif
+    return true;
+}
+
 /*
  * Which registers the rows compiled so far read. A row may read what is appended before it; as the
  * number of state slots is known only at run time, the least number that makes every read legal is

@@ -14,12 +14,19 @@ void reclaim_frames(PyThreadState *thread, int lent);
 void reclaim_recursion(PyThreadState *thread, int lent);
 bool stack_is_nearly_spent(void);
 
+/* Whether this thread's C stack was measured and has room. */
+static inline bool
+stack_has_room(void)
+{
+    char *end = ufuse_thread.stack_hard;
+    return end != NULL && (char *)__builtin_frame_address(0) > end;
+}
+
 /* Whether this thread's C stack is nearly used up: then RecursionError is set. */
 static inline bool
 stack_is_spent(void)
 {
-    char *end = ufuse_thread.stack_hard;
-    return (end == NULL || (char *)__builtin_frame_address(0) <= end) && stack_is_nearly_spent();
+    return !stack_has_room() && stack_is_nearly_spent();
 }
 
 #endif

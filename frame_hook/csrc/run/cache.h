@@ -41,6 +41,7 @@ typedef struct {
     bool measures;    /* calls that do not pay run as plain Python; the session's wish, too */
     bool measuring;   /* a call is being timed: calls of the same code inside it run as it does */
     Way way;          /* how that call runs */
+    bool gives_back;  /* some trial has found plain Python to be the fastest */
     bool calls_pay;   /* some frame that this code called has run an entry */
     Trial *trials[N_MAGNITUDES]; /* owned, by order of magnitude of the arguments, NULL until used;
                                     they live as long as the cache */

@@ -122,14 +122,36 @@ call_function(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *
 }
 
 /*
+ * Call the function as if there were no dispatcher, where no region is open on this thread. Returns
+ * as the call does.
+ */
+static inline PyObject *
+call_given_back(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyFunctionObject *function = (PyFunctionObject *)self->function;
+    self->eager_calls++;
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+    PyThreadState *thread = PyThreadState_Get();
+    int lent = lend_call(thread);
+    PyObject *result = function->vectorcall((PyObject *)function, args, nargsf, names);
+    reclaim_recursion(thread, lent);
+    return result;
+#else
+    return function->vectorcall((PyObject *)function, args, nargsf, names);
+#endif
+}
+
+/*
  * `call_function`, where nothing that the function calls is given to its session either. A frame
  * around it may have the hook installed.
  */
 static PyObject *
 call_plain(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    PyObject *session = ufuse_thread.session;
-    if (session == NULL || session != self->session) {
+    if (ufuse_thread.session == NULL) {
+        return call_given_back(self, args, nargsf, names);
+    }
+    if (ufuse_thread.session != self->session) {
         return call_function(self, args, nargsf, names);
     }
     PyThreadState *thread = PyThreadState_Get();
@@ -223,15 +245,20 @@ call_in_way(Dispatcher *self, CodeCache *cache, PyCodeObject *code, Way way, PyO
     }
 }
 
+/* How many values a call brings. */
+static inline Py_ssize_t
+count_of(size_t nargsf, PyObject *names)
+{
+    return PyVectorcall_NARGS(nargsf) + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+}
+
 /* Run a call in the fastest way, or time it. The caller owns the code and the cache. */
 static PyObject *
 call_measured(Dispatcher *self, CodeCache *cache, PyCodeObject *code, PyObject *const *args,
               size_t nargsf, PyObject *names)
 {
     Measured run;
-    Py_ssize_t n_values = PyVectorcall_NARGS(nargsf);
-    n_values += names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    choose_way(cache, args, n_values, &run);
+    choose_way(cache, args, count_of(nargsf, names), &run);
     if (run.trial == NULL) {
         return call_in_way(self, cache, code, run.way, args, nargsf, names);
     }
@@ -241,14 +268,10 @@ call_measured(Dispatcher *self, CodeCache *cache, PyCodeObject *code, PyObject *
     return result;
 }
 
-/*
- * What calling a dispatcher does. Arguments are borrowed; returns the call's result or NULL with an
- * exception set.
- */
-static PyObject *
-Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+/* Call the function in the way that is right for this call. Returns as the call does. */
+static Py_NO_INLINE PyObject *
+dispatched(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    Dispatcher *self = (Dispatcher *)callable;
     if (self->function == NULL) {
         PyErr_SetString(PyExc_TypeError,
                         "this dispatcher has no function: its __init__ was not called");
@@ -276,6 +299,25 @@ Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, 
     Py_DECREF(code);
     Py_DECREF(cache);
     return result;
+}
+
+/*
+ * What calling a dispatcher does. Arguments are borrowed; returns the call's result or NULL with an
+ * exception set. What was given back has a short way: the function may take a tenth of a
+ * microsecond.
+ */
+static PyObject *
+Dispatcher_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Dispatcher *self = (Dispatcher *)callable;
+    CodeCache *cache = self->cache; /* NULL as long as there is no function */
+    if (cache != NULL && cache->gives_back && ufuse_thread.session == NULL && stack_has_room() &&
+        PyFunction_GET_CODE(self->function) == cache_code(cache) &&
+        is_given_back(cache, args, count_of(nargsf, names))) {
+        self->calls++;
+        return call_given_back(self, args, nargsf, names);
+    }
+    return dispatched(self, args, nargsf, names);
 }
 
 /* ---- the type ---- */

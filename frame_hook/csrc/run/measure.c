@@ -84,6 +84,7 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
         return;
     }
     if (trial_note(trial, run->way, ns, tries_callees(cache))) {
+        cache->gives_back = cache->gives_back || trial->way == WAY_PLAIN;
         tell_decision(cache, NULL, trial);
     }
 }

@@ -3,14 +3,17 @@
 #include <string.h>
 #include <time.h>
 
+#include "guards/integers.h"
 #include "python/arrays.h"
 
 enum {
     LEAST_SAMPLES = 3,  /* of each way, before a clear difference decides */
+    LEAST_GAIN = 20,    /* the part of plain Python's time that another way must save */
     MOST_DISCARDED = 8, /* runs that told nothing: then the next one counts all the same */
     MOST_CAPTURED = 3,  /* the same of runs that captured something */
     MOST_REOPENED = 8,
     FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
+    MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
     LONG_RUN_NS = 20000000, /* of a run as long as this, one sample of each way may decide */
     BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
 };
@@ -38,9 +41,9 @@ extent(PyObject *value)
         return elements;
     }
     if (PyLong_CheckExact(value)) {
-        int overflow;
-        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        return overflow ? 0 : (size_t)(number < 0 ? -(number + 1) : number);
+        int64_t number;
+        bool fits = exact_int64(value, &number);
+        return !fits ? 0 : (size_t)(number < 0 ? -(number + 1) : number);
     }
     if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
         return (size_t)Py_SIZE(value);
@@ -107,18 +110,21 @@ trial_next(const Trial *trial, bool tries_callees)
     return next;
 }
 
-/* The way with the smallest median; of equal ones the first. Every tried way has a sample. */
+/*
+ * The way with the smallest median; of equal ones the first. Plain Python unless that is clearly
+ * faster: what is given back costs least around it, and never loses. Every tried way has a sample.
+ */
 static Way
 fastest(const Trial *trial, bool tries_callees)
 {
     Way best = WAY_COMPILED;
-    for (int way = 0; way < N_WAYS; way++) {
-        if (is_tried(way, tries_callees) &&
-            samples_median(&trial->samples[way]) < samples_median(&trial->samples[best])) {
-            best = (Way)way;
-        }
+    if (tries_callees && samples_median(&trial->samples[WAY_CALLEES]) <
+                             samples_median(&trial->samples[WAY_COMPILED])) {
+        best = WAY_CALLEES;
     }
-    return best;
+    int64_t plain = samples_median(&trial->samples[WAY_PLAIN]);
+    bool gains = samples_median(&trial->samples[best]) < plain - plain / LEAST_GAIN;
+    return gains ? best : WAY_PLAIN;
 }
 
 /*
@@ -148,6 +154,22 @@ is_clear(const Trial *trial, Way best, bool tries_callees)
     return true;
 }
 
+/* What a trial has cost: how much longer its runs took than they would have taken in the best way.
+ */
+static int64_t
+cost_of(const Trial *trial, Way best)
+{
+    int64_t cost = 0;
+    for (int way = 0; way < N_WAYS; way++) {
+        const Samples *samples = &trial->samples[way];
+        if (samples->count > 0) {
+            int64_t more = samples_median(samples) - samples_median(&trial->samples[best]);
+            cost += samples->count * (more > 0 ? more : 0);
+        }
+    }
+    return cost;
+}
+
 /* Note how long a run in one way took. Returns whether that decides the trial. */
 bool
 trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
@@ -166,7 +188,9 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     trial->way = best;
     trial->decided = true;
     trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
-    trial->left = trial->period;
+    int64_t own = samples_median(&trial->samples[best]);
+    long long runs = cost_of(trial, best) * MOST_LOST / (own > 0 ? own : 1);
+    trial->left = runs > trial->period ? runs : trial->period;
     return true;
 }
 

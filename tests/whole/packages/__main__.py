@@ -35,6 +35,9 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one call in so many")
     parser.add_argument(
+        "--first", type=int, default=0, metavar="N", help="with --every: where each package begins"
+    )
+    parser.add_argument(
         "--slice",
         action="store_true",
         help="about a minute: a few calls, short timings, one module of tests",
@@ -121,7 +124,7 @@ def main() -> int:
     given = options()
     started = time.perf_counter()
     packages = installed(given.packages)
-    lines = list(chosen(packages, given.functions, given.every)) if given.calls else []
+    lines = list(chosen(packages, given.functions, given.every, given.first)) if given.calls else []
     rows = rows_for(lines, given)
     if given.json:
         given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")

@@ -100,12 +100,12 @@ def lines_of(package: str) -> tuple[Line, ...]:
     return tuple(parsed(row) for row in rows if row and not row.startswith("#"))
 
 
-def chosen(packages: Sequence[str], pattern: str, every: int) -> Iterator[Line]:
-    """The calls of some packages whose functions match a pattern, or contain it; of these each `every`th."""
+def chosen(packages: Sequence[str], pattern: str, every: int = 1, first: int = 0) -> Iterator[Line]:
+    """The calls of some packages whose functions match a pattern, or contain it; of these each `every`th from `first`."""
     wanted = pattern if set(pattern) & set("*?[") else f"*{pattern}*"
     for package in packages:
         found = [line for line in lines_of(package) if fnmatch.fnmatchcase(line.path, wanted)]
-        yield from found[::every]
+        yield from found[first::every]
 
 
 def takes_decorator(function: Callable[..., Any]) -> bool:
