@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent / "results"
 NOT_EXACT = "~"  # beside the speed of a rival whose bits are not eager's
 
+LEAST, LATE = (
+    0.95,
+    0.4,
+)  # a ratio, and seconds that a first call may take more: what users must never meet
+
 
 def heading(peers: list[str]) -> str:
     """Name the columns."""
@@ -36,6 +41,21 @@ def line(name: str, row: Row, peers: dict[str, dict[str, Any]]) -> str:
     notes = [f"    {peer}: {r['failed']}" for peer, r in peers.items() if r.get("failed")]
     differences = [f"    {part}" for part in row.difference.splitlines()]
     return "\n".join([text, *differences, *notes])
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """Name the programs that lose: below LEAST of eager's speed, or with a late first call."""
+    slow = [r for r in rows if r.get("ratio", 1.0) < LEAST]
+    late = [r for r in rows if r["first_call"] > r["eager"]["median"] + LATE]
+    lines = [
+        f"{len(found)} of {len(rows)} {what}"
+        + "".join(f"\n    {r['program']} of {r['size']}" for r in found)
+        for found, what in (
+            (slow, f"below {LEAST} x eager's speed"),
+            (late, f"first calls above eager + {LATE * 1e3:.0f} ms"),
+        )
+    ]
+    return "\n".join(lines)
 
 
 def milliseconds(seconds: float) -> str:
