@@ -10,12 +10,11 @@ tries_callees(CodeCache *cache)
     return cache->calls_pay && cache->n_positions > 0;
 }
 
-/* Begin an undecided trial anew. */
+/* Begin a decided trial anew. */
 static void
 hold_again(CodeCache *cache, Trial *trial)
 {
-    trial->decided = false;
-    memset(trial->samples, 0, sizeof(trial->samples));
+    trial_clear(trial);
     cache->passed = 0;
     cache->calls_pay = false;
 }
@@ -33,7 +32,8 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
         run->way = cache->way;
         return;
     }
-    int magnitude = magnitude_of(values, count);
+    size_t extent = extent_of(values, count);
+    int magnitude = magnitude_of(extent);
     Trial *trial = cache_trial(cache, magnitude);
     if (trial == NULL) {
         return;
@@ -52,8 +52,12 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     if (trial->decided) {
         hold_again(cache, trial);
     }
-    run->trial = trial;
     bool put_off = cache->ask_after != 0 && now_ns() < cache->ask_after;
+    if (!trial_compares(trial, extent)) {
+        run->way = put_off ? WAY_PLAIN : trial->way;
+        return;
+    }
+    run->trial = trial;
     run->way = put_off ? WAY_PLAIN : trial_next(trial, tries_callees(cache));
 }
 

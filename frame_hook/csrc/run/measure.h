@@ -25,7 +25,7 @@ is_given_back(CodeCache *cache, PyObject *const *values, Py_ssize_t count)
     if (!cache->gives_back || cache->measuring) {
         return false;
     }
-    Trial *trial = cache->trials[magnitude_of(values, count)];
+    Trial *trial = cache->trials[magnitude_of(extent_of(values, count))];
     if (trial == NULL || !trial->decided || trial->way != WAY_PLAIN || trial->left <= 1) {
         return false;
     }

@@ -12,6 +12,8 @@ enum {
     MOST_DISCARDED = 8, /* runs that told nothing: then the next one counts all the same */
     MOST_CAPTURED = 3,  /* the same of runs that captured something */
     MOST_REOPENED = 8,
+    MOST_LARGER = 4,        /* times that samples are dropped for larger arguments */
+    MOST_SMALLER = 32,      /* runs that are not timed: then sizes are what they are */
     FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
     MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
     LONG_RUN_NS = 20000000, /* of a run as long as this, one sample of each way may decide */
@@ -51,9 +53,9 @@ extent(PyObject *value)
     return 0;
 }
 
-/* The order of magnitude of a call, from its first arguments; below N_MAGNITUDES. */
-int
-magnitude_of(PyObject *const *values, Py_ssize_t count)
+/* How much there is to do in a call, from its first arguments. */
+size_t
+extent_of(PyObject *const *values, Py_ssize_t count)
 {
     size_t most = 0;
     for (Py_ssize_t i = 0; i < count && i < 8; i++) {
@@ -62,7 +64,14 @@ magnitude_of(PyObject *const *values, Py_ssize_t count)
             most = found > most ? found : most;
         }
     }
-    int bits = most == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)most);
+    return most;
+}
+
+/* The order of magnitude of a call; below N_MAGNITUDES. */
+int
+magnitude_of(size_t extent)
+{
+    int bits = extent == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)extent);
     int magnitude = (bits + BITS_A_MAGNITUDE - 1) / BITS_A_MAGNITUDE;
     return magnitude < N_MAGNITUDES ? magnitude : N_MAGNITUDES - 1;
 }
@@ -212,6 +221,16 @@ trial_discard(Trial *trial, const Disturbances *before)
     return false;
 }
 
+/* Forget all samples, and that they have decided. */
+void
+trial_clear(Trial *trial)
+{
+    trial->decided = false;
+    trial->extent = 0;
+    trial->larger = trial->smaller = 0;
+    memset(trial->samples, 0, sizeof(trial->samples));
+}
+
 /* Something new was captured: what was decided may be wrong now. */
 void
 trial_reopen(Trial *trial)
@@ -219,7 +238,26 @@ trial_reopen(Trial *trial)
     if (trial->reopened < MOST_REOPENED) {
         trial->captured = 0;
         trial->reopened++;
-        trial->decided = false;
-        memset(trial->samples, 0, sizeof(trial->samples));
+        trial_clear(trial);
     }
+}
+
+/*
+ * Whether a run with such arguments may be compared with those before: calls of a recursive
+ * function get ever smaller, and their sizes come in step with the ways in turn. Samples of much
+ * smaller ones are dropped.
+ */
+bool
+trial_compares(Trial *trial, size_t extent)
+{
+    if (extent - extent / 5 > trial->extent && trial->larger < MOST_LARGER) {
+        trial->larger += trial->samples[WAY_COMPILED].count > 0;
+        memset(trial->samples, 0, sizeof(trial->samples));
+        trial->extent = extent;
+    }
+    if (extent < trial->extent - trial->extent / 5 && trial->smaller < MOST_SMALLER) {
+        trial->smaller++;
+        return false;
+    }
+    return true;
 }

@@ -33,6 +33,9 @@ typedef struct {
     int discarded;    /* runs that told nothing since the last sample */
     int reopened;     /* how often something new was captured after it was decided */
     int captured;     /* runs that captured something and told nothing */
+    size_t extent;    /* of the arguments of the runs that are compared */
+    int larger;       /* how often runs with larger arguments took their place */
+    int smaller;      /* runs that were not timed because theirs were smaller */
     long long left;   /* once decided: runs until the trial is held again */
     long long period; /* runs from the last decision to the next trial */
 } Trial;
@@ -49,7 +52,10 @@ typedef struct {
 extern Disturbances ufuse_disturbances __attribute__((visibility("hidden")));
 
 int64_t now_ns(void);
-int magnitude_of(PyObject *const *values, Py_ssize_t count);
+size_t extent_of(PyObject *const *values, Py_ssize_t count);
+int magnitude_of(size_t extent);
+bool trial_compares(Trial *trial, size_t extent);
+void trial_clear(Trial *trial);
 Way trial_next(const Trial *trial, bool tries_callees);
 bool trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees);
 bool trial_discard(Trial *trial, const Disturbances *before);

@@ -76,6 +76,26 @@ def test_calls_that_are_faster_compiled_stay_so(session) -> None:
     assert compiled.__ufuse_hits__ == before + 100
 
 
+def test_only_calls_of_like_size_are_compared(session) -> None:
+    """Small calls that run compiled say nothing of larger ones that run plainly: recursion mixes them."""
+
+    def f(x):
+        time.sleep(SLOW * len(x))
+        return x
+
+    def twice_as_long(x):
+        time.sleep(2 * SLOW * len(x))
+        return x
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=twice_as_long, outputs=1, ending=("return", 1))
+    )
+    for size in (1, 1, 6, 6):
+        compiled([0] * size)
+    call_until(lambda: bool(session.decisions), compiled, [0] * 6)
+    assert session.decisions == [(None, "plain")]
+
+
 def test_each_order_of_magnitude_is_timed_by_itself(session) -> None:
     """What is found for small arrays says nothing of large ones."""
 
