@@ -79,8 +79,8 @@ class Session:
     (csrc/run/trial.h). Without it, everything that can be captured stays captured. `unhurried`: traces may take what
     they need all the same.
 
-    Functions that share a session have its `scope`: their globals and builtins. `cache`, that of their code, is kept
-    here where the session is to outlive them. `remade` compiles another function with the same options.
+    `cache`, that of the code of functions that share a session, is kept here where the session is to outlive them.
+    `remade` compiles another function with the same options.
     """
 
     notify_eager = True
@@ -120,7 +120,6 @@ class Session:
         self._caches: ByCode[Any] = ByCode()  # of the functions that plain Python calls
         self._records: ByCode[CodeRecord] = ByCode()
         self._places = Places()
-        self.scope: tuple[dict[str, Any], dict[str, Any]] | None = None
         self.cache: Any = None
         self.remade: Callable[[Any], Any] | None = None
         self._captured: ByFunction[int] = ByFunction()

@@ -21,6 +21,7 @@ from ufuse.checking import checked
 from ufuse.compiled import CompiledFunction
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook._hook import shared_session
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.session import Session
 from ufuse.libraries import should_trace
@@ -85,12 +86,17 @@ def compile(
 
 def _known_session(fn: Any, backend: Any, fullgraph: Any, dynamic: Any) -> Session | None:
     """The session of functions with this one's code, and such options; a factory asks for it at every call."""
-    is_plain = type(backend) is str and type(fullgraph) is bool and type(dynamic) in PLAIN
-    if type(fn) is not FunctionType or not is_plain:
+    if type(fn) is not FunctionType:
         return None
-    return sharing.session_for(fn, (backend, fullgraph, dynamic, (), CHECKING, MEASURING))
+    is_default = backend is NUMPY and fullgraph is False and dynamic is None
+    if is_default or (type(backend) is str and type(fullgraph) is bool and type(dynamic) in PLAIN):
+        options = backend, fullgraph, dynamic, (), CHECKING, MEASURING
+        session: Session | None = shared_session(fn, options)
+        return session
+    return None
 
 
+NUMPY = "numpy"
 PLAIN = frozenset({bool, types.NoneType})
 
 
@@ -158,7 +164,7 @@ def _compiled_function(function: FunctionType, options: Options) -> CompiledFunc
     code = function.__code__
     is_enabled = not (options.is_named and options.given["backend"] == "eager")
     shares = options.shares and is_enabled and not code.co_flags & GENERATORS
-    known = sharing.session_for(function, options.key) if shares else None
+    known = shared_session(function, options.key) if shares else None
     if known is not None:
         return CompiledFunction(function, known)
     session = _session(options, function)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from ufuse.compiled import CompiledFunction
@@ -23,29 +23,18 @@ Options = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shared:
-    """A session for functions that run in one namespace and are compiled with equal options.
+    """A session for functions that run in one namespace and are compiled with equal options: its cache says which.
 
     `kept` is that session where it outlives its functions, so that the next one finds what was captured for those
     before. It is None where the namespace is no module's, which may be dropped with everything in it, and where the
     options are objects that may be others each time.
     """
 
-    reference: weakref.ref[Session]
-    options: Options
+    cache: weakref.ref[Any]
     kept: Session | None
 
 
 _SHARED: ByCode[list[Shared]] = ByCode()
-
-
-def session_for(function: FunctionType, options: Options) -> Session | None:
-    """The session of functions with the same code, namespace and options; None: there is none yet."""
-    for shared in _SHARED.get(function.__code__) or ():
-        if shared.options == options:
-            session = shared.reference()
-            if session is not None and _is_scope_of(session.scope, function):
-                return session
-    return None
 
 
 def share(compiled: CompiledFunction, options: Options, *, may_keep: bool) -> None:
@@ -55,23 +44,17 @@ def share(compiled: CompiledFunction, options: Options, *, may_keep: bool) -> No
     """
     function: Any = compiled.__ufuse_function__
     session: Session = compiled.__ufuse_session__
-    session.scope = function.__globals__, function.__builtins__
+    cache = compiled.__ufuse_cache__
+    cache.shared = options, function.__globals__, function.__builtins__
     known = _SHARED.first(function.__code__, [])
-    living = [one for one in known if one.reference() is not None]
+    living = [one for one in known if one.cache() is not None]
     kept = sum(one.kept is not None for one in living)
     if may_keep and kept < MOST_KEPT and _is_of_module(function.__globals__):
-        session.cache = compiled.__ufuse_cache__
-        living.append(Shared(weakref.ref(session), options, session))
+        session.cache = cache
+        living.append(Shared(weakref.ref(cache), session))
     else:
-        living.append(Shared(weakref.ref(session), options, None))
+        living.append(Shared(weakref.ref(cache), None))
     known[:] = living
-
-
-def _is_scope_of(scope: tuple[dict[str, Any], dict[str, Any]] | None, function: Any) -> bool:
-    """Whether a function looks names up there, and nowhere else."""
-    return (
-        scope is not None and scope[0] is function.__globals__ and scope[1] is function.__builtins__
-    )
 
 
 def _is_of_module(names: dict[str, Any]) -> bool:
@@ -82,4 +65,8 @@ def _is_of_module(names: dict[str, Any]) -> bool:
 
 def forget() -> None:
     """Let functions that are compiled from now on share nothing with those before."""
+    for known in _SHARED.values():
+        for cache in (one.cache() for one in known):
+            if cache is not None:
+                cache.shared = None
     _SHARED.clear()

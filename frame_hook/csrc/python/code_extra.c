@@ -70,6 +70,25 @@ find_answer(PyObject *code, PyObject *session, PyObject **cache)
     return false;
 }
 
+/*
+ * The next answer of a session that lives, and its cache, both borrowed; `*next` is 0 at first.
+ * Returns false behind the last one. Runs no Python code.
+ */
+bool
+living_answer(PyObject *code, Py_ssize_t *next, PyObject **session, PyObject **cache)
+{
+    Answers *answers = answers_about(code);
+    while (answers != NULL && *next < answers->count) {
+        const Answer *answer = &answers->items[(*next)++];
+        if (answer->cache != NULL && !is_answer_of(answer, Py_None)) {
+            *session = ((PyWeakReference *)answer->session)->wr_object;
+            *cache = answer->cache;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Drop answer `i`; the last one takes its place. */
 static void
 drop_answer(Answers *answers, Py_ssize_t i)

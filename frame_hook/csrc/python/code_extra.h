@@ -10,6 +10,7 @@
 
 int code_extra_ready(void);
 bool find_answer(PyObject *code, PyObject *session, PyObject **cache);
+bool living_answer(PyObject *code, Py_ssize_t *next, PyObject **session, PyObject **cache);
 int set_answer(PyObject *code, PyObject *session, PyObject *cache);
 void forget_answers(PyObject *code, PyObject *cache);
 

@@ -323,6 +323,7 @@ CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->session);
     Py_VISIT(self->globals);
+    Py_VISIT(self->shared);
     for (Py_ssize_t i = 0; i < self->n_positions; i++) {
         Position *at = self->positions[i];
         for (Py_ssize_t k = 0; at != NULL && k < at->count; k++) {
@@ -346,6 +347,7 @@ CodeCache_tp_clear(CodeCache *self)
     }
     free_positions(self);
     Py_CLEAR(self->globals);
+    Py_CLEAR(self->shared);
     Py_CLEAR(self->session);
     Py_CLEAR(self->reference);
     return 0;
@@ -504,6 +506,46 @@ CodeCache_drop_resume(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
     Py_RETURN_NONE;
 }
 
+/* Whether functions of such globals and builtins, with such options, share the cache; or -1. */
+static int
+is_shared_with(CodeCache *cache, PyFunctionObject *function, PyObject *options)
+{
+    PyObject *shared = cache->shared;
+    if (shared == NULL || !PyTuple_CheckExact(shared) || PyTuple_GET_SIZE(shared) != 3 ||
+        PyTuple_GET_ITEM(shared, 1) != function->func_globals ||
+        PyTuple_GET_ITEM(shared, 2) != function->func_builtins) {
+        return 0;
+    }
+    Py_INCREF(shared);
+    int equal = PyObject_RichCompareBool(PyTuple_GET_ITEM(shared, 0), options, Py_EQ);
+    Py_DECREF(shared);
+    return equal;
+}
+
+/* shared_session(function, options) */
+PyObject *
+shared_session(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 2 || !PyFunction_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "shared_session() takes a function and options");
+        return NULL;
+    }
+    PyObject *session, *cache;
+    PyObject *code = PyFunction_GET_CODE(args[0]);
+    for (Py_ssize_t next = 0; living_answer(code, &next, &session, &cache);) {
+        Py_INCREF(session);
+        int found = is_shared_with((CodeCache *)cache, (PyFunctionObject *)args[0], args[1]);
+        if (found > 0) {
+            return session;
+        }
+        Py_DECREF(session);
+        if (found < 0) {
+            return NULL;
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef CodeCache_methods[] = {
     {"entries", (PyCFunction)CodeCache_entries, METH_O,
      "The entries of a position, most recently hit first."},
@@ -526,6 +568,8 @@ static PyMethodDef CodeCache_methods[] = {
 
 static PyMemberDef CodeCache_members[] = {
     {"session", T_OBJECT, offsetof(CodeCache, session), READONLY, "Who is asked for entries."},
+    {"shared", T_OBJECT, offsetof(CodeCache, shared), 0,
+     "Options, globals and builtins of the functions that are to have its session, or None."},
     {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
      "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
     {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},

@@ -31,9 +31,11 @@ typedef struct {
  */
 typedef struct {
     PyObject_HEAD
-    PyObject *reference;  /* owned weak reference to the code; NULL once cleared */
-    PyObject *session;    /* owned */
-    PyObject *globals;    /* owned; of the first function captured: entries rely on them */
+    PyObject *reference; /* owned weak reference to the code; NULL once cleared */
+    PyObject *session;   /* owned */
+    PyObject *globals;   /* owned; of the first function captured: entries rely on them */
+    PyObject *shared;    /* owned: options, globals and builtins, a tuple, of the functions that are
+                            to have this cache's session; or NULL */
     Position **positions; /* owned array by position, each NULL until used */
     Py_ssize_t n_positions;
     PyObject *weakrefs;
@@ -107,6 +109,7 @@ bool cache_serves(CodeCache *cache, PyObject *function);
 bool cache_given_up(CodeCache *cache, Py_ssize_t position);
 int cache_give_up(CodeCache *cache, Py_ssize_t position);
 Position *cache_position(CodeCache *cache, Py_ssize_t position);
+PyObject *shared_session(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 int CodeCache_Ready(void);
 
 #endif

@@ -191,6 +191,8 @@ static PyMethodDef module_methods[] = {
      "What LOAD_ATTR gives; NULL where there is nothing, or Python code would run."},
     {"has_only_str_keys", ask_has_only_str_keys, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
+    {"shared_session", (PyCFunction)(void (*)(void))shared_session, METH_FASTCALL,
+     "The session of functions with this one's code, globals and builtins, and equal options."},
     {"passed_frames", passed_frames, METH_NOARGS,
      "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,
