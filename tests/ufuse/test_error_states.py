@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -111,3 +113,36 @@ def test_a_graph_that_always_warns_is_given_up() -> None:
         compiled(x, y)
     assert compiled.stats.eager_calls + compiled.__ufuse_session__.stats.eager_calls == tried
     assert any(graph.nodes for graph in compiled.graphs)
+
+
+def written(x: Any) -> Any:
+    """A program that looks at the filters of warnings before it writes."""
+    x[0] = 1.0
+    x[1] = x[0] * 2.0
+    return x
+
+
+def test_filters_and_records_die() -> None:
+    """A category of warnings that a filter names, and what recorded warnings hold, live no longer than in plain Python."""
+
+    class Local(UserWarning):
+        pass
+
+    class Source:
+        pass
+
+    compiled, source = ufuse.compile(written), Source()
+    gone = weakref.ref(Local), weakref.ref(source)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", Local)
+        for _ in range(4):
+            compiled(np.ones(3))
+        warnings.warn("of a source", ResourceWarning, source=source, stacklevel=1)
+    assert caught
+    del Local, source, caught
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.warn("CPython itself keeps the last filters", stacklevel=1)
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]

@@ -106,6 +106,33 @@ def test_a_constant_that_underflows() -> None:
     check_same(program, ufuse.compile(program), lambda: (np.zeros(2, "f4"), np.ones(3, "f4")))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "F"])
+def test_a_number_that_underflows_is_taken(dtype: str) -> None:
+    """Where the error state ignores underflow, as it does by default, a kernel takes a number too small for its dtype.
+
+    `np.where` warns of it where the state says so.
+    """
+
+    def program(x: Any, y: float) -> Any:
+        return x * y, np.where(x > 0, x, y)
+
+    compiled = ufuse.compile(program)
+    numbers = (1.5, 1e-50, -1e-310)
+    check_same(program, compiled, rotated_arrays(dtype, numbers), calls=6)
+    before = compiled.stats.eager_calls
+    for number in numbers:
+        compiled(np.ones(3, dtype), number)
+    assert compiled.stats.eager_calls == before
+    with np.errstate(under="warn"), pytest.warns(RuntimeWarning, match="underflow"):
+        compiled(np.ones(3, dtype), numbers[1])
+
+
+def rotated_arrays(dtype: str, numbers: Sequence[float]) -> Callable[[], tuple[Any, ...]]:
+    """`rotated`, without an array to write to."""
+    make = rotated(dtype, numbers)
+    return lambda: make()[1:]
+
+
 def scaled(t: Any, x: Any) -> Any:
     """The number meets what is written again and summed."""
     t[0] = SIGNALING

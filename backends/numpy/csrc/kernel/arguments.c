@@ -1,8 +1,10 @@
 /* Arguments of a kernel: arrays of its operands' dtypes, and scalars packed into one element. */
 #include "kernel/bind.h"
 
+/* In all of these, a cast of which `mask` wants a flag reported does not fit. */
+
 static bool
-pack_double(double value, int type, char *out)
+pack_double(double value, int type, unsigned mask, char *out)
 {
     switch (type) {
     case NPY_DOUBLE:
@@ -16,7 +18,8 @@ pack_double(double value, int type, char *out)
     case NPY_CLONGDOUBLE: {
         char *data[2] = {(char *)&value, out};
         npy_intp one = 1, steps[2] = {0, 0};
-        return cast_function(NPY_DOUBLE, type)(data, &one, steps, NULL) == 0 && status_take() == 0;
+        return cast_function(NPY_DOUBLE, type)(data, &one, steps, NULL) == 0 &&
+               (status_take() & mask) == 0;
     }
     default:
         return false;
@@ -25,7 +28,7 @@ pack_double(double value, int type, char *out)
 
 /* A Python int as NumPy's weak promotion takes it: in range of an integer type, or as a double. */
 static bool
-pack_int(PyObject *number, int type, char *out)
+pack_int(PyObject *number, int type, unsigned mask, char *out)
 {
     if (PyBool_Check(number) && type == NPY_BOOL) {
         *out = number == Py_True;
@@ -42,7 +45,7 @@ pack_int(PyObject *number, int type, char *out)
         }
         bool exact = value > -9007199254740992.0 && value < 9007199254740992.0;
         bool extended = type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE;
-        return (exact || !extended) && pack_double(value, type, out);
+        return (exact || !extended) && pack_double(value, type, mask, out);
     }
     int overflow;
     long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -65,7 +68,7 @@ pack_int(PyObject *number, int type, char *out)
 
 /* A NumPy scalar, cast where it is of another type. */
 static bool
-pack_scalar(PyObject *scalar, int type, char *out)
+pack_scalar(PyObject *scalar, int type, unsigned mask, char *out)
 {
     PyArray_Descr *descr = PyArray_DescrFromScalar(scalar);
     if (descr == NULL) {
@@ -87,11 +90,11 @@ pack_scalar(PyObject *scalar, int type, char *out)
     char *data[2] = {item, out};
     npy_intp one = 1, steps[2] = {0, 0};
     cast(data, &one, steps, NULL);
-    return status_take() == 0;
+    return (status_take() & mask) == 0;
 }
 
 static bool
-pack(PyObject *argument, int type, char *out)
+pack(PyObject *argument, int type, unsigned mask, char *out)
 {
     if (PyFloat_CheckExact(argument)) {
         if (type == NPY_DOUBLE) {
@@ -100,38 +103,38 @@ pack(PyObject *argument, int type, char *out)
             return true;
         }
         status_take();
-        return pack_double(PyFloat_AS_DOUBLE(argument), type, out);
+        return pack_double(PyFloat_AS_DOUBLE(argument), type, mask, out);
     }
     status_take();
     if (PyArray_CheckScalar(argument) && !PyArray_Check(argument)) {
-        return pack_scalar(argument, type, out);
+        return pack_scalar(argument, type, mask, out);
     }
     if (PyLong_CheckExact(argument) || PyBool_Check(argument)) {
-        return pack_int(argument, type, out);
+        return pack_int(argument, type, mask, out);
     }
     if (PyComplex_CheckExact(argument) && PyTypeNum_ISCOMPLEX(type)) {
         double parts[2] = {PyComplex_RealAsDouble(argument), PyComplex_ImagAsDouble(argument)};
         char *data[2] = {(char *)parts, out};
         npy_intp one = 1, steps[2] = {0, 0};
         cast_function(NPY_CDOUBLE, type)(data, &one, steps, NULL);
-        return status_take() == 0;
+        return (status_take() & mask) == 0;
     }
     return false;
 }
 
 /*
  * Whether every number among borrowed `arguments` fits its operand's dtype. NULL stands for an
- * argument that is not known yet, which counts as fitting. Runs no Python code, leaves no
- * exception.
+ * argument that is not known yet, which counts as fitting; `mask` are the flags that the error
+ * state does not ignore. Runs no Python code, leaves no exception.
  */
 bool
-kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments)
+kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments, unsigned mask)
 {
     _Alignas(16) char packed[MAX_ITEM];
     for (int i = 0; i < kernel->operands; i++) {
         PyObject *argument = arguments[i];
         if (argument != NULL && !PyArray_CheckExact(argument) &&
-            !pack(argument, kernel->value[i].descr->type_num, packed)) {
+            !pack(argument, kernel->value[i].descr->type_num, mask, packed)) {
             return false;
         }
     }
@@ -151,7 +154,7 @@ take_arguments(Binding *binding)
         PyObject *argument = binding->arguments[i];
         const Value *value = &kernel->value[i];
         if (!PyArray_CheckExact(argument)) {
-            if (!pack(argument, value->descr->type_num, binding->packed[i])) {
+            if (!pack(argument, value->descr->type_num, binding->run.mask, binding->packed[i])) {
                 return false;
             }
             continue;

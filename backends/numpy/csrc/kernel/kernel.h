@@ -80,7 +80,7 @@ int kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool m
                PyObject **results, PyObject **flags);
 
 /* arguments.c */
-bool kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments);
+bool kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments, unsigned mask);
 
 /* How an operand is read in a run. */
 typedef enum {

@@ -371,7 +371,7 @@ watch(const Program *self, const Step *step, State *state)
  * Where one does not, NumPy may raise: plain Python must run while that is possible.
  */
 static bool
-later_kernels_take_numbers(const Program *self, int first, PyObject **slots)
+later_kernels_take_numbers(const Program *self, int first, PyObject **slots, unsigned mask)
 {
     for (int i = first; i < self->steps; i++) {
         const Step *step = &self->step[i];
@@ -380,7 +380,7 @@ later_kernels_take_numbers(const Program *self, int first, PyObject **slots)
         }
         PyObject *arguments[step->inputs.count + 1];
         take_slots(&step->inputs, slots, arguments);
-        if (!kernel_takes_numbers((const Kernel *)step->object, arguments)) {
+        if (!kernel_takes_numbers((const Kernel *)step->object, arguments, mask)) {
             return false;
         }
     }
@@ -396,7 +396,7 @@ run_steps(const Program *self, PyObject **slots)
     for (int i = 0; outcome == STEP_DONE && i < self->steps; i++) {
         if (self->step[i].committed && !committed) {
             committed = true;
-            if (!later_kernels_take_numbers(self, i, slots)) {
+            if (!later_kernels_take_numbers(self, i, slots, state.mask)) {
                 outcome = STEP_GIVES_UP;
                 break;
             }

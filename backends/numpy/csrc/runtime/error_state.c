@@ -8,11 +8,11 @@ static PyObject *state_variable, *state_default, *geterr, *make_state; /* NumPy'
 static PyObject *warnings;
 
 /* Names of the module `warnings`, and of what is in it. */
-enum { FILTERS, SHOW, ORIGINAL, IMPLEMENTATION, MESSAGE, GET_FILTERS, NAME, N_NAMES };
+enum { FILTERS, SHOW, ORIGINAL, IMPLEMENTATION, MESSAGE, GET_FILTERS, NAME, MODULE, N_NAMES };
 static PyObject *names[N_NAMES];
 static const char *const name_texts[N_NAMES] = {
     "filters",      "showwarning",  "_showwarning_orig", "_showwarnmsg_impl",
-    "_showwarnmsg", "_get_filters", "__name__",
+    "_showwarnmsg", "_get_filters", "__name__",          "__module__",
 };
 
 #if PY_VERSION_HEX >= 0x030e0000
@@ -265,6 +265,13 @@ error_state_restore(PyObject *token)
     PyErr_Restore(type, value, traceback);
 }
 
+/* Whether it has the form of a row of the filters. */
+static inline bool
+is_row(PyObject *filter)
+{
+    return PyTuple_Check(filter) && PyTuple_GET_SIZE(filter) == 5;
+}
+
 /* Whether some filter may turn a RuntimeWarning into an error; the first that matches decides. */
 static bool
 filters_raise(PyObject *filters)
@@ -274,7 +281,7 @@ filters_raise(PyObject *filters)
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); i++) {
         PyObject *filter = PyList_GET_ITEM(filters, i);
-        if (!PyTuple_Check(filter) || PyTuple_GET_SIZE(filter) != 5) {
+        if (!is_row(filter)) {
             return true;
         }
         PyObject *action = PyTuple_GET_ITEM(filter, 0), *category = PyTuple_GET_ITEM(filter, 2);
@@ -296,11 +303,23 @@ filters_raise(PyObject *filters)
     return false;
 }
 
-/* Whether `shower` is the one of the standard library, or a list's append (record=True). */
+/* What was last seen to be plain: functions of the standard library that show warnings, and rows of
+ * the filters. All are kept alive. */
+enum { SHOWERS = 2, MOST_FILTERS = 32 };
+static struct {
+    PyObject *shower[SHOWERS];
+    PyObject *row[MOST_FILTERS];
+    Py_ssize_t rows;
+} seen_plain;
+
+/*
+ * Whether `shower` is a function of the standard library (`*seen`, if it has been seen), or a
+ * list's append (record=True). That is not kept, nor are the warnings in its list.
+ */
 static bool
-shower_is_plain(PyObject *shower)
+shower_is_plain(PyObject *shower, PyObject **seen)
 {
-    if (PyCFunction_Check(shower)) {
+    if (PyCFunction_Check(shower) || shower == *seen) {
         return true;
     }
     if (!PyFunction_Check(shower)) {
@@ -308,47 +327,77 @@ shower_is_plain(PyObject *shower)
     }
     PyObject *globals = PyFunction_GET_GLOBALS(shower);
     PyObject *name = PyDict_GetItemWithError(globals, names[NAME]);
-    return name != NULL && PyUnicode_Check(name) &&
-           (PyUnicode_CompareWithASCIIString(name, "warnings") == 0 ||
-            PyUnicode_CompareWithASCIIString(name, "_py_warnings") == 0);
+    bool plain = name != NULL && PyUnicode_Check(name) &&
+                 (PyUnicode_CompareWithASCIIString(name, "warnings") == 0 ||
+                  PyUnicode_CompareWithASCIIString(name, "_py_warnings") == 0);
+    if (plain && *seen == NULL) {
+        *seen = Py_NewRef(shower);
+    }
+    return plain;
 }
 
-/* What was last seen to be plain: rows of the filters, and what shows warnings. All are kept alive.
+/*
+ * Whether a class lives as long as the process, as far as one can tell: it is built in, or what an
+ * imported module has under its name.
  */
-enum { MOST_FILTERS = 32 };
-static struct {
-    PyObject *shower[2];
-    PyObject *row[MOST_FILTERS];
-    Py_ssize_t rows;
-} seen_plain;
+static bool
+is_lasting(PyTypeObject *type)
+{
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+        return true;
+    }
+    PyObject *modules = PyImport_GetModuleDict(), *module = NULL, *found = NULL; /* all borrowed */
+    PyObject *name = PyDict_GetItemWithError(type->tp_dict, names[MODULE]);
+    if (name != NULL && PyUnicode_CheckExact(name) && PyDict_CheckExact(modules)) {
+        module = PyDict_GetItemWithError(modules, name);
+    }
+    if (module != NULL && PyModule_Check(module)) {
+        found = PyDict_GetItemWithError(PyModule_GetDict(module),
+                                        ((PyHeapTypeObject *)type)->ht_qualname);
+    }
+    PyErr_Clear();
+    return found == (PyObject *)type;
+}
+
+/* Whether rows that are plain may be kept alive. */
+static bool
+may_be_kept(PyObject *filters)
+{
+    bool lasting = PyList_CheckExact(filters) && PyList_GET_SIZE(filters) <= MOST_FILTERS;
+    for (Py_ssize_t i = 0; lasting && i < PyList_GET_SIZE(filters); i++) {
+        PyObject *row = PyList_GET_ITEM(filters, i);
+        PyObject *category = is_row(row) ? PyTuple_GET_ITEM(row, 2) : Py_None;
+        lasting = PyType_Check(category) && is_lasting((PyTypeObject *)category);
+    }
+    return lasting;
+}
 
 static bool
-is_seen_plain(PyObject *filters, PyObject *implementation, PyObject *message)
+are_seen_plain(PyObject *filters)
 {
-    return implementation == seen_plain.shower[0] && message == seen_plain.shower[1] &&
-           PyList_CheckExact(filters) && PyList_GET_SIZE(filters) == seen_plain.rows &&
+    return seen_plain.rows > 0 && PyList_CheckExact(filters) &&
+           PyList_GET_SIZE(filters) == seen_plain.rows &&
            memcmp(((PyListObject *)filters)->ob_item, seen_plain.row,
                   sizeof(PyObject *) * (size_t)seen_plain.rows) == 0;
 }
 
-/* May run finalizers, of rows that nobody else holds: nothing is read behind it. */
+/*
+ * Keep rows that are plain, or none where they may not be kept, in place of those before. May run
+ * finalizers, of rows that nobody else holds: nothing is read behind it.
+ */
 static void
-set_seen_plain(PyObject *filters, PyObject *implementation, PyObject *message)
+set_seen_plain(PyObject *filters)
 {
-    Py_ssize_t rows = PyList_GET_SIZE(filters), before = seen_plain.rows;
-    PyObject *old[MOST_FILTERS + 2] = {seen_plain.shower[0], seen_plain.shower[1]};
-    if (!PyList_CheckExact(filters) || rows > MOST_FILTERS) {
-        return;
-    }
-    memcpy(old + 2, seen_plain.row, sizeof(PyObject *) * (size_t)before);
-    seen_plain.shower[0] = Py_NewRef(implementation);
-    seen_plain.shower[1] = Py_NewRef(message);
+    Py_ssize_t rows = may_be_kept(filters) ? PyList_GET_SIZE(filters) : 0;
+    Py_ssize_t before = seen_plain.rows;
+    PyObject *old[MOST_FILTERS];
+    memcpy(old, seen_plain.row, sizeof(PyObject *) * (size_t)before);
     for (Py_ssize_t i = 0; i < rows; i++) {
         seen_plain.row[i] = Py_NewRef(PyList_GET_ITEM(filters, i));
     }
     seen_plain.rows = rows;
-    for (Py_ssize_t i = 0; i < before + 2; i++) {
-        Py_XDECREF(old[i]);
+    for (Py_ssize_t i = 0; i < before; i++) {
+        Py_DECREF(old[i]);
     }
 }
 
@@ -385,15 +434,16 @@ error_state_warnings_are_plain(void)
             return PyErr_Occurred() ? -1 : 0;
         }
     }
-    if (found[SHOW] != found[ORIGINAL]) {
+    if (found[SHOW] != found[ORIGINAL] ||
+        !shower_is_plain(found[IMPLEMENTATION], &seen_plain.shower[0]) ||
+        !shower_is_plain(found[MESSAGE], &seen_plain.shower[1])) {
         return 0;
     }
-    if (!is_seen_plain(found[FILTERS], found[IMPLEMENTATION], found[MESSAGE])) {
-        if (!shower_is_plain(found[IMPLEMENTATION]) || !shower_is_plain(found[MESSAGE]) ||
-            filters_raise(found[FILTERS])) {
+    if (!are_seen_plain(found[FILTERS])) {
+        if (filters_raise(found[FILTERS])) {
             return 0;
         }
-        set_seen_plain(found[FILTERS], found[IMPLEMENTATION], found[MESSAGE]);
+        set_seen_plain(found[FILTERS]);
     }
 #if PY_VERSION_HEX >= 0x030e0000
     return contexts_have_filters ? context_is_plain() : 1;
