@@ -22,6 +22,7 @@ from ufuse.compiled import CompiledFunction
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook._hook import shared_session
+from ufuse.frame_hook.code.by_code import ByFunction
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.session import Session
 from ufuse.libraries import should_trace
@@ -178,14 +179,15 @@ def _compiled_function(function: FunctionType, options: Options) -> CompiledFunc
     return compiled
 
 
-# What came out of pickles, by function, so that a worker compiles once what each of its tasks brings.
-_unpickled: dict[FunctionType, list[CompiledFunction]] = {}
+# What came out of pickles and is still used, by function: the same again is the same object.
+_unpickled: ByFunction[list[weakref.ref[CompiledFunction]]] = ByFunction()
 
 
 def _remade(given: dict[str, Any], fn: Any) -> Any:
     """A pickled function, compiled with the options that it had: the one that is there already, or a new one."""
     function = fn.__ufuse_function__ if isinstance(fn, CompiledFunction) else fn
-    there = [*_unpickled.get(function, ()), *vars(sys.modules[function.__module__]).copy().values()]
+    unpickled = [one for one in (made() for made in _unpickled.get(function) or ()) if one]
+    there = [*unpickled, *vars(sys.modules[function.__module__]).copy().values()]
     for one in there:
         if isinstance(one, CompiledFunction) and one.__ufuse_function__ is function:
             remade = one.__ufuse_session__.remade
@@ -193,7 +195,7 @@ def _remade(given: dict[str, Any], fn: Any) -> Any:
                 return one
     compiled = _compiled(function, _options(**given))
     if isinstance(given["backend"], str):  # others are unpickled too, anew each time
-        _unpickled.setdefault(function, []).append(compiled)
+        _unpickled.keep(function, [weakref.ref(one) for one in (*unpickled, compiled)])
     return compiled
 
 
@@ -332,8 +334,8 @@ def eager() -> Iterator[None]:
         array([1, 2])
 
     """
-    _hook.enter_eager()
     try:
+        _hook.enter_eager()  # inside: a signal handler may raise as soon as it returns
         yield
     finally:
         _hook.leave_eager()

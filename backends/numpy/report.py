@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,14 @@ KINDS = (
 # fmt: on
 
 
+class Run(NamedTuple):
+    """A run of a program whose warnings are kept, and the one around it; it lasts as long as `finish` lives."""
+
+    finish: weakref.ref[Callable[[], None]]
+    outer: Run | None
+    kept: list[tuple[int, str, Location | None]]
+
+
 class Warner:
     """Issues the warnings of one program: at once, or, inside `in_order`, at the end in the order of its nodes."""
 
@@ -35,9 +44,9 @@ class Warner:
 
     def warn(self, position: int, message: str, location: Location | None) -> None:
         """Issue a RuntimeWarning; `position` is that of the graph's node which it is about."""
-        kept = getattr(self._local, "kept", None)
-        if kept is not None:
-            kept.append((position, message, location))
+        run = self._innermost_run()
+        if run is not None:
+            run.kept.append((position, message, location))
         elif location is not None:
             warn(message, location)
         else:
@@ -45,16 +54,22 @@ class Warner:
 
     def in_order(self) -> Callable[[], None]:
         """Keep the warnings of a run whose steps do not stand in the order of their nodes; the result issues them."""
-        outer = getattr(self._local, "kept", None)
-        kept: list[tuple[int, str, Location | None]] = []
-        self._local.kept = kept
+        outer = self._innermost_run()
 
         def finish() -> None:
-            self._local.kept = outer
-            for warning in sorted(kept, key=itemgetter(0)):
+            self._local.run = outer
+            for warning in sorted(run.kept, key=itemgetter(0)):
                 self.warn(*warning)
 
+        run = self._local.run = Run(weakref.ref(finish), outer, [])
         return finish
+
+    def _innermost_run(self) -> Run | None:
+        """The run whose warnings are kept now; not one that a signal handler's exception has left unfinished."""
+        run: Run | None = getattr(self._local, "run", None)
+        while run is not None and run.finish() is None:
+            run = self._local.run = run.outer
+        return run
 
 
 def out_of_order(steps: Sequence[Step]) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import doctest
 import functools
+import gc
 import inspect
 import multiprocessing
 import pickle
 import subprocess
 import sys
+import types
 import typing
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -258,6 +261,19 @@ def test_it_pickles_under_another_name() -> None:
     for function in (lambda x: x, ufuse.compile(lambda x: x)):
         with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
             pickle.dumps(function)
+
+
+def test_what_came_out_of_a_pickle_dies() -> None:
+    """Nothing keeps a compiled function that was unpickled, nor the function in it."""
+    module = types.ModuleType("tests.passing")
+    sys.modules[module.__name__] = module
+    exec("def slow(x): return x + 1", vars(module))
+    found = pickle.loads(pickle.dumps(ufuse.compile(module.slow)))
+    assert (found(X) == module.slow(X)).all()
+    gone = weakref.ref(found), weakref.ref(module.slow)
+    del sys.modules[module.__name__], module, found
+    gc.collect()
+    assert gone[0]() is None
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])

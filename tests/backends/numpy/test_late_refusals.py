@@ -12,6 +12,7 @@ import pytest
 
 import ufuse
 from tests.support.compare import check_same
+from ufuse.backends.numpy.report import Warner
 
 SIGNALING = np.array([0x7FA00000], np.uint32).view(np.float32)[0]  # converting it is invalid
 
@@ -192,3 +193,17 @@ def test_one_element_with_odd_strides(program: Any) -> None:
         calls=5,
         copies=True,
     )
+
+
+def test_a_run_that_is_never_finished_keeps_no_warnings() -> None:
+    """What a signal handler raises may come before the end of a run whose warnings are kept: later ones are shown."""
+    warner = Warner()
+    finish = warner.in_order()
+    unfinished = warner.in_order()
+    warner.warn(2, "lost", None)
+    del unfinished
+    warner.warn(1, "kept", None)
+    with pytest.warns(RuntimeWarning, match="kept"):
+        finish()
+    with pytest.warns(RuntimeWarning, match="at once"):
+        warner.warn(0, "at once", None)
