@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +17,7 @@ from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.session import Session
 
 MOST_KEPT = 8  # sessions of one code object that outlive the functions that share them
+ROOM = 64  # sessions that may be kept of modules that are imported no longer
 
 Options = tuple[Any, ...]
 
@@ -34,7 +35,31 @@ class Shared:
     kept: Session | None
 
 
-_SHARED: ByCode[list[Shared]] = ByCode()
+class Table(ByCode[list[Shared]]):
+    """Sessions by code object; those of modules that are imported no longer are let go now and then."""
+
+    __slots__ = ("_room",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = ROOM  # for so many more, until it is looked through
+
+    def make_room(self) -> None:
+        """Make room for one more."""
+        self._room -= 1
+        if self._room > 0:
+            return
+        left = 0
+        for known in self.values():
+            known[:] = [
+                one if one.kept is None or is_of_module(one.kept.cache) else replace(one, kept=None)
+                for one in known
+            ]
+            left += any(one.kept is not None for one in known)
+        self._room = left + ROOM
+
+
+_SHARED = Table()
 
 
 def share(compiled: CompiledFunction, options: Options, *, may_keep: bool) -> None:
@@ -46,10 +71,11 @@ def share(compiled: CompiledFunction, options: Options, *, may_keep: bool) -> No
     session: Session = compiled.__ufuse_session__
     cache = compiled.__ufuse_cache__
     cache.shared = options, function.__globals__, function.__builtins__
+    _SHARED.make_room()
     known = _SHARED.first(function.__code__, [])
     living = [one for one in known if one.cache() is not None]
     kept = sum(one.kept is not None for one in living)
-    if may_keep and kept < MOST_KEPT and _is_of_module(function.__globals__):
+    if may_keep and kept < MOST_KEPT and is_of_module(cache):
         session.cache = cache
         living.append(Shared(weakref.ref(cache), session))
     else:
@@ -57,8 +83,9 @@ def share(compiled: CompiledFunction, options: Options, *, may_keep: bool) -> No
     known[:] = living
 
 
-def _is_of_module(names: dict[str, Any]) -> bool:
-    """Whether these are the globals of a module that is imported."""
+def is_of_module(cache: Any) -> bool:
+    """Whether functions of a cache look names up in a module that is imported."""
+    _, names, _ = cache.shared
     module = sys.modules.get(names.get("__name__", ""))
     return isinstance(module, ModuleType) and vars(module) is names
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -215,6 +216,20 @@ def test_a_namespace_that_is_dropped_dies() -> None:
     del namespace, compiled, large
     gc.collect()
     assert [one() for one in seen] == [None] * 3
+
+
+def test_modules_that_are_dropped_die() -> None:
+    """A module that is imported anew again and again, as some tests do, is not kept each time."""
+    functions = []
+    for _ in range(200):
+        module = types.ModuleType("tests.passing")
+        sys.modules[module.__name__] = module
+        exec("def add(x): return x + 1", vars(module))
+        module.added = ufuse.compile(module.add)  # type: ignore[attr-defined]
+        functions.append(weakref.ref(module.add))
+        del sys.modules[module.__name__], module
+    gc.collect()
+    assert sum(function() is not None for function in functions) < 150
 
 
 def test_what_a_closure_holds_dies_with_its_function() -> None:
