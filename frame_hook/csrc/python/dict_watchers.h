@@ -1,6 +1,7 @@
 /*
  * Whether some names in dicts have changed: told by CPython's dict watchers, or (3.11) by the
- * number that a dict gets with every change (PEP 509).
+ * number that a dict gets with every change (PEP 509): from the functions of dicts, and from
+ * STORE_ATTR_WITH_HINT, the one instruction that writes to a dict itself.
  */
 #ifndef UFUSE_DICT_WATCHERS_H
 #define UFUSE_DICT_WATCHERS_H

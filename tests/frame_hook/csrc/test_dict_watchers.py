@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import gc
 import subprocess
 import sys
@@ -140,9 +141,13 @@ def test_the_dict_of_an_object_may_be_watched(session: Session) -> None:
     def change(value: Any) -> None:
         made.x = value
 
+    space = vars(made)
     for _ in range(100):
         change(first)
-    compiled = watching(session, vars(made), x=first)
+    if sys.version_info < (3, 12):
+        ran = {one.opname for one in dis.get_instructions(change, adaptive=True)}
+        assert "STORE_ATTR_WITH_HINT" in ran
+    compiled = watching(session, space, x=first)
     for _ in range(3):
         change(7)
         assert compiled(0) == "plain"
