@@ -238,7 +238,9 @@ read_instruction(Scalars *self, Instruction *one, PyObject *given)
                  (operation == OPERATION_LOOP && PyTuple_GET_SIZE(given) == 5);
     for (int i = 0; i < 3; i++) {
         PyObject *number = PyTuple_GET_ITEM(given, i + 1);
-        bool none = unary && i == 2 && PyLong_Check(number) && PyLong_AsLong(number) == -1;
+        int overflow = 0;
+        bool none = unary && i == 2 && PyLong_Check(number) &&
+                    PyLong_AsLongAndOverflow(number, &overflow) == -1 && overflow == 0;
         int past = i == 2 && placed ? self->places : self->registers;
         field[i] = none ? -1 : read_number(number, past);
         if (operation < 0 || (field[i] < 0 && !none)) {

@@ -30,24 +30,37 @@ least_in(unsigned bits)
     return (int64_t)((uint64_t)-1 << (bits - 1));
 }
 
+/* What signed and unsigned numbers have in common. */
+#define CASES_OF_BOTH                                                                              \
+    case OPERATION_ADD:                                                                            \
+        overflow = __builtin_add_overflow(a, b, &exact);                                           \
+        break;                                                                                     \
+    case OPERATION_SUB:                                                                            \
+        overflow = __builtin_sub_overflow(a, b, &exact);                                           \
+        break;                                                                                     \
+    case OPERATION_MUL:                                                                            \
+        overflow = __builtin_mul_overflow(a, b, &exact);                                           \
+        break;                                                                                     \
+    case OPERATION_NEG:                                                                            \
+        overflow = __builtin_sub_overflow(0, a, &exact);                                           \
+        break;                                                                                     \
+    case OPERATION_AND:                                                                            \
+        exact = a & b;                                                                             \
+        break;                                                                                     \
+    case OPERATION_OR:                                                                             \
+        exact = a | b;                                                                             \
+        break;                                                                                     \
+    case OPERATION_XOR:                                                                            \
+        exact = a ^ b;                                                                             \
+        break;
+
 static unsigned
 on_signed(Operation operation, unsigned bits, int64_t a, int64_t b, Register *out)
 {
     int64_t exact = 0;
     bool overflow = false;
     switch (operation) {
-    case OPERATION_ADD:
-        overflow = __builtin_add_overflow(a, b, &exact);
-        break;
-    case OPERATION_SUB:
-        overflow = __builtin_sub_overflow(a, b, &exact);
-        break;
-    case OPERATION_MUL:
-        overflow = __builtin_mul_overflow(a, b, &exact);
-        break;
-    case OPERATION_NEG:
-        overflow = __builtin_sub_overflow(0, a, &exact);
-        break;
+        CASES_OF_BOTH
     case OPERATION_ABS:
         overflow = a < 0 && __builtin_sub_overflow(0, a, &exact);
         exact = a < 0 ? exact : a;
@@ -62,15 +75,6 @@ on_signed(Operation operation, unsigned bits, int64_t a, int64_t b, Register *ou
         if (a % b != 0 && (a < 0) != (b < 0)) {
             exact += operation == OPERATION_MOD ? b : -1;
         }
-        break;
-    case OPERATION_AND:
-        exact = a & b;
-        break;
-    case OPERATION_OR:
-        exact = a | b;
-        break;
-    case OPERATION_XOR:
-        exact = a ^ b;
         break;
     case OPERATION_INVERT:
         exact = bits == 1 ? a == 0 : ~a;
@@ -94,18 +98,7 @@ on_unsigned(Operation operation, unsigned bits, uint64_t a, uint64_t b, Register
     uint64_t exact = 0;
     bool overflow = false;
     switch (operation) {
-    case OPERATION_ADD:
-        overflow = __builtin_add_overflow(a, b, &exact);
-        break;
-    case OPERATION_SUB:
-        overflow = __builtin_sub_overflow(a, b, &exact);
-        break;
-    case OPERATION_MUL:
-        overflow = __builtin_mul_overflow(a, b, &exact);
-        break;
-    case OPERATION_NEG:
-        overflow = __builtin_sub_overflow((uint64_t)0, a, &exact);
-        break;
+        CASES_OF_BOTH
     case OPERATION_ABS:
         exact = a;
         break;
@@ -113,15 +106,6 @@ on_unsigned(Operation operation, unsigned bits, uint64_t a, uint64_t b, Register
     case OPERATION_MOD:
         out->natural = b == 0 ? 0 : operation == OPERATION_MOD ? a % b : a / b;
         return b == 0 ? STATUS_DIVIDE : 0;
-    case OPERATION_AND:
-        exact = a & b;
-        break;
-    case OPERATION_OR:
-        exact = a | b;
-        break;
-    case OPERATION_XOR:
-        exact = a ^ b;
-        break;
     case OPERATION_INVERT:
         out->natural = unsigned_in(~a, bits);
         return 0;

@@ -3,23 +3,33 @@
 
 #include <numpy/arrayscalars.h>
 
+/* NumPy's numbers but bool: type number, type in C, name of the scalar, field of a Register, Held.
+ */
+#define NUMBERS(X)                                                                                 \
+    X(NPY_BYTE, npy_byte, Byte, whole, HELD_SIGNED)                                                \
+    X(NPY_UBYTE, npy_ubyte, UByte, natural, HELD_UNSIGNED)                                         \
+    X(NPY_SHORT, npy_short, Short, whole, HELD_SIGNED)                                             \
+    X(NPY_USHORT, npy_ushort, UShort, natural, HELD_UNSIGNED)                                      \
+    X(NPY_INT, npy_int, Int, whole, HELD_SIGNED)                                                   \
+    X(NPY_UINT, npy_uint, UInt, natural, HELD_UNSIGNED)                                            \
+    X(NPY_LONG, npy_long, Long, whole, HELD_SIGNED)                                                \
+    X(NPY_ULONG, npy_ulong, ULong, natural, HELD_UNSIGNED)                                         \
+    X(NPY_LONGLONG, npy_longlong, LongLong, whole, HELD_SIGNED)                                    \
+    X(NPY_ULONGLONG, npy_ulonglong, ULongLong, natural, HELD_UNSIGNED)                             \
+    X(NPY_FLOAT, npy_float, Float, single, HELD_SINGLE)                                            \
+    X(NPY_DOUBLE, npy_double, Double, twice, HELD_DOUBLE)
+
+#define KEPT(TYPE, ITEM, SCALAR, FIELD, HELD)                                                      \
+    [TYPE] = {HELD, HELD >= HELD_SINGLE ? 0 : 8 * sizeof(ITEM), sizeof(ITEM)},
+/* clang-format off */
 static const struct {
     unsigned char held, bits, bytes;
 } kept[] = {
+    NUMBERS(KEPT)
     [NPY_BOOL] = {HELD_SIGNED, 1, sizeof(npy_bool)},
-    [NPY_BYTE] = {HELD_SIGNED, 8, 1},
-    [NPY_UBYTE] = {HELD_UNSIGNED, 8, 1},
-    [NPY_SHORT] = {HELD_SIGNED, 16, 2},
-    [NPY_USHORT] = {HELD_UNSIGNED, 16, 2},
-    [NPY_INT] = {HELD_SIGNED, 32, 4},
-    [NPY_UINT] = {HELD_UNSIGNED, 32, 4},
-    [NPY_LONG] = {HELD_SIGNED, sizeof(npy_long) * 8, sizeof(npy_long)},
-    [NPY_ULONG] = {HELD_UNSIGNED, sizeof(npy_ulong) * 8, sizeof(npy_ulong)},
-    [NPY_LONGLONG] = {HELD_SIGNED, 64, 8},
-    [NPY_ULONGLONG] = {HELD_UNSIGNED, 64, 8},
-    [NPY_FLOAT] = {HELD_SINGLE, 0, 4},
-    [NPY_DOUBLE] = {HELD_DOUBLE, 0, 8},
 };
+/* clang-format on */
+#undef KEPT
 
 /* Read a dtype, or one of Python's types bool, int and float. Returns 0, or -1 with an exception.
  */
@@ -84,60 +94,22 @@ number_read(const Number *number, PyObject *object, Register *value)
     case NPY_BOOL:
         value->whole = PyArrayScalar_VAL(object, Bool) != 0;
         return true;
-    case NPY_BYTE:
-        value->whole = PyArrayScalar_VAL(object, Byte);
+#define READ(TYPE, ITEM, SCALAR, FIELD, HELD)                                                      \
+    case TYPE:                                                                                     \
+        value->FIELD = PyArrayScalar_VAL(object, SCALAR);                                          \
         return true;
-    case NPY_UBYTE:
-        value->natural = PyArrayScalar_VAL(object, UByte);
-        return true;
-    case NPY_SHORT:
-        value->whole = PyArrayScalar_VAL(object, Short);
-        return true;
-    case NPY_USHORT:
-        value->natural = PyArrayScalar_VAL(object, UShort);
-        return true;
-    case NPY_INT:
-        value->whole = PyArrayScalar_VAL(object, Int);
-        return true;
-    case NPY_UINT:
-        value->natural = PyArrayScalar_VAL(object, UInt);
-        return true;
-    case NPY_LONG:
-        value->whole = PyArrayScalar_VAL(object, Long);
-        return true;
-    case NPY_ULONG:
-        value->natural = PyArrayScalar_VAL(object, ULong);
-        return true;
-    case NPY_LONGLONG:
-        value->whole = PyArrayScalar_VAL(object, LongLong);
-        return true;
-    case NPY_ULONGLONG:
-        value->natural = PyArrayScalar_VAL(object, ULongLong);
-        return true;
-    case NPY_FLOAT:
-        value->single = PyArrayScalar_VAL(object, Float);
-        return true;
+        NUMBERS(READ)
+#undef READ
     default:
-        value->twice = PyArrayScalar_VAL(object, Double);
-        return true;
+        return false;
     }
 }
-
-/* clang-format off */
-#define MADE(NAME, FIELD)                                                                          \
-    do {                                                                                           \
-        PyObject *made = PyArrayScalar_New(NAME);                                                  \
-        if (made != NULL) {                                                                        \
-            PyArrayScalar_ASSIGN(made, NAME, FIELD);                                               \
-        }                                                                                          \
-        return made;                                                                               \
-    } while (0)
-/* clang-format on */
 
 /* A new number, or NULL with an exception. */
 PyObject *
 number_object(const Number *number, Register value)
 {
+    PyObject *made = NULL;
     switch (number->type) {
     case PYTHON_BOOL:
         return PyBool_FromLong(value.whole != 0);
@@ -147,40 +119,20 @@ number_object(const Number *number, Register value)
         return PyFloat_FromDouble(value.twice);
     case NPY_BOOL:
         return Py_NewRef(value.whole != 0 ? PyArrayScalar_True : PyArrayScalar_False);
-    case NPY_BYTE:
-        MADE(Byte, (npy_byte)value.whole);
-    case NPY_UBYTE:
-        MADE(UByte, (npy_ubyte)value.natural);
-    case NPY_SHORT:
-        MADE(Short, (npy_short)value.whole);
-    case NPY_USHORT:
-        MADE(UShort, (npy_ushort)value.natural);
-    case NPY_INT:
-        MADE(Int, (npy_int)value.whole);
-    case NPY_UINT:
-        MADE(UInt, (npy_uint)value.natural);
-    case NPY_LONG:
-        MADE(Long, (npy_long)value.whole);
-    case NPY_ULONG:
-        MADE(ULong, (npy_ulong)value.natural);
-    case NPY_LONGLONG:
-        MADE(LongLong, value.whole);
-    case NPY_ULONGLONG:
-        MADE(ULongLong, value.natural);
-    case NPY_FLOAT:
-        MADE(Float, value.single);
+#define MADE(TYPE, ITEM, SCALAR, FIELD, HELD)                                                      \
+    case TYPE:                                                                                     \
+        made = PyArrayScalar_New(SCALAR);                                                          \
+        if (made != NULL) {                                                                        \
+            PyArrayScalar_ASSIGN(made, SCALAR, (ITEM)value.FIELD);                                 \
+        }                                                                                          \
+        return made;
+        NUMBERS(MADE)
+#undef MADE
     default:
-        MADE(Double, value.twice);
+        PyErr_SetString(PyExc_SystemError, "no type of number");
+        return NULL;
     }
 }
-
-#define LOADED(TYPE, FIELD)                                                                        \
-    do {                                                                                           \
-        TYPE item;                                                                                 \
-        memcpy(&item, at, sizeof(item));                                                           \
-        value.FIELD = item;                                                                        \
-        return value;                                                                              \
-    } while (0)
 
 /* The element of one of NumPy's types at an address, aligned or not. */
 Register
@@ -190,40 +142,21 @@ number_load(int type, const char *at)
     switch (type) {
     case NPY_BOOL:
         value.whole = *at != 0;
-        return value;
-    case NPY_BYTE:
-        LOADED(npy_byte, whole);
-    case NPY_UBYTE:
-        LOADED(npy_ubyte, natural);
-    case NPY_SHORT:
-        LOADED(npy_short, whole);
-    case NPY_USHORT:
-        LOADED(npy_ushort, natural);
-    case NPY_INT:
-        LOADED(npy_int, whole);
-    case NPY_UINT:
-        LOADED(npy_uint, natural);
-    case NPY_LONG:
-        LOADED(npy_long, whole);
-    case NPY_ULONG:
-        LOADED(npy_ulong, natural);
-    case NPY_LONGLONG:
-        LOADED(npy_longlong, whole);
-    case NPY_ULONGLONG:
-        LOADED(npy_ulonglong, natural);
-    case NPY_FLOAT:
-        LOADED(float, single);
-    default:
-        LOADED(double, twice);
+        break;
+#define LOADED(TYPE, ITEM, SCALAR, FIELD, HELD)                                                    \
+    case TYPE: {                                                                                   \
+        ITEM item;                                                                                 \
+        memcpy(&item, at, sizeof(item));                                                           \
+        value.FIELD = item;                                                                        \
+        break;                                                                                     \
     }
+        NUMBERS(LOADED)
+#undef LOADED
+    default:
+        break;
+    }
+    return value;
 }
-
-#define STORED(TYPE, FIELD)                                                                        \
-    do {                                                                                           \
-        TYPE item = (TYPE)value.FIELD;                                                             \
-        memcpy(at, &item, sizeof(item));                                                           \
-        return;                                                                                    \
-    } while (0)
 
 /* Write a register as an element of one of NumPy's types. */
 void
@@ -232,30 +165,16 @@ number_store(int type, char *at, Register value)
     switch (type) {
     case NPY_BOOL:
         *at = value.whole != 0;
-        return;
-    case NPY_BYTE:
-        STORED(npy_byte, whole);
-    case NPY_UBYTE:
-        STORED(npy_ubyte, natural);
-    case NPY_SHORT:
-        STORED(npy_short, whole);
-    case NPY_USHORT:
-        STORED(npy_ushort, natural);
-    case NPY_INT:
-        STORED(npy_int, whole);
-    case NPY_UINT:
-        STORED(npy_uint, natural);
-    case NPY_LONG:
-        STORED(npy_long, whole);
-    case NPY_ULONG:
-        STORED(npy_ulong, natural);
-    case NPY_LONGLONG:
-        STORED(npy_longlong, whole);
-    case NPY_ULONGLONG:
-        STORED(npy_ulonglong, natural);
-    case NPY_FLOAT:
-        STORED(float, single);
+        break;
+#define STORED(TYPE, ITEM, SCALAR, FIELD, HELD)                                                    \
+    case TYPE: {                                                                                   \
+        ITEM item = (ITEM)value.FIELD;                                                             \
+        memcpy(at, &item, sizeof(item));                                                           \
+        break;                                                                                     \
+    }
+        NUMBERS(STORED)
+#undef STORED
     default:
-        STORED(double, twice);
+        break;
     }
 }
