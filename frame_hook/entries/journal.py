@@ -34,11 +34,11 @@ WAYS = {
 }
 
 
-def duration(nanoseconds: int) -> str:
+def duration(seconds: float) -> str:
     """A time in the unit that people would use."""
-    if nanoseconds < 10_000:
-        return f"{nanoseconds / 1e3:.2f} µs"
-    return f"{nanoseconds / 1e3:.0f} µs" if nanoseconds < 10**6 else f"{nanoseconds / 1e6:.1f} ms"
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.{2 if seconds < 1e-5 else 0}f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 @dataclass(slots=True)
@@ -77,7 +77,8 @@ class Decision:
     plain: int
 
     def __str__(self) -> str:
-        times = f"{duration(self.compiled)} compiled, {duration(self.plain)} in plain Python"
+        compiled, plain = duration(self.compiled / 1e9), duration(self.plain / 1e9)
+        times = f"{compiled} compiled, {plain} in plain Python"
         if not self.line:
             return f"{self.function}() runs {WAYS[self.way]} from now on: {times}"
         what = "is given back" if self.way == "plain" else "stays compiled"

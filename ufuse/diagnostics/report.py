@@ -15,7 +15,7 @@ from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
-from ufuse.frame_hook.entries.journal import Decision
+from ufuse.frame_hook.entries.journal import Decision, duration
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.trace.reasons import Break
 
@@ -222,11 +222,11 @@ def _decisions(report: Report) -> list[str]:
 
 
 def _times(report: Report) -> str:
-    first, second = (_duration(s) for s in report.seconds)
-    calls = f"First call {first}, second call {second}, in plain Python {_duration(report.plain_seconds)}"
+    first, second = (duration(s) for s in report.seconds)
+    calls = f"First call {first}, second call {second}, in plain Python {duration(report.plain_seconds)}"
     if not report.traces:
         return f"{calls}."
-    tracing, compiling = _duration(report.trace_seconds), _duration(report.compile_seconds)
+    tracing, compiling = duration(report.trace_seconds), duration(report.compile_seconds)
     how = f"{count(report.traces, 'trace')} in {tracing}, {compiling} of it compiling"
     return f"{calls}; {how}.{_losing(report)}"
 
@@ -236,9 +236,3 @@ def _losing(report: Report) -> str:
     if report.seconds[1] < 1.1 * report.plain_seconds:
         return ""
     return "\nPlain Python was faster here. If it stays so for a few more calls, calls will run as plain Python."
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
