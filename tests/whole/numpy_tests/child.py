@@ -5,14 +5,9 @@ A script of its own: plain runs import nothing of ufuse. `python child.py _core.
 
 from __future__ import annotations
 
-import faulthandler
-import fnmatch
 import importlib.util
-import json
-import logging
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -22,33 +17,20 @@ from typing import Any
 
 import pytest
 
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+from tests.support.outcomes import Failures, Outcomes, write_outcomes
+
+sys.path.pop()
+
 TIMES = 2  # the first call of a compiled function is traced, the second runs what came of it
-ORDER = ("passed", "skipped", "xfailed", "xpassed", "failed")
 
 
-class Outcomes:
-    """A plugin of pytest: calls every test twice as `through` makes it, and keeps how it ended."""
+class RepeatedOutcomes(Outcomes):
+    """Outcomes of tests each of which is called twice as `through` makes it."""
 
     def __init__(self, module: str, through: Callable[[FunctionType], Any]) -> None:
-        self.module = module
+        super().__init__(module)
         self.through = through
-        self.skipped = os.environ.get("TESTS_SKIPPED", "").split(",")
-        self.outcomes: dict[str, str] = {}
-        self.details: dict[str, str] = {}
-
-    def name_of(self, node: str) -> str:
-        """How the exceptions name a test."""
-        return f"{self.module}.{node.partition('::')[2].replace('::', '.')}"
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what breaks the process."""
-        items[:] = [
-            item
-            for item in items
-            if not any(
-                fnmatch.fnmatchcase(self.name_of(item.nodeid), name) for name in self.skipped
-            )
-        ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -67,16 +49,6 @@ class Outcomes:
                 test(bound, **arguments)
         return True
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the worst that happened to a test."""
-        name = self.name_of(report.nodeid)
-        outcome: str = report.outcome
-        if hasattr(report, "wasxfail"):
-            outcome = "xfailed" if report.skipped else "xpassed"
-        self.outcomes[name] = max(self.outcomes.get(name, "passed"), outcome, key=ORDER.index)
-        if report.failed:
-            self.details[name] = report.longreprtext[-3000:]
-
 
 class Compiled:
     """Compiles functions, and knows what came of it."""
@@ -88,17 +60,8 @@ class Compiled:
 
         self.compile = ufuse.compile
         self.made: list[Any] = []
-        self.failures: list[str] = []
+        self.failures = Failures()
         self.counts: Counter[str] = Counter()
-        handler = logging.Handler(logging.ERROR)
-        handler.emit = self.note  # type: ignore[method-assign]
-        logging.getLogger("ufuse").addHandler(handler)
-
-    def note(self, record: logging.LogRecord) -> None:
-        """Keep what ufuse says of a failure inside it, once."""
-        text = record.getMessage()[-3000:]
-        if text not in self.failures:
-            self.failures.append(text)
 
     def __call__(self, function: FunctionType) -> Any:
         """The function, compiled; what the one before it came to is counted."""
@@ -115,7 +78,7 @@ class Compiled:
     def summary(self) -> dict[str, Any]:
         """What was counted."""
         self.count()
-        return {**self.counts, "failures": self.failures}
+        return {**self.counts, "failures": self.failures.found}
 
 
 def as_it_is(function: FunctionType) -> FunctionType:
@@ -135,33 +98,13 @@ def run(module: str, how: str) -> dict[str, Any]:
     if not file.exists():
         return answer | {"missing": f"this NumPy has no {file.relative_to(root)}"}
     compiled = Compiled() if how == "compiled" else None
-    outcomes = Outcomes(module, compiled or as_it_is)
+    outcomes = RepeatedOutcomes(module, compiled or as_it_is)
     started = time.perf_counter()
-    status = pytest.main(
-        [
-            str(file), "-q", "-c", os.devnull, "--rootdir", str(root.parent), "-m", "not slow",
-            "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
-            "-W", "ignore::pytest.PytestUnknownMarkWarning",
-        ],
-        plugins=[outcomes],
-    )  # fmt: skip
+    answer |= outcomes.of_file(file, root.parent, "not slow")
     answer["seconds"] = time.perf_counter() - started
     answer["counts"] = compiled.summary() if compiled else None
-    if status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
-        answer["missing"] = f"pytest ends with {status!s}"
-    return answer | {"outcomes": outcomes.outcomes, "details": outcomes.details}
-
-
-def main() -> None:
-    """Run a module as the command line says."""
-    module, how, where = sys.argv[1:]
-    faulthandler.enable()
-    target = Path(where).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        target.write_text(json.dumps(run(module, how)))
-        os.chdir("/")
+    return answer
 
 
 if __name__ == "__main__":
-    main()
+    write_outcomes(run)

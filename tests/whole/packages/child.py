@@ -5,16 +5,10 @@ A script of its own: plain runs import nothing of ufuse. `python child.py scipy.
 
 from __future__ import annotations
 
-import faulthandler
-import fnmatch
 import importlib
 import importlib.util
-import json
-import logging
 import operator
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -23,30 +17,18 @@ from typing import Any
 
 import pytest
 
-ORDER = ("passed", "skipped", "xfailed", "xpassed", "failed")
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+from tests.support.outcomes import Failures, Outcomes, write_outcomes
+
+sys.path.pop()
 
 
-class Outcomes:
-    """A plugin of pytest: keeps how every test ended, and what the tests themselves took."""
+class TimedOutcomes(Outcomes):
+    """Outcomes, and what the tests themselves took."""
 
     def __init__(self, module: str) -> None:
-        self.module = module
-        self.skipped = os.environ.get("TESTS_SKIPPED", "").split(",")
-        self.outcomes: dict[str, str] = {}
-        self.details: dict[str, str] = {}
+        super().__init__(module)
         self.seconds = 0.0
-
-    def name_of(self, node: str) -> str:
-        """How the exceptions name a test."""
-        return f"{self.module}.{node.partition('::')[2].replace('::', '.')}"
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what breaks the process."""
-        items[:] = [item for item in items if not self.is_skipped(self.name_of(item.nodeid))]
-
-    def is_skipped(self, name: str) -> bool:
-        """Whether a test is not to be run."""
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.skipped)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self) -> Generator[None, Any, Any]:
@@ -57,16 +39,6 @@ class Outcomes:
         finally:
             self.seconds += time.process_time() - started
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the worst that happened to a test."""
-        name = self.name_of(report.nodeid)
-        outcome: str = report.outcome
-        if hasattr(report, "wasxfail"):
-            outcome = "xfailed" if report.skipped else "xpassed"
-        self.outcomes[name] = max(self.outcomes.get(name, "passed"), outcome, key=ORDER.index)
-        if report.failed:
-            self.details[name] = report.longreprtext[-3000:]
-
 
 class Compiled:
     """Puts compiled functions in the place of a module's own, wherever its package keeps them."""
@@ -76,16 +48,7 @@ class Compiled:
 
         self.compile = ufuse.compile
         self.made: list[Any] = []
-        self.failures: list[str] = []
-        handler = logging.Handler(logging.ERROR)
-        handler.emit = self.note  # type: ignore[method-assign]
-        logging.getLogger("ufuse").addHandler(handler)
-
-    def note(self, record: logging.LogRecord) -> None:
-        """Keep what ufuse says of a failure inside it, once."""
-        text = record.getMessage()[-3000:]
-        if text not in self.failures:
-            self.failures.append(text)
+        self.failures = Failures()
 
     def replace(self, name: str) -> None:
         """Compile every function of a module, public or not."""
@@ -104,7 +67,7 @@ class Compiled:
             "functions": len(self.made),
             "graphs": sum(len(each.graphs) for each in self.made),
             "breaks": sum(len(each.breaks) for each in self.made),
-            "failures": self.failures,
+            "failures": self.failures.found,
         }
 
 
@@ -155,33 +118,12 @@ def run(module: str, how: str) -> dict[str, Any]:
             return answer | {"missing": f"this {package} has no {target}"}
         if compiled:
             compiled.replace(target)
-    outcomes = Outcomes(module)
-    status = pytest.main(
-        [
-            str(file), "-q", "-c", os.devnull, "--rootdir", str(root.parent), "-m", "not slow and not xslow",
-            "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
-            "-W", "ignore::pytest.PytestUnknownMarkWarning",
-        ],
-        plugins=[outcomes],
-    )  # fmt: skip
-    if status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
-        answer["missing"] = f"pytest ends with {status!s}"
+    outcomes = TimedOutcomes(module)
+    answer |= outcomes.of_file(file, root.parent, "not slow and not xslow")
     counts = compiled.summary() if compiled else {}
     counts["passed"] = sum(outcome == "passed" for outcome in outcomes.outcomes.values())
-    answer |= {"outcomes": outcomes.outcomes, "details": outcomes.details, "counts": counts}
-    return answer | {"seconds": outcomes.seconds}
-
-
-def main() -> None:
-    """Run a module as the command line says."""
-    module, how, where = sys.argv[1:]
-    faulthandler.enable()
-    target = Path(where).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        target.write_text(json.dumps(run(module, how)))
-        os.chdir("/")
+    return answer | {"counts": counts, "seconds": outcomes.seconds}
 
 
 if __name__ == "__main__":
-    main()
+    write_outcomes(run)
