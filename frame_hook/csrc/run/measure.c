@@ -52,6 +52,11 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     if (trial->decided) {
         hold_again(cache, trial);
     }
+    if (trial->rests > 0) {
+        trial->rests--;
+        run->way = WAY_PLAIN;
+        return;
+    }
     bool put_off = cache->ask_after != 0 && now_ns() < cache->ask_after;
     if (!trial_compares(trial, extent)) {
         run->way = put_off ? WAY_PLAIN : trial->way;
@@ -85,6 +90,9 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     bool discarded = trial->decided || !succeeded || trial_discard(trial, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */
     if (discarded) {
+        if (!trial->decided && succeeded && run->way != WAY_PLAIN) {
+            trial_rest(trial, ns);
+        }
         return;
     }
     if (trial_note(trial, run->way, ns, tries_callees(cache))) {

@@ -10,7 +10,10 @@ enum {
     LEAST_SAMPLES = 3,  /* of each way, before a clear difference decides */
     LEAST_GAIN = 20,    /* the part of plain Python's time that another way must save */
     MOST_DISCARDED = 8, /* runs that told nothing: then the next one counts all the same */
-    MOST_CAPTURED = 3,  /* the same of runs that captured something */
+    MOST_RISKED = 8,    /* so much of plain Python's time may be lost while runs are discarded */
+    LEAST_RESTS = 2,    /* most runs are plain ones then */
+    MOST_RESTS = 64,
+    MOST_CAPTURED = 3, /* the same of runs that captured something */
     MOST_REOPENED = 8,
     MOST_LARGER = 4,        /* times that samples are dropped for larger arguments */
     MOST_SMALLER = 32,      /* runs that are not timed: then sizes are what they are */
@@ -105,11 +108,18 @@ is_tried(int way, bool tries_callees)
     return way != WAY_CALLEES || tries_callees;
 }
 
-/* The way that the next run of an undecided trial is to go: compiled twice, then in turn. */
+/*
+ * The way that the next run of an undecided trial is to go: compiled twice, then in turn. One plain
+ * run comes earlier where compiled ones are disturbed: nothing disturbs plain runs, and the others
+ * are compared with it.
+ */
 Way
 trial_next(const Trial *trial, bool tries_callees)
 {
     Way next = WAY_COMPILED;
+    if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0) {
+        return WAY_PLAIN;
+    }
     for (int way = 0; way < N_WAYS && trial->samples[WAY_COMPILED].count >= 2; way++) {
         if (is_tried(way, tries_callees) &&
             trial->samples[way].count < trial->samples[next].count) {
@@ -229,6 +239,24 @@ trial_clear(Trial *trial)
     trial->extent = 0;
     trial->larger = trial->smaller = 0;
     memset(trial->samples, 0, sizeof(trial->samples));
+}
+
+/*
+ * A run that told nothing took `ns`. Where that is longer than plain Python takes, the next runs
+ * are plain ones: a long call may have to wait for the trials of all that it calls.
+ */
+void
+trial_rest(Trial *trial, int64_t ns)
+{
+    if (trial->samples[WAY_PLAIN].count == 0) {
+        return;
+    }
+    int64_t plain = samples_median(&trial->samples[WAY_PLAIN]);
+    if (ns > plain + plain / LEAST_GAIN) {
+        int64_t rests = (ns - plain) * MOST_RISKED / (plain > 0 ? plain : 1);
+        rests = rests > MOST_RESTS ? MOST_RESTS : rests;
+        trial->rests = rests > LEAST_RESTS ? (int)rests : LEAST_RESTS;
+    }
 }
 
 /* Something new was captured: what was decided may be wrong now. */

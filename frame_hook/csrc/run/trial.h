@@ -36,6 +36,7 @@ typedef struct {
     size_t extent;    /* of the arguments of the runs that are compared */
     int larger;       /* how often runs with larger arguments took their place */
     int smaller;      /* runs that were not timed because theirs were smaller */
+    int rests;        /* plain runs, not timed, until it goes on */
     long long left;   /* once decided: runs until the trial is held again */
     long long period; /* runs from the last decision to the next trial */
 } Trial;
@@ -59,6 +60,7 @@ void trial_clear(Trial *trial);
 Way trial_next(const Trial *trial, bool tries_callees);
 bool trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees);
 bool trial_discard(Trial *trial, const Disturbances *before);
+void trial_rest(Trial *trial, int64_t ns);
 void trial_reopen(Trial *trial);
 int64_t samples_median(const Samples *samples);
 
