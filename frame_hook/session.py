@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any
 
-from ufuse.frame_hook import _hook
+from ufuse.frame_hook import _hook, budget
+from ufuse.frame_hook.budget import Budget
 from ufuse.frame_hook.code import resume
 from ufuse.frame_hook.code.by_code import ByCode, ByFunction
 from ufuse.frame_hook.code.instructions import by_position
@@ -35,37 +35,8 @@ MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
 MOST_FAILURES = 3  # of a position where traces are cut short
-# What traces may cost, where it is measured whether they pay. Those of one session: so much at once, so many times
-# what calls have taken (more may be expected to follow), and as a part of the time since the first. Those of the
-# process: so much at once, and the same part.
-SECONDS_AT_ONCE = 0.02
-TIMES_OF_CALLS = 4
-SECONDS_OF_PROCESS = 0.5
-SECONDS_AT_LEAST = 0.005  # of a session, whatever the process has spent
-SECONDS_OF_A_TRACE = (
-    0.15  # one that has begun may be read for so long, whatever else runs on the machine
-)
-PART_OF_TIME = 0.05
 ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
-
-
-@dataclass(slots=True)
-class Spent:
-    """The time that traces took of the processor, and when the first was asked for."""
-
-    seconds: float = 0.0
-    began: float | None = None
-
-    def left(self, at_once: float) -> float:
-        """How long traces may take now."""
-        now = time.perf_counter()
-        if self.began is None:
-            self.began = now
-        return at_once + PART_OF_TIME * (now - self.began) - self.seconds
-
-
-BY_PROCESS = Spent()
 
 
 class Session:
@@ -115,8 +86,7 @@ class Session:
             longest=longest,
         )
         self.unhurried = False
-        self._calls_took = 0.0  # seconds, of the code that took longest
-        self._spent = Spent()
+        self._budget = Budget()
         self._caches: ByCode[Any] = ByCode()  # of the functions that plain Python calls
         self._records: ByCode[CodeRecord] = ByCode()
         self._places = Places()
@@ -146,6 +116,10 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
+        bounded = self.measures and not self.unhurried
+        left = self._budget.seconds_left(code, state, cache.run_ns / 1e9) if bounded else 0.0
+        if bounded and left <= 0:
+            return self._put_off(cache, position, record)
         entries = cache.entries(position)
         if entries:
             changed = self._learn_from(cache, position, entries, state, record)
@@ -153,10 +127,6 @@ class Session:
                 self._give_up(cache, position, "too many specialisations")
                 self._note_varying(code, position, changed)
                 return None
-        bounded = self.measures and not self.unhurried
-        left = self._seconds_left(cache) if bounded else 0.0
-        if bounded and left <= 0:
-            return self._put_off(cache, position, record)
         if position in record.put_off:
             record.put_off.discard(position)
             cache.drop_resume(position)
@@ -166,12 +136,11 @@ class Session:
             self._give_up(cache, position, "traced too often")
             self._note_varying(code, position, "a function or class that is used here")
         started, begun = time.perf_counter(), time.thread_time()
-        deadline = begun + max(left, SECONDS_OF_A_TRACE) if bounded else None
+        deadline = begun + max(left, budget.OF_A_TRACE) if bounded else None
         entry, passed, expired = self._tracer.trace(
             cache, position, function, state, record, deadline
         )
-        for spent in (self._spent, BY_PROCESS):
-            spent.seconds += time.thread_time() - begun
+        self._budget.spend(time.thread_time() - begun, traces=1)
         self.journal.stats.trace_seconds += time.perf_counter() - started
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
@@ -206,6 +175,7 @@ class Session:
 
     def resume_code(self, cache: Any, position: int) -> CodeType:
         """The code that runs a frame on from a position, with the stops where capture may go on."""
+        begun = time.thread_time()
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
@@ -217,6 +187,7 @@ class Session:
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
         self.journal.note_resume_code(code, position, stops)
+        self._budget.spend(time.thread_time() - begun)
         return made
 
     def cache_for(self, code: CodeType) -> Any:
@@ -336,16 +307,6 @@ class Session:
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
 
-    def _seconds_left(self, cache: Any) -> float:
-        """How long a trace for this code may take now: traces are to be a small part of the time that programs take."""
-        self._calls_took = max(self._calls_took, cache.run_ns / 1e9)
-        expected = TIMES_OF_CALLS * self._calls_took
-        left = min(
-            self._spent.left(SECONDS_AT_ONCE + expected),
-            BY_PROCESS.left(SECONDS_OF_PROCESS + expected),
-        )
-        return max(left, SECONDS_AT_LEAST - self._spent.seconds)
-
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)
         record.given_up[position] = why
@@ -434,7 +395,7 @@ class Session:
     def forget(self) -> None:
         """Drop everything captured."""
         self.journal.forget()
-        self._spent = Spent()
+        self._budget = Budget()
         self._records.clear()
         self._places = Places()
         for cache in self.caches:

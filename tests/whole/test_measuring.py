@@ -14,16 +14,17 @@ import pytest
 
 import ufuse
 from ufuse import decorator
-from ufuse.frame_hook import _hook
+from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook import session as sessions
+from ufuse.frame_hook.budget import Account, Allowance
 
 
 @pytest.fixture(autouse=True)
 def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Time calls, as users have it; let traces take what they need, however busy the machine."""
     monkeypatch.setattr(decorator, "MEASURING", True)
-    monkeypatch.setattr(sessions, "SECONDS_AT_ONCE", 60.0)
-    monkeypatch.setattr(sessions, "SECONDS_OF_PROCESS", 6000.0)
+    monkeypatch.setattr(budget, "OF_SESSION", Allowance(60.0, 1.0))
+    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(6000.0, 1.0))
     yield
     assert not _hook.hook_installed()
 
@@ -113,18 +114,80 @@ def test_what_is_asked_for_is_not_given_back(options) -> None:
     assert compiled.stats.hits == 59
 
 
-def test_traces_take_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once what may be spent is spent, frames run plainly; later the rest is captured."""
-    monkeypatch.setattr(sessions, "SECONDS_AT_ONCE", -1.0)
-    monkeypatch.setattr(sessions, "SECONDS_AT_LEAST", -1.0)
+@pytest.fixture
+def _nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces have taken more of the process's time than they may."""
+    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(0.0, 0.0))
+    monkeypatch.setattr(budget, "WITH_PROMISE", Allowance(0.0, 0.0))
+    monkeypatch.setattr(budget, "PROCESS", Account(seconds=10.0, traces=10_000))
+
+
+def until_traced(compiled, arguments) -> int:
+    """How many calls it took; each as far from the last that the session may be asked again."""
+    for count in range(1, 100):
+        compiled(*arguments)
+        if compiled.stats.traces:
+            return count
+        time.sleep(sessions.ASK_AGAIN / 1e9)
+    raise AssertionError("never traced")
+
+
+@pytest.mark.usefixtures("_nothing_left")
+def test_code_that_runs_once_is_not_traced() -> None:
+    """Its time is not enough for a trace; that of some calls is."""
     compiled = ufuse.compile(recurrence)
     assert compiled(np.ones(50)).tobytes() == recurrence(np.ones(50)).tobytes()
     assert compiled.stats.traces == 0
-    monkeypatch.setattr(sessions, "SECONDS_AT_ONCE", 60.0)
-    time.sleep(sessions.ASK_AGAIN / 1e9)
+    assert until_traced(compiled, (np.ones(3000),)) >= 1
+    assert compiled(np.ones(50)).tobytes() == recurrence(np.ones(50)).tobytes()
+
+
+@pytest.mark.usefixtures("_nothing_left")
+def test_nothing_is_decided_while_a_trace_is_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What calls take without a graph is not what compiled ones take."""
+
+    def fused(x):
+        return ((x * 2 + 1) * x - 3) / (x + 1)
+
+    monkeypatch.setattr(budget, "PART_OF_CALLS", 0.0)
+    monkeypatch.setattr(sessions, "ASK_AGAIN", 1)
+    compiled = ufuse.compile(fused)
+    x = np.arange(10.0)
+    for _ in range(100):
+        compiled(x)
+    assert compiled.stats.traces == 0
+    assert not compiled.__ufuse_session__.decisions
+    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(60.0, 0.0))
     for _ in range(3):
-        compiled(np.ones(50))
-    assert compiled.stats.traces > 0
+        compiled(x)
+    assert compiled.stats.traces == 1
+
+
+def test_calls_pay_for_another_trace_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a trace for other arguments is put off, calls are timed, also where it is decided how they run."""
+
+    def fused(x):
+        return ((x * 2 + 1) * x - 3) / (x + 1)
+
+    compiled = ufuse.compile(fused)
+    x = np.arange(100.0)
+    for _ in range(60):
+        compiled(x)
+    assert compiled.__ufuse_session__.decisions[-1].way == "compiled"
+    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(0.0, 0.0))
+    monkeypatch.setattr(budget, "PROCESS", Account(seconds=10.0, traces=10_000))
+    monkeypatch.setattr(budget, "PART_OF_CALLS", 0.0)
+    integers = np.arange(100)
+    compiled(integers)
+    assert compiled.stats.traces == 1
+    cache = compiled.__ufuse_cache__
+    before = cache.run_ns
+    compiled(integers)
+    assert cache.run_ns > before
+    monkeypatch.setattr(budget, "PART_OF_CALLS", 1e9)
+    time.sleep(sessions.ASK_AGAIN / 1e9)
+    compiled(integers)
+    assert compiled.stats.traces == 2
 
 
 def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:

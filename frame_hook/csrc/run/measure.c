@@ -19,9 +19,20 @@ hold_again(CodeCache *cache, Trial *trial)
     cache->calls_pay = false;
 }
 
+/* Whether the session is not to be asked for entries for a while. */
+static bool
+is_put_off(CodeCache *cache)
+{
+    if (cache->ask_after != 0 && now_ns() >= cache->ask_after) {
+        cache->ask_after = 0;
+    }
+    return cache->ask_after != 0;
+}
+
 /*
- * How a call with these arguments is to run: `run->way`, and whether it is timed. Where calls were
- * never so large before, the session is told, which runs Python code.
+ * How a call with these arguments is to run: `run->way`, and whether it is timed. While the session
+ * waits until calls have taken enough time for a trace, all are but those that are given back.
+ * Where calls were never so large before, the session is told, which runs Python code.
  */
 void
 choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured *run)
@@ -45,19 +56,20 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
         }
         cache->largest = magnitude;
     }
+    bool put_off = is_put_off(cache);
     if (trial->decided && --trial->left > 0) {
         run->way = trial->way;
+        run->trial = put_off && trial->way != WAY_PLAIN ? trial : NULL;
         return;
     }
     if (trial->decided) {
         hold_again(cache, trial);
     }
-    if (trial->rests > 0) {
+    if (trial->rests > 0 && !put_off) {
         trial->rests--;
         run->way = WAY_PLAIN;
         return;
     }
-    bool put_off = cache->ask_after != 0 && now_ns() < cache->ask_after;
     if (!trial_compares(trial, extent)) {
         run->way = put_off ? WAY_PLAIN : trial->way;
         return;
@@ -77,8 +89,9 @@ begin_measured(CodeCache *cache, Measured *run)
 }
 
 /*
- * The call has ended; one that `succeeded` is a sample. An exception that is set stays set. Tells
- * the session of a decision.
+ * The call has ended; one that `succeeded` is a sample, unless a trace was put off in it: then it
+ * says nothing of how long compiled calls will take. An exception that is set stays set. Tells the
+ * session of a decision.
  */
 void
 end_measured(CodeCache *cache, Measured *run, bool succeeded)
@@ -87,10 +100,14 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     Trial *trial = run->trial;
     cache->run_ns += ns;
     cache->measuring = false;
-    bool discarded = trial->decided || !succeeded || trial_discard(trial, &run->before);
+    if (trial->decided) {
+        return;
+    }
+    bool waits = run->way != WAY_PLAIN && cache->ask_after != 0;
+    bool discarded = waits || !succeeded || trial_discard(trial, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */
     if (discarded) {
-        if (!trial->decided && succeeded && run->way != WAY_PLAIN) {
+        if (!waits && succeeded && run->way != WAY_PLAIN) {
             trial_rest(trial, ns);
         }
         return;

@@ -1,0 +1,109 @@
+"""What traces may cost, where it is measured whether they pay: they are paid before anybody knows.
+
+Laws:
+
+1. What all sessions of a process spend at their code's first calls is little at once, and a small part of the time
+   that passes. Loops and large arrays promise that more will follow: for them there is more, and a larger part.
+2. Beyond that a session spends a part of what calls of its code have taken. So code that runs once or a few times is
+   not made much slower, however much there is of it, and code that runs for long is captured in the end.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ufuse.frame_hook.code.instructions import NAMES
+from ufuse.frame_hook.code.kept_builtins import KEPT
+
+__builtins__ = KEPT
+
+
+class Allowance(NamedTuple):
+    """Seconds at once, and as a part of the time since traces were first asked for."""
+
+    at_once: float
+    part: float
+
+
+OF_PROCESS = Allowance(0.2, 0.05)
+WITH_PROMISE = Allowance(0.5, 0.2)  # of the process, for code that promises more
+OF_SESSION = Allowance(0.02, 0.05)
+TIMES_OF_CALLS = (
+    4  # and so many times what calls of the session's code have taken, while law 1 holds
+)
+PART_OF_CALLS = 0.5  # the same by law 2
+AT_LEAST = (
+    0.005  # seconds of a session for code that promises more, while there are any of the process
+)
+# A trace that has begun may be read for so long, whatever else runs on the machine.
+OF_A_TRACE = 0.15
+LARGE = 100_000  # elements of an array
+
+BACKWARD = frozenset(number for number, name in enumerate(NAMES) if "JUMP_BACKWARD" in name)
+
+
+@dataclass(slots=True)
+class Account:
+    """The time that traces took of the processor, how many there were, and when the first was asked for."""
+
+    seconds: float = 0.0
+    traces: int = 0
+    began: float | None = None
+
+    def left(self, allowance: Allowance) -> float:
+        """How long traces may take now."""
+        now = time.perf_counter()
+        if self.began is None:
+            self.began = now
+        return allowance.at_once + allowance.part * (now - self.began) - self.seconds
+
+    @property
+    def usual(self) -> float:
+        """How long a trace has taken so far."""
+        return self.seconds / self.traces if self.traces else 0.0
+
+
+PROCESS = Account()
+
+
+class Budget:
+    """What one session may spend, and has spent."""
+
+    __slots__ = ("_calls_took", "_own")
+
+    def __init__(self) -> None:
+        self._own = Account()
+        self._calls_took = 0.0  # seconds, of the code that took longest
+
+    def seconds_left(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
+        """How long a trace of a frame may take now, where calls of its code took so many seconds; 0: not yet."""
+        self._calls_took = max(self._calls_took, calls_took)
+        own = self._own.left(OF_SESSION) + TIMES_OF_CALLS * self._calls_took
+        if PROCESS.left(OF_PROCESS) > 0:
+            return max(own, 0.0)
+        earned = PART_OF_CALLS * self._calls_took - self._own.seconds
+        usual = (self._own if self._own.traces else PROCESS).usual
+        if earned > 0 and earned >= usual:
+            return min(own, earned)
+        promised = AT_LEAST - self._own.seconds
+        if promised > 0 and PROCESS.left(WITH_PROMISE) > 0 and promises_more(code, state):
+            return promised
+        return 0.0
+
+    def spend(self, seconds: float, traces: int = 0) -> None:
+        """Note what was spent on traces, or around them."""
+        for account in (self._own, PROCESS):
+            account.seconds += seconds
+            account.traces += traces
+
+
+def promises_more(code: CodeType, state: tuple[Any, ...]) -> bool:
+    """Whether even the first call of some code may take long: it has a loop, or large arrays."""
+    if not BACKWARD.isdisjoint(code.co_code[::2]):
+        return True
+    return any(type(value) is np.ndarray and value.size >= LARGE for value in state)

@@ -1,0 +1,91 @@
+"""Traces are paid for by the time that code has taken, or is likely to take."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ufuse.frame_hook import budget
+from ufuse.frame_hook.budget import Account, Allowance, Budget
+
+FEW = (np.ones(3),)
+
+
+@pytest.fixture(autouse=True)
+def process(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """What traces of a process have taken: nothing yet. Time does not pass."""
+    account = Account()
+    monkeypatch.setattr(budget, "PROCESS", account)
+    monkeypatch.setattr(budget, "OF_PROCESS", budget.OF_PROCESS._replace(part=0.0))
+    monkeypatch.setattr(budget, "WITH_PROMISE", budget.WITH_PROMISE._replace(part=0.0))
+    return account
+
+
+def straight(x):
+    return x + 1
+
+
+def looping(x):
+    while x < 3:
+        x = x + 1
+    return x
+
+
+def left(own: Budget, function=straight, state=FEW, calls_took: float = 0.0) -> float:
+    return own.seconds_left(function.__code__, state, calls_took)
+
+
+def test_the_first_functions_of_a_process_are_traced_at_once() -> None:
+    """Until a part of a second is spent."""
+    for _ in range(3):
+        own = Budget()
+        assert left(own) > 0
+        own.spend(0.01, traces=1)
+
+
+def test_what_is_spent_is_of_the_process(process: Account) -> None:
+    """A function that comes late and runs once is not traced."""
+    Budget().spend(budget.OF_PROCESS.at_once, traces=10)
+    assert process.traces == 10
+    assert left(Budget()) == 0
+
+
+def test_calls_pay_for_a_trace(process: Account) -> None:
+    """As soon as a part of what they took is what a trace usually takes."""
+    process.seconds, process.traces = 1.0, 100
+    own = Budget()
+    assert left(own, calls_took=0.01) == 0
+    assert left(own, calls_took=0.01 / budget.PART_OF_CALLS * 1.01) > 0
+    own.spend(0.02, traces=1)
+    assert left(own, calls_took=0.05) == 0  # a trace of this code takes twice as long
+
+
+@pytest.mark.parametrize(
+    ("function", "state"), [(looping, FEW), (straight, (np.ones(budget.LARGE),))]
+)
+def test_loops_and_large_arrays_promise_more(process: Account, function, state) -> None:
+    """They are traced at their first call a while longer, but not for ever."""
+    process.seconds, process.traces = budget.OF_PROCESS.at_once, 10
+    own = Budget()
+    assert left(own) == 0
+    assert left(own, function, state) > 0
+    own.spend(budget.AT_LEAST)
+    assert left(own, function, state) == 0
+    process.seconds = budget.WITH_PROMISE.at_once
+    assert left(Budget(), function, state) == 0
+
+
+def test_a_part_of_the_time_that_passes_is_for_traces(
+    process: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much was spent, a process that runs on may trace again."""
+    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(0.2, 0.05))
+    process.seconds, process.traces, process.began = 1.0, 10, 0.0
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: 10.0)
+    assert left(Budget()) == 0
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: 20.0)
+    assert left(Budget()) > 0
