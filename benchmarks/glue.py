@@ -3,6 +3,8 @@
 The first argument of each is what it decorates its own functions with: `ufuse.compile`, or nothing.
 """
 
+# mypy: disable-error-code="possibly-undefined, no-any-return"
+
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,7 @@
 """Programs of element loops, recurrences and small solvers: what a graph gains least of."""
 
+# mypy: disable-error-code="possibly-undefined, no-any-return"
+
 from __future__ import annotations
 
 import math

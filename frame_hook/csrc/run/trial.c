@@ -7,8 +7,10 @@
 #include "python/arrays.h"
 
 enum {
-    LEAST_SAMPLES = 3,  /* of each way, before a clear difference decides */
-    LEAST_GAIN = 20,    /* the part of plain Python's time that another way must save */
+    LEAST_SAMPLES = 3, /* of each way, before a clear difference decides */
+    LEAST_GAIN = 20,   /* the part of plain Python's time that another way must save */
+    WARM_RUNS = 2,     /* of each way, shorter than COLD_NS, before any counts */
+    COLD_NS = 1000000,
     MOST_DISCARDED = 8, /* runs that told nothing: then the next one counts all the same */
     MOST_RISKED = 8,    /* so much of plain Python's time may be lost while runs are discarded */
     LEAST_RESTS = 2,    /* most runs are plain ones then */
@@ -193,6 +195,10 @@ cost_of(const Trial *trial, Way best)
 bool
 trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
 {
+    if (ns < COLD_NS && trial->warmed[way] < WARM_RUNS) {
+        trial->warmed[way]++;
+        return false;
+    }
     samples_add(&trial->samples[way], ns);
     trial->discarded = 0;
     for (int other = 0; other < N_WAYS; other++) {
@@ -238,6 +244,7 @@ trial_clear(Trial *trial)
     trial->decided = false;
     trial->extent = 0;
     trial->larger = trial->smaller = 0;
+    memset(trial->warmed, 0, sizeof(trial->warmed));
     memset(trial->samples, 0, sizeof(trial->samples));
 }
 

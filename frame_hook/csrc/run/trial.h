@@ -28,7 +28,8 @@ typedef struct {
 
 typedef struct {
     Samples samples[N_WAYS];
-    Way way; /* the fastest one, once it is decided */
+    int warmed[N_WAYS]; /* runs that were too short to count where nothing was warm */
+    Way way;            /* the fastest one, once it is decided */
     bool decided;
     int discarded;    /* runs that told nothing since the last sample */
     int reopened;     /* how often something new was captured after it was decided */

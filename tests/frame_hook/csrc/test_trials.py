@@ -96,6 +96,35 @@ def test_only_calls_of_like_size_are_compared(session) -> None:
     assert session.decisions == [(None, "plain")]
 
 
+def decision_of_slow_beginner(session: Session) -> object:
+    """What is decided of a function whose first two runs in plain Python are slow, and that is fast then."""
+    runs = 0
+
+    def f(x):
+        nonlocal runs
+        runs += 1
+        if runs <= 2:
+            time.sleep(0.0005)
+        return x
+
+    def steady(x):
+        time.sleep(0.0001)
+        return x
+
+    session.decisions.clear()
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=steady, outputs=1, ending=("return", 1))
+    )
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    return session.decisions[0]
+
+
+def test_short_runs_count_once_they_are_warm(session) -> None:
+    """CPython specialises what it interprets in the first runs: those of a turn took a hundred times as long."""
+    found = [decision_of_slow_beginner(session) for _ in range(3)]  # a busy machine may delay any
+    assert (None, "plain") in found
+
+
 def test_each_order_of_magnitude_is_timed_by_itself(session) -> None:
     """What is found for small arrays says nothing of large ones."""
 
