@@ -201,7 +201,19 @@ def text_value(interpreter: Interpreter, symbol: Symbol) -> Any:
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Integer) and symbol.source is not None:
         raise GraphBreak("call", "the text of a number that changes from call to call")
-    return known_value(interpreter, symbol)
+    value = known_value(interpreter, symbol)
+    _guard_names(interpreter, value)
+    return value
+
+
+def _guard_names(interpreter: Interpreter, value: Any) -> None:
+    """Guard what the text of a class shows, alone or in tuples and lists: a class may be given another name."""
+    if type(value) is type:
+        for name in ("__module__", "__qualname__"):
+            known_value(interpreter, interpreter.attribute(Constant(value), name))
+    elif type(value) in (tuple, list):
+        for one in value:
+            _guard_names(interpreter, one)
 
 
 def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:

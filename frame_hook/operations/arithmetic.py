@@ -106,7 +106,8 @@ def binary(
         assert ufunc is not None
         return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _on_constants(name, left, right, in_place=in_place)
+        if sign != "%" or type(right.value) is not type:
+            return _on_constants(name, left, right, in_place=in_place)
     if arrays.is_number(left) and arrays.is_number(right):
         return _on_numbers(trace, name, on_sizes, left, right, in_place=in_place)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
@@ -296,9 +297,7 @@ def _on_constants(name: str, left: Constant, right: Constant, *, in_place: bool 
     if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
         if left.value is not None or right.value is not None:
             return pure(operator.or_, left.value, right.value)
-    is_text_of_class = name == "mod" and type(left.value) is str and type(right.value) is type
-    is_pure = isinstance(left.value, PURE) and isinstance(right.value, PURE)
-    if not is_pure and not is_text_of_class:
+    if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
         raise GraphBreak("operator", f"{name} of {described(left)} and {described(right)}")
     a: Any = left.value
     b: Any = right.value

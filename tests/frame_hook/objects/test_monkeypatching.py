@@ -269,3 +269,21 @@ def test_attributes_of_functions() -> None:
                     results.append(repr(error))
             assert results[0] == results[1]
     assert compiled.stats.traces >= 2
+
+
+def test_the_name_in_the_text_of_a_class() -> None:
+    """A class that is given another name, or another module, has another text."""
+
+    class Named:
+        pass
+
+    def function(x):
+        return x + 1, "%s" % Named, f"{Named}", str((Named, 1)), "{!r}".format(Named)  # noqa: UP031, UP032
+
+    compiled = ufuse.compile(function)
+    changes = {"__qualname__": "Renamed", "__name__": "Other", "__module__": "elsewhere"}
+    for name, value in ({"__doc__": ""} | changes).items():
+        setattr(Named, name, value)
+        for _ in range(2):
+            assert compiled(np.ones(2))[1:] == function(np.ones(2))[1:]
+    assert not compiled.breaks
