@@ -292,11 +292,15 @@ def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) ->
     if array.type.order != c_order(array.type.ndim) or not array.type.contiguous:
         raise GraphBreak("layout", "the flat view of an array that is not contiguous")
     value = trace.look(value)
-    is_alike = isinstance(value, Array) and value.type.dtype == array.type.dtype
-    # of arrays the elements are repeated as often as there is room, which only these cases do like broadcasting
-    if not is_number(value) and not (
-        is_alike and isinstance(value, Array) and value.type.ndim == 1
-    ):
+    # NumPy writes elements one by one, also over those that it has yet to read, and begins anew at the end of the array
+    # while there is room: only what these cases do is what item assignment does.
+    is_like_assignment = is_number(value) or (
+        isinstance(value, Array)
+        and value.type.dtype == array.type.dtype
+        and value.type.ndim == 1
+        and value.buffer is not array.buffer
+    )
+    if not is_like_assignment:
         raise GraphBreak("operator", "storing an array through .flat")
     key = trace.look(key)
     if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):

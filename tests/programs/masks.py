@@ -137,6 +137,13 @@ def repeated_through_flat(x):
     return square
 
 
+@PROGRAMS.either(lambda: (np.arange(6.0),))
+def moved_through_flat(x):
+    x.flat[1:4] = x[:3]
+    x.flat[4:] = x[3:5]
+    return x
+
+
 @PROGRAMS.whole(lambda: (np.array([1.0, np.nan, 3.0]), np.arange(4.0).reshape(2, 2)))
 def sums_without_nan(x, a):
     return np.nansum(x), np.nansum(a, axis=0), np.nanprod(x)
