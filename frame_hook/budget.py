@@ -6,6 +6,8 @@ Laws:
    that passes. Loops and large arrays promise that more will follow: for them there is more, and a larger part.
 2. Beyond that a session spends a part of what calls of its code have taken. So code that runs once or a few times is
    not made much slower, however much there is of it, and code that runs for long is captured in the end.
+3. Little is spent in a row, so that no single call becomes much longer: functions that share a session, as those of one
+   decorator do, would let the first call of one spend what calls of all others have earned.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ AT_LEAST = (
 )
 # A trace that has begun may be read for so long, whatever else runs on the machine.
 OF_A_TRACE = 0.15
+IN_A_ROW = Allowance(0.07, 0.25)  # of the process, by law 3
 LARGE = 100_000  # elements of an array
 
 BACKWARD = frozenset(number for number, name in enumerate(NAMES) if "JUMP_BACKWARD" in name)
@@ -68,7 +71,23 @@ class Account:
         return self.seconds / self.traces if self.traces else 0.0
 
 
+@dataclass(slots=True)
+class Row:
+    """What traces of the process may take without a pause: it grows while time passes, to what it was at first."""
+
+    seconds: float = IN_A_ROW.at_once
+    looked: float = 0.0
+
+    def left(self) -> float:
+        """How long traces may take now."""
+        now = time.perf_counter()
+        grown = self.seconds + IN_A_ROW.part * (now - self.looked)
+        self.seconds, self.looked = min(grown, IN_A_ROW.at_once), now
+        return self.seconds
+
+
 PROCESS = Account()
+ROW = Row()
 
 
 class Budget:
@@ -82,10 +101,14 @@ class Budget:
 
     def seconds_left(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
         """How long a trace of a frame may take now, where calls of its code took so many seconds; 0: not yet."""
+        return max(min(self._paid(code, state, calls_took), ROW.left()), 0.0)
+
+    def _paid(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
+        """The same by laws 1 and 2."""
         self._calls_took = max(self._calls_took, calls_took)
         own = self._own.left(OF_SESSION) + TIMES_OF_CALLS * self._calls_took
         if PROCESS.left(OF_PROCESS) > 0:
-            return max(own, 0.0)
+            return own
         earned = PART_OF_CALLS * self._calls_took - self._own.seconds
         usual = (self._own if self._own.traces else PROCESS).usual
         if earned > 0 and earned >= usual:
@@ -100,6 +123,7 @@ class Budget:
         for account in (self._own, PROCESS):
             account.seconds += seconds
             account.traces += traces
+        ROW.seconds = max(ROW.seconds - seconds, -IN_A_ROW.at_once)
 
 
 def promises_more(code: CodeType, state: tuple[Any, ...]) -> bool:

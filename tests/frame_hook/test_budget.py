@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ufuse.frame_hook import budget
-from ufuse.frame_hook.budget import Account, Allowance, Budget
+from ufuse.frame_hook.budget import Account, Allowance, Budget, Row
 
 FEW = (np.ones(3),)
 
@@ -20,6 +20,8 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Account:
     """What traces of a process have taken: nothing yet. Time does not pass."""
     account = Account()
     monkeypatch.setattr(budget, "PROCESS", account)
+    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(60.0, 0.0))
+    monkeypatch.setattr(budget, "ROW", Row(60.0))
     monkeypatch.setattr(budget, "OF_PROCESS", budget.OF_PROCESS._replace(part=0.0))
     monkeypatch.setattr(budget, "WITH_PROMISE", budget.WITH_PROMISE._replace(part=0.0))
     return account
@@ -89,3 +91,16 @@ def test_a_part_of_the_time_that_passes_is_for_traces(
     assert left(Budget()) == 0
     monkeypatch.setattr(budget.time, "perf_counter", lambda: 20.0)
     assert left(Budget()) > 0
+
+
+def test_little_is_spent_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much calls have earned; it is there again after a while, and never more than at first."""
+    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(0.07, 0.0))
+    monkeypatch.setattr(budget, "ROW", Row(0.07))
+    own = Budget()
+    assert left(own, calls_took=100.0) == 0.07
+    own.spend(0.1, traces=1)
+    assert left(own, calls_took=100.0) == 0
+    assert left(Budget(), calls_took=100.0) == 0
+    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(0.07, 1e9))
+    assert left(own, calls_took=100.0) == 0.07

@@ -25,6 +25,7 @@ def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(decorator, "MEASURING", True)
     monkeypatch.setattr(budget, "OF_SESSION", Allowance(60.0, 1.0))
     monkeypatch.setattr(budget, "OF_PROCESS", Allowance(6000.0, 1.0))
+    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(60.0, 1.0))
     yield
     assert not _hook.hook_installed()
 
