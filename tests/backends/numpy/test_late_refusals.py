@@ -111,7 +111,7 @@ def test_a_constant_that_underflows() -> None:
 def test_a_number_that_underflows_is_taken(dtype: str) -> None:
     """Where the error state ignores underflow, as it does by default, a kernel takes a number too small for its dtype.
 
-    `np.where` warns of it where the state says so.
+    Otherwise NumPy decides: up to 2.4 `np.where` warns.
     """
 
     def program(x: Any, y: float) -> Any:
@@ -124,8 +124,6 @@ def test_a_number_that_underflows_is_taken(dtype: str) -> None:
     for number in numbers:
         compiled(np.ones(3, dtype), number)
     assert compiled.stats.eager_calls == before
-    with np.errstate(under="warn"), pytest.warns(RuntimeWarning, match="underflow"):
-        compiled(np.ones(3, dtype), numbers[1])
 
 
 def rotated_arrays(dtype: str, numbers: Sequence[float]) -> Callable[[], tuple[Any, ...]]:
