@@ -13,6 +13,9 @@ from typing import Any
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.functions import Native, function_text
 
+# For scalar code in variables. No vectoriser: it would gain little where floating point is strict.
+PASSES = ("sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "new_gvn", "simplify_cfg")
+
 
 class Function:
     """Machine code that lives as long as this object's owner, the process-wide compiler."""
@@ -44,17 +47,32 @@ class Compiler:
 
     def function(self, native: Native) -> Function:
         """The machine code of a segment."""
-        text = function_text(native, "NAME")
+        return self.text_function(function_text(native, "NAME"), is_improved=False)
+
+    def text_function(self, text: str, *, is_improved: bool) -> Function:
+        """The machine code of a module's only function, which is called NAME in the text."""
         found = self._made.get(text)
         if found is None:
             name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
             module = self._binding.parse_assembly(text.replace("@NAME(", f"@{name}(", 1))
+            if is_improved:
+                self._improve(module)
             self._engine.add_module(module)
             self._engine.finalize_object()
             found = self._made[text] = Function(
                 self._engine.get_function_address(name), self._engine
             )
         return found
+
+    def _improve(self, module: Any) -> None:
+        """Run the passes that this llvmlite has; code without them is as right, and slower."""
+        passes = self._binding.create_new_module_pass_manager()
+        for name in PASSES:
+            add = getattr(passes, f"add_{name}_pass", None)
+            if add is not None:
+                add()
+        options = self._binding.create_pipeline_tuning_options(speed_level=2)
+        passes.run(module, self._binding.create_pass_builder(self._machine, options))
 
     def assembly(self, native: Native) -> str:
         """The segment in the machine's assembly language, for people."""
@@ -87,6 +105,14 @@ def compiled(segments: list[Native]) -> list[Function]:
         if not _compiler:
             _compiler.append(Compiler())
         return [_compiler[0].function(native) for native in segments]
+
+
+def compiled_text(text: str) -> Function:
+    """The machine code of a text that LLVM's passes improve first; called in `Work`, as `compiled` is."""
+    with _lock:
+        if not _compiler:
+            _compiler.append(Compiler())
+        return _compiler[0].text_function(text, is_improved=True)
 
 
 def assembly(native: Native) -> str:
