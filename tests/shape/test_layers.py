@@ -29,7 +29,7 @@ ROOMS = {
 # The folders of each C extension, in the same way.
 C_ROOMS: dict[str, tuple[str, ...]] = {
     "frame_hook/csrc": ("python", "guards", "run"),
-    "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "program"),
+    "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "nest", "program"),
 }
 # What is no code; a function that other files may call, as clang-format lays it out; an include of ours.
 C_TEXT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)

@@ -1,213 +1,125 @@
-"""Nests written by hand, and their machine code called as C."""
+"""Nests of the executor whose machine code is Python behind a C function, and numbers' flags."""
 
 from __future__ import annotations
 
 import ctypes
-import struct
-from collections.abc import Sequence
+import ctypes.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.llvm.background import Work
-from ufuse.backends.numpy.llvm.nests import compiled_nest
-from ufuse.graph.nest import (
-    ELEMENTS,
-    F64,
-    I1,
-    I64,
-    SIGNATURES,
-    TURNS,
-    ArraySlot,
-    Block,
-    End,
-    Instruction,
-    Nest,
-    NumberSlot,
-    RangeSlot,
-    Slot,
-    Value,
-    Variable,
-)
+from ufuse.backends.numpy import _tiles
 
-FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-# glibc's on x86-64
-FLAGS = {"invalid": 1, "divide": 4, "overflow": 8, "underflow": 16}
-MATHEMATICS = ctypes.CDLL("libm.so.6")
+NATIVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64), ctypes.c_int64)  # fmt: skip
+MATH = ctypes.CDLL(ctypes.util.find_library("m"))
+# Flags as feraiseexcept() takes them on x86-64, by NumPy's names.
+FLAGS = {"invalid": 1, "divide": 4, "over": 8, "under": 16}
+TYPES = {"d": "<f8", "l": "<i8", "?": "|b1"}
 
 
-class Code:
-    """A nest that grows: `code.add(x, y)` appends an instruction to the open block; the result is its value."""
-
-    def __init__(self, *slots: Slot) -> None:
-        self.slots = slots
-        self.others: dict[str, Variable] = {}
-        self.blocks: list[Block] = []
-        self._label = ""
-        self._open: list[Instruction] = []
-        self._count = 0
-        self._types = {one.name: one.type for one in self.nest().cells}
-
-    def nest(self) -> Nest:
-        """What was written."""
-        return Nest("test", self.slots, tuple(self.others.values()), tuple(self.blocks))
-
-    def begin(self, label: str) -> None:
-        """Open a block."""
-        self._label = label
-        self._open = []
-
-    def end(self, kind: str, *targets: str, condition: Value | None = None) -> None:
-        """Close the block."""
-        self.blocks.append(Block(self._label, tuple(self._open), End(kind, targets, condition)))
-
-    def append(
-        self, op: str, inputs: Sequence[Value], type_: str | None, *attributes: Any
-    ) -> Value:
-        """Append any instruction."""
-        self._count += 1
-        result = Value(self._count, type_ or I1)
-        self._open.append(Instruction(op, tuple(inputs), result if type_ else None, attributes))
-        return result
-
-    def real(self, number: float) -> Value:
-        """A float."""
-        return self.append("const", (), F64, number)
-
-    def whole(self, number: int) -> Value:
-        """An integer."""
-        return self.append("const", (), I64, number)
-
-    def truth(self, number: bool) -> Value:
-        """A bool."""
-        return self.append("const", (), I1, number)
-
-    def op(self, name: str, *inputs: Value) -> Value:
-        """An operation of SIGNATURES, by the types of its inputs."""
-        types = tuple(value.type for value in inputs)
-        (type_,) = {
-            result
-            for (op, _), (takes, result) in SIGNATURES.items()
-            if op == name and takes == types
-        }
-        return self.append(name, inputs, type_)
-
-    def get(self, name: str) -> Value:
-        """A variable's value."""
-        return self.append("get", (), self._types[name], name)
-
-    def set(self, name: str, value: Value) -> None:
-        """Keep a value in a variable, a new one where it is not known."""
-        if name not in self._types:
-            self._types[name] = value.type
-            self.others[name] = Variable(name, value.type)
-        self.append("set", (value,), None, name)
-
-    def load(self, array: int, *index: Value) -> Value:
-        """An element."""
-        return self.append("load", index, ELEMENTS[self.nest().arrays[array].dtype], array)
-
-    def store(self, array: int, *index_and_value: Value) -> None:
-        """Write an element."""
-        self.append("store", index_and_value, None, array)
-
-    def select(self, condition: Value, then: Value, other: Value) -> Value:
-        """One of two."""
-        return self.append("select", (condition, then, other), then.type)
-
-    def dim(self, array: int, axis: int) -> Value:
-        """A length."""
-        return self.append("dim", (), I64, array, axis)
-
-    def call(self, name: str, *inputs: Value) -> Value:
-        """A function of C."""
-        return self.append("call", inputs, F64, name)
-
-    def doubt_if(self, condition: Value) -> None:
-        """A doubt."""
-        self.append("doubt_if", (condition,), None)
-
-    def header(self, name: str, body: str, label: str = "header") -> Value:
-        """The header of the outermost loop over the range slot `name`; opens its body; the turn's number."""
-        self.begin(label)
-        left, turns, zero = self.get(f"{name}.left"), self.get(TURNS), self.whole(0)
-        some = self.op("and", self.op("igt", left, zero), self.op("igt", turns, zero))
-        self.end("branch", body, "out", condition=some)
-        self.begin("out")
-        self.end("leave")
-        self.begin(body)
-        one = self.whole(1)
-        self.set(TURNS, self.op("sub", self.get(TURNS), one))
-        self.set(f"{name}.left", self.op("sub", self.get(f"{name}.left"), one))
-        index = self.get(f"{name}.next")
-        self.set(f"{name}.next", self.op("add", index, self.get(f"{name}.step")))
-        return index
-
-    def loop(self, name: str, start: Value, stop: Value, after: str, step: int = 1) -> Value:
-        """A loop inside: opens its body, which must end in `self.again(name)`; then `after` is to be opened."""
-        self.set(name, start)
-        self.set(f"{name}.stop", stop)
-        self.end("jump", f"{name}.head")
-        self.begin(f"{name}.head")
-        compare = "ilt" if step > 0 else "igt"
-        more = self.op(compare, self.get(name), self.get(f"{name}.stop"))
-        self.end("branch", f"{name}.body", after, condition=more)
-        self.begin(f"{name}.body")
-        index = self.get(name)
-        self.set(f"{name}.step", self.whole(step))
-        return index
-
-    def again(self, name: str, step: int = 1) -> None:
-        """The end of a turn of an inner loop."""
-        self.set(name, self.op("add", self.get(name), self.whole(step)))
-        self.end("jump", f"{name}.head")
+class DoubtError(Exception):
+    """What a turn raises that machine code cannot do."""
 
 
-def array(name: str, dtype: Any = float, ndim: int = 1, *, is_written: bool = False) -> ArraySlot:
-    """A slot."""
-    return ArraySlot(name, np.dtype(dtype), ndim, is_written)
+@dataclass
+class State:
+    """What the machine code has: arrays, and for each number its value and whether it is NumPy's."""
+
+    arrays: list[Any] = field(default_factory=list)
+    numbers: list[list[Any]] = field(default_factory=list)
+    flags: int = 0
 
 
-def number(name: str, kind: str = "float", *, is_changed: bool = True) -> NumberSlot:
-    """A slot."""
-    return NumberSlot(name, kind, is_changed)
+@dataclass
+class Memory:
+    """An array at an address, for NumPy to look at."""
+
+    __array_interface__: dict[str, Any]
 
 
-class Machine:
-    """A nest's machine code."""
-
-    def __init__(self, nest: Nest) -> None:
-        self.nest = nest
-        self.address, self.owner = Work(lambda: compiled_nest(nest)).result()
-        self.function = FUNCTION(self.address)
-
-    def execute(
-        self, arrays: Sequence[np.ndarray], cells: dict[str, Any]
-    ) -> tuple[bool, frozenset[str]]:
-        """As `nest_reference.execute`, and the flags that were raised."""
-        words: list[int] = []
-        for one in arrays:
-            words += [one.ctypes.data, *one.shape, *one.strides]
-        kinds = {one.name: one.type for one in self.nest.cells}
-        packed = b"".join(_word(cells[name], kind) for name, kind in kinds.items())
-        memory = ctypes.create_string_buffer(packed, len(packed))
-        given = (ctypes.c_int64 * max(1, len(words)))(*words)
-        MATHEMATICS.feclearexcept(0x3F)
-        status = self.function(ctypes.addressof(given), ctypes.addressof(memory), 0)
-        raised = MATHEMATICS.fetestexcept(0x3F)
-        MATHEMATICS.feclearexcept(0x3F)
-        for place, (name, kind) in enumerate(kinds.items()):
-            cells[name] = _number(memory.raw[8 * place : 8 * place + 8], kind)
-        return status == 0, frozenset(name for name, bit in FLAGS.items() if raised & bit)
+def array_at(words: Any, at: int, character: str, axes: int) -> Any:
+    """The array that the words from `at` on describe."""
+    shape = tuple(words[at + 1 + axis] for axis in range(axes))
+    strides = tuple(words[at + 1 + axes + axis] for axis in range(axes))
+    return np.asarray(Memory({"data": (words[at], False), "shape": shape, "strides": strides, "typestr": TYPES[character], "version": 3}))  # fmt: skip
 
 
-def _word(value: Any, kind: str) -> bytes:
-    return struct.pack("<d" if kind == F64 else "<q", value)
+def float_of(bits: int) -> float:
+    """The float of these bits."""
+    return float(np.int64(bits).view(np.float64))
 
 
-def _number(word: bytes, kind: str) -> Any:
-    (value,) = struct.unpack("<d" if kind == F64 else "<q", word)
-    return bool(value) if kind == I1 else value
+def bits_of(value: float) -> int:
+    """The bits of a float."""
+    return int(np.float64(value).view(np.int64))
 
 
-RANGE = RangeSlot("i")
+def state_of(slots: tuple[Any, ...], words: Any, cells: Any) -> tuple[State, int]:
+    """Read words and cells; also where the range's cells begin."""
+    state, at, cell, range_cell = State(), 0, 0, -1
+    for kind, *rest in slots:
+        if kind == "array":
+            state.arrays.append(array_at(words, at, rest[0], rest[1]))
+            at += 1 + 2 * rest[1]
+        elif kind == "range":
+            range_cell = cell
+            cell += 3
+        else:
+            value = float_of(cells[cell]) if kind == "float" else cells[cell]
+            state.numbers.append([value, cells[cell + 1]])
+            cell += 2
+    return state, range_cell
+
+
+def store(slots: tuple[Any, ...], state: State, cells: Any) -> None:
+    """Write the numbers into the cells."""
+    cell, numbers = 0, iter(state.numbers)
+    for kind, *_ in slots:
+        if kind == "array":
+            continue
+        if kind == "range":
+            cell += 3
+            continue
+        value, is_numpy = next(numbers)
+        cells[cell] = bits_of(value) if kind == "float" else int(value)
+        cells[cell + 1] = is_numpy
+        cell += 2
+
+
+def nest(
+    slots: tuple[Any, ...], turn: Callable[[State, int], None], calls: list[int] | None = None
+) -> Any:
+    """A nest that does `turn` with its state and the number of the range; `calls`: how many turns it was to do."""
+    last = sum({"array": 0, "range": 3}.get(slot[0], 2) for slot in slots)
+
+    @NATIVE  # type: ignore[untyped-decorator]
+    def function(words: Any, cells: Any, _: int) -> int:
+        state, at = state_of(slots, words, cells)
+        following, step, left, turns = cells[at], cells[at + 1], cells[at + 2], cells[last]
+        if calls is not None:
+            calls.append(turns)
+        verdict = 0
+        try:
+            while turns > 0 and left > 0:
+                number, following = following, following + step
+                turns, left = turns - 1, left - 1
+                turn(state, number)
+        except DoubtError:
+            verdict = 1
+        if verdict == 0:
+            store(slots, state, cells)
+            cells[at], cells[at + 2] = following, left
+        cells[last] = turns
+        MATH.feraiseexcept(state.flags)
+        return verdict
+
+    return native_nest(function, slots)
+
+
+def native_nest(function: Any, slots: tuple[Any, ...]) -> Any:
+    """The nest of a C function."""
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return _tiles.Nest(address, function, slots)
