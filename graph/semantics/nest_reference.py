@@ -59,7 +59,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
-        given = given - tried[TURNS] - 1
+        given -= int(tried[TURNS]) + 1
     return NotImplemented
 
 
@@ -107,22 +107,32 @@ def _left(nest: Nest, cells: dict[str, Number]) -> int:
 
 def execute(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -> bool:
     """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False)."""
+    try:
+        follow(nest, arrays, cells)
+    except DoubtError:
+        return False
+    return True
+
+
+def follow(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -> None:
+    """As `execute`.
+
+    Raises:
+        DoubtError: a doubt.
+
+    """
     zeros: dict[str, Number] = {F64: 0.0, I64: 0, I1: False}
     variables: dict[str, Number] = {one.name: zeros[one.type] for one in nest.others}
     variables.update(cells)
     blocks = {block.label: block for block in nest.blocks}
-    label = nest.blocks[0].label
+    label: str | None = nest.blocks[0].label
     try:
-        while True:
-            following = _run_block(blocks[label], arrays, variables)
-            if following is None:
-                break
-            label = following
+        while label is not None:
+            label = _run_block(blocks[label], arrays, variables)
     except DoubtError:
         cells[TURNS] = variables[TURNS]
-        return False
+        raise
     cells.update((name, variables[name]) for name in cells)
-    return True
 
 
 def _run_block(

@@ -26,7 +26,7 @@ class Function:
 
 
 class Compiler:
-    """The process's LLVM: one engine, and every function it has made by its text."""
+    """The process's LLVM: one engine, and every function it has made by its name, which its text decides."""
 
     def __init__(self) -> None:
         binding: Any = import_module(
@@ -51,26 +51,23 @@ class Compiler:
 
     def text_function(self, text: str, *, is_improved: bool) -> Function:
         """The machine code of a module's only function, which is called NAME in the text."""
-        found = self._made.get(text)
+        name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
+        found = self._made.get(name)
         if found is None:
-            name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
             module = self._binding.parse_assembly(text.replace("@NAME(", f"@{name}(", 1))
             if is_improved:
                 self._improve(module)
             self._engine.add_module(module)
             self._engine.finalize_object()
-            found = self._made[text] = Function(
+            found = self._made[name] = Function(
                 self._engine.get_function_address(name), self._engine
             )
         return found
 
     def _improve(self, module: Any) -> None:
-        """Run the passes that this llvmlite has; code without them is as right, and slower."""
         passes = self._binding.create_new_module_pass_manager()
         for name in PASSES:
-            add = getattr(passes, f"add_{name}_pass", None)
-            if add is not None:
-                add()
+            getattr(passes, f"add_{name}_pass")()
         options = self._binding.create_pipeline_tuning_options(speed_level=2)
         passes.run(module, self._binding.create_pass_builder(self._machine, options))
 
