@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from operator import attrgetter
 from types import CodeType, FunctionType
@@ -23,6 +23,9 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
+from ufuse.frame_hook.nests.choice import Loops, written_slots
+from ufuse.frame_hook.nests.entry import CompileNest, begins_loop, goes_to_loop
+from ufuse.frame_hook.nests.reader import loop_positions
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line
@@ -97,6 +100,7 @@ class Session:
         every_frame: bool = False,
         longest: Longest | None = None,
         measures: bool = False,
+        compile_nest: CompileNest | None = None,
     ) -> None:
         self.compile_graph = compile_graph
         self.every_frame = every_frame or longest is not None
@@ -113,6 +117,12 @@ class Session:
             measures=self.measures,
             static_sizes=static_sizes,
             longest=longest,
+            leaves_loops=self.measures and compile_nest is not None,
+        )
+        self.loops = (
+            None
+            if compile_nest is None
+            else Loops(compile_nest, self.journal, measures=self.measures)
         )
         self.unhurried = False
         self._calls_took = 0.0  # seconds, of the code that took longest
@@ -148,6 +158,17 @@ class Session:
             self.check_arguments(function, state)
         record = self.record(code)
         entries = cache.entries(position)
+        if self.loops is not None and goes_to_loop(code, position, state):
+            self._give_up(cache, position, "a loop's header comes next")
+            self._no_stops(cache, {position}, record)
+            return None
+        if self.loops is not None and begins_loop(code, position, state):
+            found = self.loops.capture(cache, position, function, state, record)
+            if (found is not None) != (position in record.left_to_nests):
+                record.left_to_nests ^= {position}
+                cache.drop_resume(position)
+            if found is not None:
+                return found
         if entries:
             changed = self._learn_from(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
@@ -210,6 +231,8 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
+        if position in record.left_to_nests:
+            passed_over |= loop_positions(code, position) - {position}
         if position in record.put_off:
             passed_over |= _without_entries(cache, by_position(code).keys() - {position})
         stops = stops_after(code, position, passed_over)
@@ -347,6 +370,16 @@ class Session:
         )
         return max(left, SECONDS_AT_LEAST - self._spent.seconds)
 
+    def _headers(self, code: CodeType, record: CodeRecord) -> Set[int]:
+        """The headers of loops that may still become nests."""
+        if self.loops is None:
+            return frozenset()
+        headers = written_slots(code).keys()
+        return {
+            one for one in headers
+            if (visits := record.visits.get(one)) is None or visits.refused is None
+        }
+
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)
         record.given_up[position] = why
@@ -379,7 +412,7 @@ class Session:
         self._give_up(cache, position, why)
         if self.every_frame:
             return
-        self._no_stops(cache, {position, *passed}, record)
+        self._no_stops(cache, {position, *passed} - self._headers(cache.code, record), record)
         if len(record.skipped) > MOST_SKIPPED and not record.useful:
             record.skipped.update(by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")
@@ -430,6 +463,7 @@ class Session:
             every_frame=self.every_frame,
             longest=self.longest,
             measures=self.measures,
+            compile_nest=self.loops.compile_nest if self.loops is not None else None,
         )
 
     def forget(self) -> None:

@@ -212,6 +212,7 @@ def _session(options: Options, function: FunctionType) -> Session:
         check_arguments=_argument_check(function, arguments) if arguments else None,
         static_sizes=given["dynamic"] is False or _fixed_sizes(arguments),
         measures=MEASURING and options.is_named and given["backend"] == "numpy" and not arguments,
+        compile_nest=getattr(options.backend, "compile_nest", None),
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from ufuse.backends.numpy._tiles import set_threads, threads
 from ufuse.backends.numpy.assemble import program
 from ufuse.backends.numpy.listing import listing
+from ufuse.backends.numpy.nests import nest_object
 from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import DEFAULT, Options
+from ufuse.graph.nest import Nest
 from ufuse.graph.node import Graph
 
 
@@ -20,6 +22,10 @@ class NumpyBackend:
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
         """A callable that computes `graph`; see `ufuse.backends.protocol.Backend`."""
         return program(plan_of(graph), options)
+
+    def compile_nest(self, nest: Nest) -> Callable[..., object] | None:
+        """What runs turns of a loop, see `_tiles.Nest`; None where there is no LLVM."""
+        return nest_object(nest)
 
     def source(self, graph: Graph) -> str:
         """The plan as text: steps, segments of kernels, and the LLVM text of native ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -45,6 +46,44 @@ class Retrace:
     line: int
 
 
+SECONDS_OF_A_NEST = 0.02  # that a loop must take before its compilation can pay
+SECONDS_OF_AN_ASK = 2e-5  # of a whole loop, if visits of its header are to be counted for long
+MOST_VISITS = 16  # counted of shorter loops
+
+
+@dataclass(slots=True)
+class Visits:
+    """What is known of a loop over a range: its iterator at the last visit of the header, and when that was.
+
+    `refused` says why it is never compiled; `seconds` estimates what its runs have taken.
+    """
+
+    iterator: Any = None
+    left: int = 0
+    when: float = 0.0
+    count: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    failures: int = 0
+    refused: str | None = None
+
+    def is_worth_it(self, iterator: Any, left: int, calls_took: float) -> bool:
+        """Note a visit; whether the loop takes so long that its compilation pays."""
+        now = time.perf_counter()
+        turns = self.left - left
+        if iterator is self.iterator and turns > 0:
+            rest = (now - self.when) / turns * left
+            self.seconds += rest
+            self.longest = max(self.longest, rest)
+        self.iterator, self.left, self.count = iterator, left, self.count + 1
+        self.when = time.perf_counter()
+        return self.longest > 0 and max(self.seconds, calls_took) >= SECONDS_OF_A_NEST
+
+    def may_ask(self) -> bool:
+        """Whether the next visit is worth being counted."""
+        return self.count < MOST_VISITS or self.longest > SECONDS_OF_AN_ASK
+
+
 @dataclass(slots=True)
 class CodeRecord:
     """What has been learned of one code object."""
@@ -74,6 +113,10 @@ class CodeRecord:
         default_factory=set
     )  # positions where a trace is to begin when there is time for one
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
+    visits: dict[int, Visits] = field(default_factory=dict)  # of loops' headers, by position
+    left_to_nests: set[int] = field(
+        default_factory=set
+    )  # headers of loops whose turns are not captured one by one
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     specialisations: list[Specialisation] = field(default_factory=list)

@@ -1,0 +1,92 @@
+"""Which loops become nests, and when."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.instructions import Instruction, per_code
+from ufuse.frame_hook.entries.journal import Journal
+from ufuse.frame_hook.entries.learned import CodeRecord, Visits
+from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.nests.entry import CompileNest, nest_entry
+from ufuse.frame_hook.nests.reader import HANDLERS, loop_positions
+from ufuse.frame_hook.nests.values import NotNative
+from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
+
+MOST_NESTS = 4  # of one loop
+MOST_FAILURES = 4  # to read one, because its variables have not settled
+ASK_AT_ONCE = 1  # nanoseconds
+LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
+JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
+
+
+def may_be_nest(record: CodeRecord, frame: Frame, jump: Instruction, left: int) -> bool:
+    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes numbers and elements."""
+    header = instructions.successors(jump)[-1]
+    visits = record.visits.get(header)
+    if left < LEAST_TURNS or (visits is not None and visits.refused is not None):
+        return False
+    written = written_slots(frame.code).get(header)
+    return written is not None and all(
+        isinstance(frame.locals[slot], Number | Integer | Constant | Unbound | None)
+        for slot in written
+    )
+
+
+@per_code
+def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
+    """For the header of each loop whose instructions a nest can have: the slots that it writes."""
+    table = instructions.by_position(code)
+    found = {}
+    for one in instructions.instructions(code):
+        if one.opname != "FOR_ITER":
+            continue
+        positions = loop_positions(code, one.position)
+        inside = [table[position] for position in positions]
+        if all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside):
+            uses = (use for each in inside for use in instructions.slot_uses(each))
+            found[one.position] = frozenset(slot for use, slot in uses if use == "w")
+    return found
+
+
+class Loops:
+    """Which loops of a session are compiled, and when.
+
+    A nest is made when it may be expected to save more time than it takes: of a loop that goes on for long, and of one
+    that has run for long in all. The time of a turn is that between two visits of the header.
+    """
+
+    def __init__(self, compile_nest: CompileNest, journal: Journal, *, measures: bool) -> None:
+        self.compile_nest = compile_nest
+        self._journal = journal
+        self._measures = measures
+
+    def capture(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> Any:
+        """The entry for a loop whose header a frame has come to; an int to be asked at its next visit; None: no nest."""
+        visits = record.visits.setdefault(position, Visits())
+        if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
+            return None
+        left = state[-1].__length_hint__()
+        if self._measures and not visits.is_worth_it(state[-1], left, cache.run_ns / 1e9):
+            return ASK_AT_ONCE if visits.may_ask() else None
+        if not left:
+            return ASK_AT_ONCE
+        try:
+            return nest_entry(
+                self.compile_nest, cache, position, function, state, record, self._journal
+            )
+        except NotNative as why:
+            visits.failures += 1
+            if why.later and visits.failures < MOST_FAILURES:
+                return ASK_AT_ONCE
+            visits.refused = str(why)
+            return None
