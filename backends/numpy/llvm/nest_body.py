@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 
 from ufuse.backends.numpy.llvm.nest_signs import is_never_negative, never_negative
 from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Instruction, Nest, Value
@@ -15,25 +16,49 @@ MOST_SETTLED = 3
 ARITHMETIC = {"add", "sub", "mul", "div"}
 
 
+@dataclass
+class Known:
+    """What holds from here to the end of a block, and in blocks that it alone leads to. Values are named as written."""
+
+    made: dict[str, str] = field(default_factory=dict)  # from instructions to their results
+    checked: set[str] = field(default_factory=set)  # conditions that hold
+    refuted: set[str] = field(default_factory=set)  # conditions that do not
+    variables: dict[str, str] = field(default_factory=dict)
+    elements: dict[str, str] = field(default_factory=dict)  # by address
+    constants: dict[str, float] = field(default_factory=dict)
+    small: set[str] = field(default_factory=set)  # integers that are never negative
+    numbers: set[str] = field(default_factory=set)  # never NaN
+    # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
+    clashes: dict[str, dict[tuple[str, str], bool]] = field(default_factory=dict)
+    settled: set[tuple[str, str]] = field(default_factory=set)
+
+    def copy(self) -> Known:
+        """The same, to go on from."""
+        return Known(*(getattr(self, one.name).copy() for one in fields(self)))
+
+
 class Body:
-    """The lines of a nest's function, and what is known of the block that is being written."""
+    """The lines of a nest's function, and what is known where the next is written. What was done is not done again."""
 
     def __init__(self, nest: Nest) -> None:
         self.nest = nest
         self.lines: list[str] = []
         self.declared: set[str] = set()
-        self.constants: dict[Value, float | int] = {}
+        self.known = Known()
         self._names: dict[Value, str] = {}
         self._count = 0
         self._small_variables = never_negative(nest)
-        self._small: set[Value] = set()  # integers that are never negative
-        self._clashes: dict[Value, dict[tuple[str, str], bool]] = {}
-        self._settled: set[tuple[str, str]] = set()
-        self._numbers: set[Value] = set()  # never NaN
 
     # Text
 
     def add(self, text: str) -> str:
+        """Append an instruction that gives the same whenever it is done; the name of its result."""
+        found = self.known.made.get(text)
+        if found is None:
+            found = self.known.made[text] = self.add_new(text)
+        return found
+
+    def add_new(self, text: str) -> str:
         """Append an instruction; the name of its result."""
         self._count += 1
         self.lines.append(f"%t{self._count} = {text}")
@@ -71,26 +96,28 @@ class Body:
 
     def go_on_if(self, condition: str) -> None:
         """Append a doubt where the condition does not hold."""
+        if condition in self.known.checked:
+            return
+        self.known.checked.add(condition)
         following = self.label()
         self.lines += [f"br i1 {condition}, label %{following}, label %doubt, !prof !0"]
         self.lines.append(f"{following}:")
 
     def doubt_if(self, condition: str) -> None:
         """Append a doubt where the condition holds."""
+        if condition in self.known.refuted:
+            return
+        self.known.refuted.add(condition)
         following = self.label()
         self.lines += [f"br i1 {condition}, label %doubt, label %{following}, !prof !1"]
         self.lines.append(f"{following}:")
 
     # Values
 
-    def begin_block(self) -> None:
-        """Forget values: they are used in their own block."""
+    def begin_block(self, known: Known) -> None:
+        """Forget values, which are used in their own block."""
+        self.known = known
         self._names.clear()
-        self.constants.clear()
-        self._small.clear()
-        self._clashes.clear()
-        self._settled.clear()
-        self._numbers.clear()
 
     def keep(self, one: Instruction, text: str) -> None:
         """Note what the result of an instruction is called."""
@@ -98,63 +125,71 @@ class Body:
         if result is None:
             return
         self._names[result] = text
-        if is_never_negative(one, self._small, self._small_variables):
-            self._small.add(result)
+        known = self.known
         if one.op == "const":
-            self.constants[result] = one.attributes[0]
+            known.constants[text] = one.attributes[0]
+        if is_never_negative(
+            one, [self.is_small(value) for value in one.inputs], self._small_variables
+        ):
+            known.small.add(text)
         if one.op in {"to_f64", "call"} or (
             one.op == "const" and one.attributes[0] == one.attributes[0]
         ):
-            self._numbers.add(result)
-        if result.type == F64:
-            self._note_clashes(one, result)
+            known.numbers.add(text)
+        if one.op in ARITHMETIC or one.op in {"neg", "abs", "sqrt", "select"}:
+            known.clashes[text] = self._clashes(one)
 
     def operand(self, value: Value) -> str:
         """How a value is written."""
         return self._names[value]
 
-    def is_never_negative(self, value: Value) -> bool:
-        """Whether an integer is known to be zero or more."""
-        return value in self._small
+    def constant(self, value: Value) -> float | None:
+        """A value's number where it is known."""
+        return self.known.constants.get(self._names[value])
 
-    def _note_clashes(self, one: Instruction, result: Value) -> None:
-        """Which operations on two unlike NaNs may have decided this value's bits; whether always where it is a NaN."""
-        if one.op not in ARITHMETIC and one.op not in {"neg", "abs", "sqrt", "select"}:
-            return
+    def is_small(self, value: Value) -> bool:
+        """Whether an integer is known to be zero or more."""
+        return self._names[value] in self.known.small
+
+    def _clashes(self, one: Instruction) -> dict[tuple[str, str], bool]:
         clashes: dict[tuple[str, str], bool] = {}
-        for value in one.inputs:
-            for pair, always in self._clashes.get(value, {}).items():
+        operands = [self._names[value] for value in one.inputs]
+        for operand in operands:
+            for pair, always in self.known.clashes.get(operand, {}).items():
                 clashes[pair] = clashes.get(pair, False) or (always and one.op != "select")
-        if one.op in ARITHMETIC:
-            left, right = one.inputs
-            if left != right and not {left, right} & self._numbers:
-                clashes[self.operand(left), self.operand(right)] = True
-        self._clashes[result] = clashes
+        if one.op in ARITHMETIC and one.inputs[0].type == F64:
+            left, right = operands
+            if left != right and not {left, right} & self.known.numbers:
+                clashes[left, right] = True
+        return clashes
 
     def settle(self, value: Value) -> None:
         """Append a doubt where the bits of a NaN are up to the compiler: before the value is kept."""
-        clashes = self._clashes.get(value, {})
-        open_ = [pair for pair in clashes if pair not in self._settled]
-        if not open_:
+        operand, known = self.operand(value), self.known
+        clashes = known.clashes.get(operand, {})
+        waiting = [pair for pair in clashes if pair not in known.settled]
+        if not waiting:
             return
-        is_nan = self.compare("uno", self.operand(value), self.operand(value))
-        if len(open_) > MOST_SETTLED:
+        is_nan = self.compare("uno", operand, operand)
+        if len(waiting) > MOST_SETTLED:
             self.doubt_if(is_nan)
-            self._settled |= {pair for pair in open_ if clashes[pair]}
-            return
-        seldom, following = self.label(), self.label()
-        self.lines += [
-            f"br i1 {is_nan}, label %{seldom}, label %{following}, !prof !1",
-            f"{seldom}:",
-        ]
-        for left, right in open_:
+        else:
+            self._settle_nan(is_nan, waiting)
+        known.settled |= {pair for pair in waiting if clashes[pair]}
+
+    def _settle_nan(self, is_nan: str, waiting: list[tuple[str, str]]) -> None:
+        seldom, following, known = self.label(), self.label(), self.known
+        self.lines.append(f"br i1 {is_nan}, label %{seldom}, label %{following}, !prof !1")
+        self.lines.append(f"{seldom}:")
+        self.known = known.copy()  # what is done here is not done on the other way
+        for left, right in waiting:
             are_nan = [self.compare("uno", one, one) for one in (left, right)]
             bits = [self.add(f"bitcast double {one} to i64") for one in (left, right)]
             both = self.add(f"and i1 {are_nan[0]}, {are_nan[1]}")
             unlike = self.add(f"icmp ne i64 {bits[0]}, {bits[1]}")
             self.doubt_if(self.add(f"and i1 {both}, {unlike}"))
         self.lines += [f"br label %{following}", f"{following}:"]
-        self._settled |= {pair for pair in open_ if clashes[pair]}
+        self.known = known
 
     def at(self, one: Instruction) -> tuple[str, str]:
         """Append the checks of an index; the type of the element in memory, and its address."""
@@ -164,9 +199,9 @@ class Body:
         for axis, index in enumerate(one.inputs[: array.ndim]):
             length = f"%length{number}.{axis}"
             place = self.operand(index)
-            if not self.is_never_negative(index):
+            if not self.is_small(index):
                 wrapped = self.add(f"add i64 {place}, {length}")
-                if self.constants.get(index, 0) < 0:
+                if (self.constant(index) or 0) < 0:
                     place = wrapped
                 else:
                     is_negative = self.add(f"icmp slt i64 {place}, 0")

@@ -27,7 +27,7 @@ def _real(word: str) -> Rule:
 
 def _divide(body: Body, one: Instruction) -> str:
     divisor = one.inputs[1]
-    if not body.constants.get(divisor):
+    if not body.constant(divisor):
         body.go_on_if(body.compare("une", body.operand(divisor), ZEROS[F64]))
     return _real("fdiv")(body, one)
 
@@ -98,7 +98,7 @@ def _whole_absolute(body: Body, one: Instruction) -> str:
 
 
 def _check_divisor(body: Body, dividend: Value, divisor: Value) -> None:
-    known = body.constants.get(divisor)
+    known = body.constant(divisor)
     if not known:
         body.go_on_if(body.add(f"icmp ne i64 {body.operand(divisor)}, 0"))
     if known in {None, -1}:
@@ -108,7 +108,7 @@ def _check_divisor(body: Body, dividend: Value, divisor: Value) -> None:
 
 
 def _power_of_two(body: Body, value: Value) -> int | None:
-    known = body.constants.get(value)
+    known = body.constant(value)
     if isinstance(known, int) and known > 0 and known & (known - 1) == 0:
         return known
     return None
@@ -129,7 +129,7 @@ def _floor_divide(body: Body, one: Instruction) -> str:
         return body.add(f"ashr i64 {left}, {power.bit_length() - 1}")
     _check_divisor(body, *one.inputs)
     quotient = body.add(f"sdiv i64 {left}, {right}")
-    if all(body.is_never_negative(value) for value in one.inputs):
+    if all(body.is_small(value) for value in one.inputs):
         return quotient
     remainder = body.add(f"srem i64 {left}, {right}")
     extra = body.add(f"sext i1 {_is_corrected(body, remainder, right)} to i64")
@@ -143,7 +143,7 @@ def _modulo(body: Body, one: Instruction) -> str:
         return body.add(f"and i64 {left}, {power - 1}")
     _check_divisor(body, *one.inputs)
     remainder = body.add(f"srem i64 {left}, {right}")
-    if all(body.is_never_negative(value) for value in one.inputs):
+    if all(body.is_small(value) for value in one.inputs):
         return remainder
     corrected = _is_corrected(body, remainder, right)
     other = body.add(f"add i64 {remainder}, {right}")
@@ -151,7 +151,7 @@ def _modulo(body: Body, one: Instruction) -> str:
 
 
 def _check_count(body: Body, count: Value) -> None:
-    known = body.constants.get(count)
+    known = body.constant(count)
     if known is None or not 0 <= known < 64:
         body.go_on_if(body.add(f"icmp ult i64 {body.operand(count)}, 64"))
 
@@ -190,15 +190,20 @@ def _widen(body: Body, one: Instruction) -> str:
 
 
 def _get(body: Body, one: Instruction) -> str:
-    return body.add(f'load {TYPES[result_type(one)]}, ptr %"v.{one.attributes[0]}"')
+    (name,) = one.attributes
+    held = body.known.variables.get(name)
+    if held is None:
+        held = body.add_new(f'load {TYPES[result_type(one)]}, ptr %"v.{name}"')
+        body.known.variables[name] = held
+    return held
 
 
 def _set(body: Body, one: Instruction) -> str:
     (value,) = one.inputs
     body.settle(value)
-    body.lines.append(
-        f'store {TYPES[value.type]} {body.operand(value)}, ptr %"v.{one.attributes[0]}"'
-    )
+    (name,) = one.attributes
+    body.known.variables[name] = body.operand(value)
+    body.lines.append(f'store {TYPES[value.type]} {body.operand(value)}, ptr %"v.{name}"')
     return ""
 
 
@@ -214,7 +219,7 @@ def _call(body: Body, one: Instruction) -> str:
         body.settle(value)
     (name,) = one.attributes
     operands = ", ".join(f"double {operand}" for operand in _operands(body, one))
-    result = body.add(f"call double inttoptr (i64 {_address(name)} to ptr)({operands}) #2")
+    result = body.add_new(f"call double inttoptr (i64 {_address(name)} to ptr)({operands}) #2")
     size = body.intrinsic("llvm.fabs.f64", "double", [("double", result)])
     body.go_on_if(body.compare("olt", size, literal(float("inf"), F64)))
     return result
@@ -237,8 +242,13 @@ def _unknown(name: str) -> NoReturn:
 
 def _load(body: Body, one: Instruction) -> str:
     type_, address = body.at(one)
-    value = body.add(f"load {type_}, ptr {address}")
-    return body.add(f"icmp ne i8 {value}, 0") if type_ == "i8" else value
+    held = body.known.elements.get(address)
+    if held is None:
+        held = body.add_new(f"load {type_}, ptr {address}")
+        if type_ == "i8":
+            held = body.add(f"icmp ne i8 {held}, 0")
+        body.known.elements[address] = held
+    return held
 
 
 def _store(body: Body, one: Instruction) -> str:
@@ -246,6 +256,9 @@ def _store(body: Body, one: Instruction) -> str:
     body.settle(value)
     type_, address = body.at(one)
     operand = body.operand(value)
+    # Other arrays may share the memory.
+    body.known.elements.clear()
+    body.known.elements[address] = operand
     if type_ == "i8":
         operand = body.add(f"zext i1 {operand} to i8")
     body.lines.append(f"store {type_} {operand}, ptr {address}")

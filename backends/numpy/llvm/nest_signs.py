@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ufuse.graph.nest import I64, Instruction, Nest, Value
 
 _KEEP_SIGN = {"add", "mul", "floordiv", "or", "xor", "shl"}
 
 
-def is_never_negative(one: Instruction, small: set[Value], variables: set[str]) -> bool:
-    """Whether an instruction's integer is zero or more, given what else is; what overflows ends in a doubt."""
+def is_never_negative(one: Instruction, are: Sequence[bool], variables: set[str]) -> bool:
+    """Whether an instruction's integer is zero or more, given which inputs and variables are.
+
+    What overflows ends in a doubt.
+    """
     if one.result is None or one.result.type != I64:
         return False
-    are = [value in small for value in one.inputs]
     match one.op:
         case "const":
             return bool(one.attributes[0] >= 0)
@@ -40,7 +44,8 @@ def never_negative(nest: Nest) -> set[str]:
             for one in block.instructions:
                 if one.op == "set" and one.inputs[0] not in small:
                     wrong.add(one.attributes[0])
-                elif one.result is not None and is_never_negative(one, small, variables):
+                are = [value in small for value in one.inputs]
+                if one.result is not None and is_never_negative(one, are, variables):
                     small.add(one.result)
         if not wrong & variables:
             return variables

@@ -12,7 +12,7 @@ Variables are memory in the text; LLVM's passes make registers of them. Laws:
 from __future__ import annotations
 
 from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
-from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, literal, result_type
+from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, literal, result_type
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
 
@@ -66,6 +66,8 @@ class _Function:
         self.body = Body(nest)
         self.lines = self.body.lines
         self._types = {variable.name: variable.type for variable in (*nest.cells, *nest.others)}
+        self._before = _only_predecessors(nest)
+        self._known: dict[str, Known] = {}  # at the ends of blocks
 
     def write(self) -> None:
         """Write everything."""
@@ -73,8 +75,9 @@ class _Function:
         for block in self.nest.blocks:
             self._write_block(block)
         self.lines.append("doubt:")
+        self.body.begin_block(Known())
         at = self._cell(len(self.nest.cells) - 1)
-        turns = self.body.add(f'load i64, ptr %"v.{TURNS}"')
+        turns = self.body.add_new(f'load i64, ptr %"v.{TURNS}"')
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
 
     def _write_entry(self) -> None:
@@ -93,7 +96,9 @@ class _Function:
             self.lines.append(f'store {type_} {ZEROS[variable.type]}, ptr %"v.{variable.name}"')
         for number, variable in enumerate(self.nest.cells):
             at = self._cell(number)
-            word = self.body.add(f"load {'double' if variable.type == F64 else 'i64'}, ptr {at}")
+            word = self.body.add_new(
+                f"load {'double' if variable.type == F64 else 'i64'}, ptr {at}"
+            )
             if variable.type == I1:
                 word = self.body.add(f"icmp ne i64 {word}, 0")
             self.lines.append(f'store {TYPES[variable.type]} {word}, ptr %"v.{variable.name}"')
@@ -108,9 +113,11 @@ class _Function:
 
     def _write_block(self, block: Block) -> None:
         self.lines.append(f'"b.{block.label}":')
-        self.body.begin_block()
+        before = self._known.get(self._before.get(block.label, ""))
+        self.body.begin_block(before.copy() if before is not None else Known())
         for one in block.instructions:
             self._write_instruction(one)
+        self._known[block.label] = self.body.known
         end = block.end
         targets = [f'label %"b.{target}"' for target in end.targets]
         if end.kind == "jump":
@@ -125,7 +132,7 @@ class _Function:
     def _write_leave(self) -> None:
         for number, variable in enumerate(self.nest.cells):
             at = self._cell(number)
-            word = self.body.add(f'load {TYPES[variable.type]}, ptr %"v.{variable.name}"')
+            word = self.body.add_new(f'load {TYPES[variable.type]}, ptr %"v.{variable.name}"')
             if variable.type == I1:
                 word = self.body.add(f"zext i1 {word} to i64")
             self.lines.append(
@@ -140,3 +147,12 @@ class _Function:
             rule = RULES[one.op] if one.op in RULES else TYPED[one.op, result_type(one)]
             text = rule(self.body, one)
         self.body.keep(one, text)
+
+
+def _only_predecessors(nest: Nest) -> dict[str, str]:
+    """For blocks that one block alone leads to, that block."""
+    before: dict[str, list[str]] = {nest.blocks[0].label: [""]}
+    for block in nest.blocks:
+        for target in block.end.targets:
+            before.setdefault(target, []).append(block.label)
+    return {label: labels[0] for label, labels in before.items() if len(labels) == 1}
