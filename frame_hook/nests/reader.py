@@ -271,7 +271,7 @@ class Reader:
 
     def _saved(self, place: int, item: Item) -> Any:
         if isinstance(item, Number):
-            self.out.set(f"stack{place}:{item.type.kind}", item.value)
+            self.out.set(_stack_variable(place, item.type), item.value)
             return item.type
         if isinstance(item, Known) and kind_of(item.value) is not None:
             return self._saved(place, arithmetic.number(self.out, item))
@@ -283,7 +283,7 @@ class Reader:
 
     def _reloaded(self, place: int, saved: Any) -> Item:
         if isinstance(saved, NumberKind):
-            return Number(saved, self.out.get(f"stack{place}:{saved.kind}", TYPES[saved.kind]))
+            return Number(saved, self.out.get(_stack_variable(place, saved), TYPES[saved.kind]))
         item: Item = saved
         return item
 
@@ -445,6 +445,14 @@ class Reader:
             ELEMENT_KINDS[type_], self.out.op("load", type_, *indices, attributes=(number,))
         )
 
+    def doubt_no_row(self, part: Array) -> None:
+        """Leave it to plain Python where there is no such part of an array: who takes an element of it finds out."""
+        out = self.out
+        for axis, index in enumerate(part.indices):
+            length = self.length(part.slot, axis).value
+            out.doubt_if(out.op("ige", I1, index, length))
+            out.doubt_if(out.op("ilt", I1, index, out.op("neg", I64, length)))
+
     def _indices(self, key: Item) -> tuple[Value, ...]:
         found = []
         for one in key.items if isinstance(key, Items) else (key,):
@@ -508,6 +516,7 @@ class Reader:
             self.stack.append(self._range(arguments))
         elif value is len and len(arguments) == 1 and isinstance(arguments[0], Array):
             one = arguments[0]
+            self.doubt_no_row(one)
             self.stack.append(self.length(one.slot, len(one.indices)))
         elif value in (min, max) and len(arguments) == 2:
             self._best(value, *arguments, after)
@@ -543,6 +552,7 @@ class Reader:
             values.insert(0, out.constant(I64, 0))
         if len(values) == 2:
             values.append(out.constant(I64, 1))
+        out.doubt_if(out.op("ieq", I1, values[2], out.constant(I64, 0)))
         return RangeOf(*values)
 
     def iterate(self, item: Item, position: int) -> Turning:
@@ -551,7 +561,6 @@ class Reader:
             raise NotNative("an inner loop is not over a range")
         out, name = self.out, f"turn@{position}"
         zero, one = out.constant(I64, 0), out.constant(I64, 1)
-        out.doubt_if(out.op("ieq", I1, item.step, zero))
         is_up = out.op("igt", I1, item.step, zero)
         distance = out.op(
             "select", I64, is_up,
@@ -568,6 +577,11 @@ class Reader:
         return Turning(name)
 
 
+def _stack_variable(place: int, kind: NumberKind) -> str:
+    """Where a number on the stack is kept across a jump: control may go on with one of two types there."""
+    return f"stack{place}:{kind.kind}{'.numpy' if kind.numpy else ''}"
+
+
 def _is_hashable(value: Any) -> bool:
     return isinstance(value, (type, types.BuiltinFunctionType, np.ufunc))
 
@@ -575,7 +589,8 @@ def _is_hashable(value: Any) -> bool:
 def _slot_kind(slot: int, value: Any) -> SlotKind | None:
     """What a nest may do with a value of the frame; None: nothing."""
     if type(value) is np.ndarray:
-        return ArrayKind(slot) if value.dtype in ELEMENTS and 1 <= value.ndim <= 4 else None
+        is_known = value.dtype in ELEMENTS and value.dtype.char in "dl?"  # "q" equals "l"
+        return ArrayKind(slot) if is_known and 1 <= value.ndim <= 4 else None
     return kind_of(value)
 
 
@@ -656,7 +671,9 @@ def _nothing(_: Reader, __: int) -> None:
 
 @handles("POP_TOP POP_ITER")
 def _pop(reader: Reader, _: int) -> None:
-    reader.stack.pop()
+    item = reader.stack.pop()
+    if isinstance(item, Array):
+        reader.doubt_no_row(item)
 
 
 @handles("PUSH_NULL")
