@@ -15,7 +15,7 @@ from ufuse.backends.numpy.llvm.functions import Native, function_text
 
 # For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
 # all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
-PASSES = ("sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "simplify_cfg")
+PASSES = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
 
 
 class Function:

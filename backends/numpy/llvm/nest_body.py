@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from typing import Any
 
-from ufuse.backends.numpy.llvm.nest_signs import is_never_negative, never_negative
+from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
 from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Instruction, Nest, Value
 
 TYPES = {F64: "double", I64: "i64", I1: "i1"}
@@ -25,8 +26,8 @@ class Known:
     refuted: set[str] = field(default_factory=set)  # conditions that do not
     variables: dict[str, str] = field(default_factory=dict)
     elements: dict[str, str] = field(default_factory=dict)  # by address
-    constants: dict[str, float] = field(default_factory=dict)
-    small: set[str] = field(default_factory=set)  # integers that are never negative
+    constants: dict[str, Any] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
     numbers: set[str] = field(default_factory=set)  # never NaN
     # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
     clashes: dict[str, dict[tuple[str, str], bool]] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class Body:
         self.known = Known()
         self._names: dict[Value, str] = {}
         self._count = 0
-        self._small_variables = never_negative(nest)
+        self._bounds: Bounds = {}  # of variables that were not set since the block began
 
     # Text
 
@@ -114,10 +115,29 @@ class Body:
 
     # Values
 
-    def begin_block(self, known: Known) -> None:
-        """Forget values, which are used in their own block."""
+    def begin_block(self, known: Known, bounds: Bounds) -> None:
+        """Forget values, which are used in their own block; take over what is known where it begins."""
         self.known = known
         self._names.clear()
+        self._bounds = dict(bounds)
+        for name, text in known.variables.items():
+            if name in bounds:
+                known.bounds[text] = max(bounds[name], known.bounds.get(text, bounds[name]))
+
+    def get(self, name: str, type_: str) -> str:
+        """A variable's value."""
+        held = self.known.variables.get(name)
+        if held is None:
+            held = self.add_new(f'load {TYPES[type_]}, ptr %"v.{name}"')
+            self.known.variables[name] = held
+            if name in self._bounds:
+                self.known.bounds[held] = self._bounds[name]
+        return held
+
+    def set(self, name: str, value: Value) -> None:
+        """Keep a value in a variable."""
+        self.known.variables[name] = self.operand(value)
+        self.lines.append(f'store {TYPES[value.type]} {self.operand(value)}, ptr %"v.{name}"')
 
     def keep(self, one: Instruction, text: str) -> None:
         """Note what the result of an instruction is called."""
@@ -128,10 +148,11 @@ class Body:
         known = self.known
         if one.op == "const":
             known.constants[text] = one.attributes[0]
-        if is_never_negative(
-            one, [self.is_small(value) for value in one.inputs], self._small_variables
-        ):
-            known.small.add(text)
+        inputs = [self._names[value] for value in one.inputs]
+        last = known.constants.get(inputs[-1]) if inputs else None
+        low = bound(one, [known.bounds.get(each) for each in inputs], last)
+        if low is not None:
+            known.bounds[text] = max(low, known.bounds.get(text, low))
         if one.op in {"to_f64", "call"} or (
             one.op == "const" and one.attributes[0] == one.attributes[0]
         ):
@@ -143,13 +164,13 @@ class Body:
         """How a value is written."""
         return self._names[value]
 
-    def constant(self, value: Value) -> float | None:
+    def constant(self, value: Value) -> Any:
         """A value's number where it is known."""
         return self.known.constants.get(self._names[value])
 
     def is_small(self, value: Value) -> bool:
         """Whether an integer is known to be zero or more."""
-        return self._names[value] in self.known.small
+        return self.known.bounds.get(self._names[value], -1) >= 0
 
     def _clashes(self, one: Instruction) -> dict[tuple[str, str], bool]:
         clashes: dict[tuple[str, str], bool] = {}

@@ -87,6 +87,12 @@ def _whole(word: str) -> Rule:
     return rule
 
 
+def _difference(body: Body, one: Instruction) -> str:
+    if all(body.is_small(value) for value in one.inputs):
+        return _plain("sub nsw")(body, one)
+    return _whole("ssub")(body, one)
+
+
 def _whole_negative(body: Body, one: Instruction) -> str:
     return _with_overflow(body, "ssub", "0", _operands(body, one)[0])
 
@@ -190,20 +196,12 @@ def _widen(body: Body, one: Instruction) -> str:
 
 
 def _get(body: Body, one: Instruction) -> str:
-    (name,) = one.attributes
-    held = body.known.variables.get(name)
-    if held is None:
-        held = body.add_new(f'load {TYPES[result_type(one)]}, ptr %"v.{name}"')
-        body.known.variables[name] = held
-    return held
+    return body.get(one.attributes[0], result_type(one))
 
 
 def _set(body: Body, one: Instruction) -> str:
-    (value,) = one.inputs
-    body.settle(value)
-    (name,) = one.attributes
-    body.known.variables[name] = body.operand(value)
-    body.lines.append(f'store {TYPES[value.type]} {body.operand(value)}, ptr %"v.{name}"')
+    body.settle(one.inputs[0])
+    body.set(one.attributes[0], one.inputs[0])
     return ""
 
 
@@ -296,7 +294,7 @@ TYPED: dict[tuple[str, str], Rule] = {
     ("sqrt", F64):     _real("sqrt"),
     ("to_f64", F64):   _to_real,
     ("add", I64):      _whole("sadd"),
-    ("sub", I64):      _whole("ssub"),
+    ("sub", I64):      _difference,
     ("mul", I64):      _whole("smul"),
     ("floordiv", I64): _floor_divide,
     ("mod", I64):      _modulo,

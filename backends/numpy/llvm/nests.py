@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, literal, result_type
+from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
 
@@ -67,6 +68,7 @@ class _Function:
         self.lines = self.body.lines
         self._types = {variable.name: variable.type for variable in (*nest.cells, *nest.others)}
         self._before = _only_predecessors(nest)
+        self._bounds = bounds_at_blocks(nest)
         self._known: dict[str, Known] = {}  # at the ends of blocks
 
     def write(self) -> None:
@@ -75,7 +77,7 @@ class _Function:
         for block in self.nest.blocks:
             self._write_block(block)
         self.lines.append("doubt:")
-        self.body.begin_block(Known())
+        self.body.begin_block(Known(), {})
         at = self._cell(len(self.nest.cells) - 1)
         turns = self.body.add_new(f'load i64, ptr %"v.{TURNS}"')
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
@@ -114,7 +116,9 @@ class _Function:
     def _write_block(self, block: Block) -> None:
         self.lines.append(f'"b.{block.label}":')
         before = self._known.get(self._before.get(block.label, ""))
-        self.body.begin_block(before.copy() if before is not None else Known())
+        self.body.begin_block(
+            before.copy() if before is not None else Known(), self._bounds.get(block.label, {})
+        )
         for one in block.instructions:
             self._write_instruction(one)
         self._known[block.label] = self.body.known
