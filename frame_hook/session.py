@@ -22,7 +22,7 @@ from ufuse.frame_hook.entries.entry import (
     is_idle,
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
-from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
+from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
 from ufuse.frame_hook.nests.choice import Loops, written_slots
 from ufuse.frame_hook.nests.entry import CompileNest, begins_loop, goes_to_loop
 from ufuse.frame_hook.nests.reader import loop_positions
@@ -376,7 +376,8 @@ class Session:
             return frozenset()
         headers = written_slots(code).keys()
         return {
-            one for one in headers
+            one
+            for one in headers
             if (visits := record.visits.get(one)) is None or visits.refused is None
         }
 
@@ -447,6 +448,17 @@ class Session:
         failed, kept = nearest
         self.journal.note_retrace(cache.code, kept, failed, state)
         return in_words(kept.guards[failed].source, cache.code, position) or "what is used here"
+
+    def loop_records(self, caches: Iterable[Any]) -> Iterator[LoopRecord]:
+        """The loops of the code of some caches whose headers were visited."""
+        for cache in caches:
+            for position, visits in sorted(self.record(cache.code).visits.items()):
+                nests = [one.artefact for one in cache.entries(position) if one.is_loop]
+                turns, doubts = (
+                    sum(getattr(one, name) for one in nests) for name in ("turns", "doubts")
+                )
+                line = first_line(cache.code, position)
+                yield LoopRecord(line, turns, doubts, visits.refused or "")
 
     def graphs(self) -> Iterator[Graph]:
         """Every graph that computes something, in the order captured."""

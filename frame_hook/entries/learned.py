@@ -84,6 +84,19 @@ class Visits:
         return self.count < MOST_VISITS or self.longest > SECONDS_OF_AN_ASK
 
 
+@dataclass(frozen=True, slots=True)
+class LoopRecord:
+    """A loop over a range, for reports: its line, the turns that ran natively, how often one was left to plain Python.
+
+    `why_not` says why it has no native code; empty where it has some, or was not looked at.
+    """
+
+    line: int
+    turns: int
+    doubts: int
+    why_not: str
+
+
 @dataclass(slots=True)
 class CodeRecord:
     """What has been learned of one code object."""

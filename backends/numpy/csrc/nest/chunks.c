@@ -4,14 +4,13 @@
 #include <time.h>
 
 /* Times in nanoseconds. */
-static const double BUDGET = 10e6;       /* of a call: signals and other threads wait for its end */
 static const double FIRST = 0.3e6;       /* of the first chunk, by what calls before took */
 static const double USUAL = 2e6;         /* of those behind it */
 static const double LONGEST = 100e6;     /* where saving takes long */
 static const double RELIABLE = 20e3;     /* what is shorter is measured badly */
 static const double SAVINGS = 20;        /* a chunk takes so many times what saving takes */
 static const double PLAIN_AT_LEAST = 10; /* plain turns take so many times what native ones do */
-static const double BYTE_GUESSED = 0.15; /* to save a byte */
+static const double BYTE = 0.15;         /* to save a byte, about */
 
 /* Bytes to save: always worth it; for a turn of unknown length; ever. */
 static const size_t FEW_BYTES = (size_t)256 << 10, TURN_BYTES = (size_t)64 << 10,
@@ -55,7 +54,7 @@ range_agrees(const Call *call, int64_t turns)
            after[0].whole == before[0].whole + turns * before[1].whole;
 }
 
-/* Make the chunk's end the state that is reached. False: there is no memory for its objects. */
+/* Make the chunk's end the state that is reached. False: there is no memory for its numbers. */
 static bool
 commit(Call *call, int64_t turns)
 {
@@ -64,7 +63,7 @@ commit(Call *call, int64_t turns)
         return false;
     }
     for (int i = 0; i < nest->outputs; i++) {
-        Py_XDECREF(call->outputs[i]); /* numbers and ranges: runs no code */
+        Py_XDECREF(call->outputs[i]); /* numbers: runs no code */
         call->outputs[i] = call->made[i];
     }
     memcpy(call->reached, call->cells, sizeof(Register) * (size_t)nest->cells);
@@ -129,8 +128,7 @@ run_chunks(Call *call)
     Nest *nest = call->nest;
     const Register *left = &call->reached[nest->range_cell + 2];
     double begin = now_ns(), start = begin;
-    double bytes = (double)call->saved.bytes;
-    double saving = bytes * (nest->byte_ns == 0 ? BYTE_GUESSED : nest->byte_ns);
+    double saving = (double)call->saved.bytes * BYTE;
     double time = FIRST;
     while (left->whole > 0) {
         time = time < SAVINGS * saving ? SAVINGS * saving : time;
@@ -142,7 +140,6 @@ run_chunks(Call *call)
             double saved = now_ns();
             saving = saved - start;
             start = saved;
-            nest->byte_ns = saving > RELIABLE ? saving / bytes : nest->byte_ns;
         }
         int64_t done = run_chunk(call, turns);
         double end = now_ns();
@@ -150,7 +147,7 @@ run_chunks(Call *call)
             return;
         }
         learn_turn(nest, end - start, done);
-        time = BUDGET - (end - begin);
+        time = nest->budget * 1e9 - (end - begin);
         if (time < FIRST) {
             return;
         }
@@ -167,11 +164,12 @@ learn_call(Nest *nest, const Call *call)
     nest->turns += call->done;
     nest->doubts += call->odd;
     if (call->odd && call->done == 0) {
-        nest->skip = nest->next_skip;
-        nest->next_skip *= nest->next_skip < MOST_SKIP ? SKIP_GROWTH : 1;
+        nest->skipped = nest->skipped == 0 ? FIRST_SKIP : nest->skipped * SKIP_GROWTH;
+        nest->skipped = nest->skipped < MOST_SKIP ? nest->skipped : MOST_SKIP;
+        nest->skip = nest->skipped;
     }
     else if (call->done >= MANY_TURNS || !call->odd) {
-        nest->next_skip = FIRST_SKIP;
+        nest->skipped = 0;
     }
 }
 
@@ -209,8 +207,8 @@ saving_is_too_long(const Nest *nest, size_t bytes, int64_t left)
     if (nest->turn_ns == 0) {
         return bytes > MOST_BYTES || (double)bytes > (double)left * (double)TURN_BYTES;
     }
-    double saving = (double)bytes * (nest->byte_ns == 0 ? BYTE_GUESSED : nest->byte_ns);
-    return bytes > MOST_BYTES || saving > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+    return bytes > MOST_BYTES ||
+           (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
 }
 
 /* Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were. */
@@ -240,14 +238,17 @@ run_call(Call *call)
     learn_call(nest, call);
 }
 
-/* The outputs of a call that read its objects: new references; none where no turn was done. */
+/*
+ * Read the objects and run. False: nothing was done. Else the iterator has moved, the last thing
+ * that can be seen, and `outputs` are new references.
+ */
 static bool
 call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **outputs)
 {
     int64_t words[nest->words + 1];
     Register given[nest->cells], reached[nest->cells], cells[nest->cells];
-    PyObject *made[nest->outputs];
-    if (!objects_read(nest, objects, words, given) || given[nest->range_cell + 2].whole < 2) {
+    PyObject *made[nest->outputs + 1];
+    if (!objects_read(nest, objects, words, given) || given[nest->range_cell + 2].whole < 1) {
         return false;
     }
     given[nest->cells - 1].whole = 0;
@@ -264,7 +265,11 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
         .made = made,
     };
     run_call(&call);
-    return call.done > 0;
+    if (call.done == 0) {
+        return false;
+    }
+    range_move(objects[nest->range], reached[nest->range_cell + 2].whole);
+    return true;
 }
 
 /* NotImplemented, or NULL with an exception that no program expects to be lost. */
@@ -298,9 +303,12 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     if (nest->function == NULL || error_state_read(&mask, &only_warns) < 0) {
         return declined();
     }
-    if (nest->outputs == 1) {
+    if (nest->outputs < 2) {
         PyObject *output = NULL;
-        return call_outputs(nest, objects, mask, &output) ? output : declined();
+        if (!call_outputs(nest, objects, mask, &output)) {
+            return declined();
+        }
+        return output == NULL ? Py_NewRef(Py_None) : output;
     }
     PyObject *outputs = PyTuple_New(nest->outputs);
     if (outputs == NULL) {

@@ -56,7 +56,6 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         self->range = (int)(slot - self->slot);
         self->range_cell = self->cells;
         self->cells += 3;
-        self->outputs++;
         return 0;
     }
     if (known && kind < SLOT_RANGE && PyTuple_GET_SIZE(given) == 2) {
@@ -118,7 +117,7 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->function = (NestFunction *)function;
     self->owner = Py_NewRef(owner);
     self->range = -1;
-    self->next_skip = 16;
+    self->budget = 0.010;
     if (read_slots(self, slots) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -159,6 +158,8 @@ static PyMemberDef members[] = {
     {"turns", T_LONGLONG, offsetof(Nest, turns), READONLY, "Turns that it completed."},
     {"doubts", T_LONGLONG, offsetof(Nest, doubts), READONLY,
      "Calls that a turn in doubt, or a floating-point flag, ended."},
+    {"budget", T_DOUBLE, offsetof(Nest, budget), 0,
+     "Seconds a call may take, about: signals and other threads wait for its end."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
     {NULL},
 };
@@ -166,8 +167,10 @@ static PyMemberDef members[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Nest(address, owner, slots)\n--\n\n"
-     "Machine code for turns of a loop over a range, called with an object for each slot. Gives "
-     "the new objects of what has changed. NotImplemented: nothing was done."},
+     "Machine code for turns of a loop over a range, called with an object for each slot. Moves "
+     "the "
+     "range's iterator, and gives the numbers that have changed: one alone, or a tuple, or None. "
+     "NotImplemented: nothing was done."},
     {Py_tp_new, nest_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, nest_traverse},

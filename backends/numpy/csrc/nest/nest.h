@@ -39,10 +39,11 @@ typedef struct {
     NestSlot *slot;
     int slots, words, cells, written, outputs;
     int range, range_cell; /* the range's slot, and its first cell */
+    double budget;         /* seconds that a call may take, about */
     /* What calls before have shown. */
-    double turn_ns, byte_ns; /* 0: not known */
-    double size;             /* of what the last call was given, about */
-    int64_t skip, next_skip; /* how many calls to decline, and after the next failure */
+    double turn_ns;        /* 0: not known */
+    double size;           /* of what the last call was given, about */
+    int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     long long runs, turns, doubts;
 } Nest;
 
@@ -53,7 +54,7 @@ typedef struct {
 
 int ranges_begin(void);
 bool range_read(PyObject *object, Range *range);
-PyObject *range_with_left(PyObject *before, int64_t left);
+void range_move(PyObject *object, int64_t left);
 
 /* objects.c */
 int objects_begin(void);

@@ -113,9 +113,9 @@ objects_read(const Nest *nest, PyObject *const *objects, int64_t *words, Registe
 }
 
 /*
- * Make the outputs: new references. A number that is as it was is the object that was given. False,
- * with no exception and nothing made: no memory. Runs no Python code: none of them is known to the
- * garbage collector.
+ * Make the numbers that are changed: new references. One that is as it was is the object that was
+ * given. False, with no exception and nothing made: no memory. Runs no Python code: none of them is
+ * known to the garbage collector.
  */
 bool
 objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
@@ -124,31 +124,21 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
     int count = 0;
     for (int i = 0, cell = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (slot->kind == SLOT_ARRAY) {
-            continue;
-        }
-        if (slot->kind == SLOT_RANGE) {
-            made[count++] = range_with_left(objects[i], after[cell + 2].whole);
-            cell += 3;
-        }
-        else {
+        if (slot->changed && slot->kind != SLOT_ARRAY) {
             const Number *number = number_of[slot->kind - SLOT_FLOAT];
             bool same = before[cell].natural == after[cell].natural &&
                         before[cell + 1].natural == after[cell + 1].natural;
-            if (slot->changed) {
-                made[count++] =
-                    same ? Py_NewRef(objects[i])
-                         : number_object(&number[after[cell + 1].whole != 0], after[cell]);
+            made[count] = same ? Py_NewRef(objects[i])
+                               : number_object(&number[after[cell + 1].whole != 0], after[cell]);
+            if (made[count++] == NULL) {
+                while (--count > 0) {
+                    Py_DECREF(made[count - 1]);
+                }
+                PyErr_Clear();
+                return false;
             }
-            cell += 2;
         }
-        if (count > 0 && made[count - 1] == NULL) {
-            while (--count > 0) {
-                Py_DECREF(made[count - 1]);
-            }
-            PyErr_Clear();
-            return false;
-        }
+        cell += slot->kind == SLOT_ARRAY ? 0 : slot->kind == SLOT_RANGE ? 3 : 2;
     }
     return true;
 }

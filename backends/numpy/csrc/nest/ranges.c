@@ -1,4 +1,4 @@
-/* The iterator of a range, read and made without Python code. */
+/* The iterator of a range, read and moved without Python code. */
 #include "nest/nest.h"
 
 /* As CPython lays it out; `ranges_begin` asks whether it still does. */
@@ -43,28 +43,18 @@ range_read(PyObject *object, Range *range)
     return range->left >= 0 && end >= INT64_MIN && end <= INT64_MAX;
 }
 
-/*
- * What iterator `before`, of which `range_read` was true, is when only `left` numbers are left: a
- * new object, that pickles and copies the same. NULL with an exception: no memory.
- */
-PyObject *
-range_with_left(PyObject *before, int64_t left)
+/* Move an iterator, of which `range_read` was true, on to where only `left` numbers are left. */
+void
+range_move(PyObject *object, int64_t left)
 {
-    const RangeIterator *from = (RangeIterator *)before;
-    RangeIterator *made = PyObject_New(RangeIterator, &PyRangeIter_Type);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->step = from->step;
+    RangeIterator *iterator = (RangeIterator *)object;
 #if PY_VERSION_HEX < 0x030c0000
-    made->start = from->start;
-    made->len = from->len;
-    made->index = from->len - left;
+    iterator->index = iterator->len - left;
 #else
-    made->start = from->start + (from->len - left) * from->step;
-    made->len = left;
+    unsigned long passed = (unsigned long)(iterator->len - left) * (unsigned long)iterator->step;
+    iterator->start = (long)((unsigned long)iterator->start + passed);
+    iterator->len = left;
 #endif
-    return (PyObject *)made;
 }
 
 /* Find out whether CPython's iterators have the layout assumed here. -1: exception. */
@@ -85,8 +75,7 @@ ranges_begin(void)
         return -1;
     }
     if (Py_IS_TYPE(iterator, &PyRangeIter_Type) &&
-        PyRangeIter_Type.tp_basicsize == sizeof(RangeIterator) &&
-        !PyType_IS_GC(&PyRangeIter_Type)) {
+        PyRangeIter_Type.tp_basicsize == sizeof(RangeIterator)) {
         Range found;
         numbers_left((RangeIterator *)iterator, &found);
         ranges_are_known = found.next == 19 && found.step == 7 && found.left == 5;
