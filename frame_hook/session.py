@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import attrgetter
 from types import CodeType, FunctionType
@@ -370,7 +371,7 @@ class Session:
         )
         return max(left, SECONDS_AT_LEAST - self._spent.seconds)
 
-    def _headers(self, code: CodeType, record: CodeRecord) -> Set[int]:
+    def _headers(self, code: CodeType, record: CodeRecord) -> AbstractSet[int]:
         """The headers of loops that may still become nests."""
         if self.loops is None:
             return frozenset()

@@ -5,8 +5,8 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 1. A block's instructions run in order; a value is used in the block that made it. What outlives a block is a variable.
 2. Every instruction computes what Python or NumPy would, to the bit, or ends the run with a *doubt*: an index out of
    range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
-3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right at
-   a doubt too: so the turn in doubt is known.
+3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
+   at a doubt too: so the turn in doubt is known.
 4. Only stores write memory, only through the nest's arrays, and they do so in the program's order.
 """
 
@@ -29,7 +29,8 @@ COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 SIGNATURES: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     **{(op, F64): ((F64, F64), F64) for op in ("add", "sub", "mul", "div")},
     **{(op, F64): ((F64,), F64) for op in ("neg", "abs", "sqrt")},
-    **{(op, I64): ((I64, I64), I64) for op in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "shl", "shr")},
+    **{(op, I64): ((I64, I64), I64) for op in ("add", "sub", "mul", "floordiv", "mod")},
+    **{(op, I64): ((I64, I64), I64) for op in ("and", "or", "xor", "shl", "shr")},
     **{(op, I64): ((I64,), I64) for op in ("neg", "abs", "invert")},
     **{(op, I1): ((I1, I1), I1) for op in ("and", "or", "xor")},
     ("not", I1): ((I1,), I1),
@@ -60,7 +61,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One step. Beside the ops of SIGNATURES:
+    """One step. Beside the ops of SIGNATURES there are some more.
 
     `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
     `call` (attribute: the name of a function of C's mathematics library, on one or two f64), `load` and `store`
@@ -106,7 +107,8 @@ class ArraySlot:
 class NumberSlot:
     """A number that the nest is given, and gives back where it is changed.
 
-    `kind` is float, int or bool. It lies in two variables, `name` and `name.numpy`: whether it is a NumPy scalar (float64, int64, bool).
+    `kind` is float, int or bool. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy
+    (float64, int64, bool).
     """
 
     name: str

@@ -20,7 +20,7 @@ from ufuse.frame_hook.nests.values import (
     TYPES,
     Item,
     Known,
-    NotNative,
+    NotNativeError,
     Number,
     NumberKind,
     kind_of,
@@ -39,7 +39,7 @@ def number(code: Code, item: Item) -> Number:
         if kind is not None:
             plain = item.value.item() if kind.numpy else item.value
             return Number(kind, code.constant(TYPES[kind.kind], plain))
-    raise NotNative("it computes with what is no number")
+    raise NotNativeError("it computes with what is no number")
 
 
 def as_f64(code: Code, one: Number) -> Value:
@@ -89,7 +89,7 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     if any(each.type == NP_BOOL for each in (one, other)) and not (
         kinds == {"bool"} and operator in BITWISE
     ):
-        raise NotNative("it computes with NumPy's bools")
+        raise NotNativeError("it computes with NumPy's bools")
     if kinds == {"bool"} and operator in BITWISE:
         result = code.op(BITWISE[operator], I1, one.value, other.value)
         return Number(NumberKind("bool", numpy), result)
@@ -99,10 +99,10 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
         return _float(code, operator, one, other, numpy)
     if "float" not in kinds and operator in INT_OPS:
         if numpy and operator in ("<<", ">>"):
-            raise NotNative("it shifts NumPy's integers")
+            raise NotNativeError("it shifts NumPy's integers")
         inputs = as_i64(code, one), as_i64(code, other)
         return Number(NP_INT if numpy else INT, code.op(INT_OPS[operator], I64, *inputs))
-    raise NotNative(f"the operator {operator} of floats is not compiled yet")
+    raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
 
 
 def _float(code: Code, operator: str, one: Number, other: Number, numpy: bool) -> Number:
@@ -117,7 +117,7 @@ def _float(code: Code, operator: str, one: Number, other: Number, numpy: bool) -
 
 def _power(code: Code, one: Number, other: Number, numpy: bool) -> Number:
     if one.type.kind != "float":
-        raise NotNative("powers of integers are not compiled yet")
+        raise NotNativeError("powers of integers are not compiled yet")
     result = code.call("pow", as_f64(code, one), as_f64(code, other))
     if not numpy:
         _doubt_not_finite(code, result)
@@ -131,12 +131,12 @@ def _doubt_not_finite(code: Code, value: Value) -> None:
 
 
 def compare(code: Code, name: str, left: Item, right: Item) -> Number:
-    """`left < right` and the like; `name` is lt, le, …"""
+    """`left < right` and the like; `name` is lt, le, eq, ne, gt or ge."""
     one, other = number(code, left), number(code, right)
     kinds = {one.type.kind, other.type.kind}
     numpy = one.type.numpy or other.type.numpy
     if numpy and "bool" in kinds:
-        raise NotNative("it compares NumPy's bools")
+        raise NotNativeError("it compares NumPy's bools")
     if "float" in kinds:
         _doubt_inexact(code, one, other)
         result = code.op("f" + name, I1, as_f64(code, one), as_f64(code, other))
@@ -149,7 +149,7 @@ def negative(code: Code, item: Item) -> Number:
     """`-item`."""
     one = number(code, item)
     if one.type == NP_BOOL:
-        raise NotNative("it computes with NumPy's bools")
+        raise NotNativeError("it computes with NumPy's bools")
     if one.type.kind == "float":
         return Number(one.type, code.op("neg", F64, one.value))
     return Number(NumberKind("int", one.type.numpy), code.op("neg", I64, as_i64(code, one)))
@@ -159,7 +159,7 @@ def invert(code: Code, item: Item) -> Number:
     """`~item`."""
     one = number(code, item)
     if one.type.kind != "int":
-        raise NotNative("it inverts what is no int")
+        raise NotNativeError("it inverts what is no int")
     return Number(one.type, code.op("invert", I64, one.value))
 
 
@@ -174,7 +174,7 @@ def inverse_truth(code: Code, item: Item) -> Number:
 def _abs(code: Code, item: Item) -> Number:
     one = number(code, item)
     if one.type == NP_BOOL:
-        raise NotNative("it computes with NumPy's bools")
+        raise NotNativeError("it computes with NumPy's bools")
     if one.type.kind == "float":
         return Number(one.type, code.op("abs", F64, one.value))
     return Number(NumberKind("int", one.type.numpy), code.op("abs", I64, as_i64(code, one)))
@@ -216,14 +216,14 @@ def _math_sqrt(code: Code, item: Item) -> Number:
 def _np_sqrt(code: Code, item: Item) -> Number:
     one = number(code, item)
     if one.type.kind == "bool":
-        raise NotNative("the square root of a bool has half precision")
+        raise NotNativeError("the square root of a bool has half precision")
     return Number(NP_FLOAT, code.op("sqrt", F64, as_f64(code, one)))
 
 
 def _np_abs(code: Code, item: Item) -> Number:
     found = _abs(code, item)
     if number(code, item).type.kind == "bool":
-        raise NotNative("it computes with NumPy's bools")
+        raise NotNativeError("it computes with NumPy's bools")
     return Number(NumberKind(found.type.kind, numpy=True), found.value)
 
 

@@ -12,7 +12,7 @@ from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests.entry import CompileNest, nest_entry
 from ufuse.frame_hook.nests.reader import HANDLERS, loop_positions
-from ufuse.frame_hook.nests.values import NotNative
+from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
 
 MOST_NESTS = 4  # of one loop
@@ -23,7 +23,7 @@ JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
 def may_be_nest(record: CodeRecord, frame: Frame, jump: Instruction, left: int) -> bool:
-    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes numbers and elements."""
+    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes but numbers."""
     header = instructions.successors(jump)[-1]
     visits = record.visits.get(header)
     if left < LEAST_TURNS or (visits is not None and visits.refused is not None):
@@ -71,7 +71,7 @@ class Loops:
         state: tuple[Any, ...],
         record: CodeRecord,
     ) -> Any:
-        """The entry for a loop whose header a frame has come to; an int to be asked at its next visit; None: no nest."""
+        """The entry for a loop at whose header a frame is; an int to be asked at its next visit; None: no nest."""
         visits = record.visits.setdefault(position, Visits())
         if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
             return None
@@ -84,7 +84,7 @@ class Loops:
             return nest_entry(
                 self.compile_nest, cache, position, function, state, record, self._journal
             )
-        except NotNative as why:
+        except NotNativeError as why:
             visits.failures += 1
             if why.later and visits.failures < MOST_FAILURES:
                 return ASK_AT_ONCE

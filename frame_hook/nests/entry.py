@@ -19,7 +19,7 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
 from ufuse.frame_hook.nests.reader import Read, Reader
-from ufuse.frame_hook.nests.values import NotNative
+from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Source, Symbol
 from ufuse.frame_hook.trace.trace import Trace
@@ -62,7 +62,7 @@ def nest_entry(
     """The entry that runs the loop whose header stands at a position.
 
     Raises:
-        NotNative: this loop is not compiled.
+        NotNativeError: this loop is not compiled.
 
     """
     started = time.perf_counter()
@@ -73,11 +73,11 @@ def nest_entry(
     try:
         read = _read(trace, code, position, function, state)
     except GraphBreak as graph_break:
-        raise NotNative(f"it uses {graph_break.what}") from None
+        raise NotNativeError(f"it uses {graph_break.what}") from None
     compiling = time.perf_counter()
     artefact = compile_nest(read.nest)
     if artefact is None:
-        raise NotNative("there is no native code here")
+        raise NotNativeError("there is no native code here")
     journal.stats.compile_seconds += time.perf_counter() - compiling
     entry = _hook.Entry(
         trace.guards.for_c(),
@@ -103,7 +103,7 @@ def _read(
     def known(symbol: Symbol) -> Any:
         symbol = trace.look(symbol)
         if not isinstance(symbol, Constant):
-            raise NotNative("it uses a global that is no constant")
+            raise NotNativeError("it uses a global that is no constant")
         return symbol.value
 
     def global_of(name: str) -> Any:

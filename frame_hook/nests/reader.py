@@ -1,7 +1,7 @@
 """From the bytecode of a loop over a range to a nest: every path through it, with the types its variables have there.
 
-A position of the code is read once for each tuple of types that the variables may have where control comes to it, so that
-every block is typed: `total = 0` that becomes a float in the first turn gives an inner loop two versions.
+A position of the code is read once for each tuple of types that the variables may have where control comes to it, so
+that every block is typed: `total = 0` that becomes a float in the first turn gives an inner loop two versions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
-    NotNative,
+    NotNativeError,
     Number,
     NumberKind,
     RangeOf,
@@ -141,13 +141,15 @@ class Reader:
         """The nest.
 
         Raises:
-            NotNative: it cannot be one.
+            NotNativeError: it cannot be one.
 
         """
         live = self.live[self.position]
         for slot in sorted(self._written - self._changed):
             if slot in live or self.state[slot] is not self.null:
-                raise NotNative(f"{self.names[slot]} has no value yet, or is no number", later=True)
+                raise NotNativeError(
+                    f"{self.names[slot]} has no value yet, or is no number", later=True
+                )
         self.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
         }
@@ -165,9 +167,9 @@ class Reader:
                 self.stack = [self._reloaded(place, one) for place, one in enumerate(version.stack)]
                 self._run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
-                raise NotNative("it is too long")
+                raise NotNativeError("it is too long")
         if not self._comes_back:
-            raise NotNative(self._mismatch or "no turn of it ends", later=True)
+            raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self._doubts:
             self.out.begin(DOUBT)
             self.out.end("doubt")
@@ -235,7 +237,7 @@ class Reader:
         if known is None:
             count = self._counts[version.position] = self._counts.get(version.position, 0) + 1
             if count > MOST_VERSIONS:
-                raise NotNative("the types of its variables change too often")
+                raise NotNativeError("the types of its variables change too often")
             known = self._labels[version] = f"at{version.position}" + (
                 f"_{count}" if count > 1 else ""
             )
@@ -249,7 +251,7 @@ class Reader:
             return DOUBT
         if position == self.position:
             if self.stack:
-                raise NotNative("its stack is not empty between turns")
+                raise NotNativeError("its stack is not empty between turns")
             mismatch = self._changed_kind()
             if mismatch is not None:
                 self._mismatch = mismatch
@@ -279,7 +281,7 @@ class Reader:
             isinstance(item, Array) and not item.indices
         ):
             return item
-        raise NotNative("a value is kept on the stack across a jump")
+        raise NotNativeError("a value is kept on the stack across a jump")
 
     def _reloaded(self, place: int, saved: Any) -> Item:
         if isinstance(saved, NumberKind):
@@ -329,11 +331,11 @@ class Reader:
                 self._jump(instruction)
                 return
             if instruction.position in instructions.protections(self.code):
-                raise NotNative("it stands in a try or with")
+                raise NotNativeError("it stands in a try or with")
             self.at = instruction
             handler = HANDLERS.get(name)
             if handler is None:
-                raise NotNative(f"{name} is not compiled yet")
+                raise NotNativeError(f"{name} is not compiled yet")
             handler(self, instruction.arg or 0)
             position += instruction.size
             if not self.out.is_open:
@@ -356,7 +358,7 @@ class Reader:
             self.out.end("jump", self._target(targets[0]))
             return
         if "NONE" in name:
-            raise NotNative("it compares with None")
+            raise NotNativeError("it compares with None")
         item = self.stack.pop()
         condition = arithmetic.truth(self.out, item)
         pops = "OR_POP" not in name
@@ -373,7 +375,7 @@ class Reader:
         """The header of an inner loop: the rest of its block is its body."""
         turning = self.stack[-1]
         if not isinstance(turning, Turning):
-            raise NotNative("an inner loop is not over a range")
+            raise NotNativeError("an inner loop is not over a range")
         out = self.out
         left = out.get(f"{turning.name}.left", I64)
         goes_on = out.op("igt", I1, left, out.constant(I64, 0))
@@ -399,7 +401,7 @@ class Reader:
         """Push a local."""
         kind = self.slots.get(slot)
         if kind is None:
-            raise NotNative(f"{self.names[slot]} is not followed", later=slot in self._written)
+            raise NotNativeError(f"{self.names[slot]} is not followed", later=slot in self._written)
         if slot in self.live[self.position]:
             self._used.add(slot)
         if isinstance(kind, ArrayKind):
@@ -412,7 +414,7 @@ class Reader:
         """Pop a local's new value."""
         item = self.stack.pop()
         if slot not in self._written or isinstance(self.kinds.get(slot), ArrayKind):
-            raise NotNative(f"{self.names[slot]} is replaced by another array or number")
+            raise NotNativeError(f"{self.names[slot]} is replaced by another array or number")
         one = arithmetic.number(self.out, item)
         self.out.set(self.variable(slot, one.type.kind), one.value)
         self.slots[slot] = one.type
@@ -430,15 +432,15 @@ class Reader:
             try:
                 return container.items[key.value]
             except IndexError:
-                raise NotNative("an index is out of range") from None
+                raise NotNativeError("an index is out of range") from None
         if not isinstance(container, Array):
-            raise NotNative("it takes an item of what is no array")
+            raise NotNativeError("it takes an item of what is no array")
         array = self.state[container.slot]
         indices = container.indices + self._indices(key)
         if len(indices) < array.ndim:
             return Array(container.slot, indices)
         if len(indices) > array.ndim:
-            raise NotNative("an array has fewer axes")
+            raise NotNativeError("an array has fewer axes")
         type_ = ELEMENTS[array.dtype]
         number = self.array(container.slot)
         return Number(
@@ -458,18 +460,18 @@ class Reader:
         for one in key.items if isinstance(key, Items) else (key,):
             number = arithmetic.number(self.out, one)
             if number.type.kind != "int":
-                raise NotNative("an index is no int")
+                raise NotNativeError("an index is no int")
             found.append(number.value)
         return tuple(found)
 
     def store_element(self, container: Item, key: Item, item: Item) -> None:
         """`container[key] = item`."""
         if not isinstance(container, Array):
-            raise NotNative("it stores into what is no array")
+            raise NotNativeError("it stores into what is no array")
         array = self.state[container.slot]
         indices = container.indices + self._indices(key)
         if len(indices) != array.ndim:
-            raise NotNative("it stores into a part of an array")
+            raise NotNativeError("it stores into a part of an array")
         type_ = ELEMENTS[array.dtype]
         one = arithmetic.number(self.out, item)
         if type_ == F64:
@@ -479,7 +481,7 @@ class Reader:
         elif type_ == I1 and one.type.kind == "bool":
             value = one.value
         else:
-            raise NotNative(f"it stores a {one.type.kind} into an array of {array.dtype}")
+            raise NotNativeError(f"it stores a {one.type.kind} into an array of {array.dtype}")
         self._stored.add(container.slot)
         self.out.store(self.array(container.slot), *indices, value)
 
@@ -503,14 +505,14 @@ class Reader:
                 return Items(tuple(self.length(owner.slot, axis) for axis in range(array.ndim)))
             if name == "ndim":
                 return Known(array.ndim)
-        raise NotNative(f"the attribute {name} is not compiled yet")
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
 
     # Calls ----------------------------------------------------------------------------------------------------
 
     def call(self, function: Item, arguments: list[Item], after: int) -> None:
         """Push the result of a call; `after` is the position behind it."""
         if not isinstance(function, Known):
-            raise NotNative("it calls what is not known")
+            raise NotNativeError("it calls what is not known")
         value, out = function.value, self.out
         if value is range and 1 <= len(arguments) <= 3:
             self.stack.append(self._range(arguments))
@@ -519,11 +521,13 @@ class Reader:
             self.doubt_no_row(one)
             self.stack.append(self.length(one.slot, len(one.indices)))
         elif value in (min, max) and len(arguments) == 2:
-            self._best(value, *arguments, after)
+            self._best(value, arguments[0], arguments[1], after)
         elif _is_hashable(value) and value in arithmetic.FUNCTIONS and len(arguments) == 1:
             self.stack.append(arithmetic.FUNCTIONS[value](out, arguments[0]))
         else:
-            raise NotNative(f"calls of {getattr(value, '__name__', value)} are not compiled yet")
+            raise NotNativeError(
+                f"calls of {getattr(value, '__name__', value)} are not compiled yet"
+            )
 
     def _best(self, function: Any, left: Item, right: Item, after: int) -> None:
         out = self.out
@@ -544,9 +548,9 @@ class Reader:
         out = self.out
         given = [arithmetic.number(out, one) for one in arguments]
         if any(one.type.kind == "float" or one.type == NP_BOOL for one in given):
-            raise NotNative("a range is not of ints")
+            raise NotNativeError("a range is not of ints")
         if any(one.type.numpy for one in given):
-            raise NotNative("a range is of NumPy's integers")
+            raise NotNativeError("a range is of NumPy's integers")
         values = [arithmetic.as_i64(out, one) for one in given]
         if len(values) == 1:
             values.insert(0, out.constant(I64, 0))
@@ -558,7 +562,7 @@ class Reader:
     def iterate(self, item: Item, position: int) -> Turning:
         """`iter(item)`: for a range its three variables."""
         if not isinstance(item, RangeOf):
-            raise NotNative("an inner loop is not over a range")
+            raise NotNativeError("an inner loop is not over a range")
         out, name = self.out, f"turn@{position}"
         zero, one = out.constant(I64, 0), out.constant(I64, 1)
         is_up = out.op("igt", I1, item.step, zero)
@@ -597,13 +601,12 @@ def _slot_kind(slot: int, value: Any) -> SlotKind | None:
 def _renumbered(block: Any, numbers: dict[int, int], wanted: dict[int, int]) -> Any:
     """A block with arrays numbered in the order of slots."""
     new = {number: wanted[slot] for slot, number in numbers.items()}
-    found = []
-    for one in block.instructions:
-        if one.op in ("load", "store", "dim"):
-            one = type(one)(
-                one.op, one.inputs, one.result, (new[one.attributes[0]], *one.attributes[1:])
-            )
-        found.append(one)
+    found = [
+        type(one)(one.op, one.inputs, one.result, (new[one.attributes[0]], *one.attributes[1:]))
+        if one.op in ("load", "store", "dim")
+        else one
+        for one in block.instructions
+    ]
     return type(block)(block.label, tuple(found), block.end)
 
 
@@ -767,7 +770,7 @@ def _build_tuple(reader: Reader, count: int) -> None:
 def _unpack_sequence(reader: Reader, count: int) -> None:
     one = reader.stack.pop()
     if not isinstance(one, Items) or len(one.items) != count:
-        raise NotNative("it unpacks what is no tuple")
+        raise NotNativeError("it unpacks what is no tuple")
     reader.stack += reversed(one.items)
 
 
@@ -830,5 +833,5 @@ def _call(reader: Reader, count: int) -> None:
     pair = [stack.pop(), stack.pop()]
     functions = [one for one in pair if not isinstance(one, Empty)]
     if len(functions) != 1:
-        raise NotNative("calls of methods are not compiled yet")
+        raise NotNativeError("calls of methods are not compiled yet")
     reader.call(functions[0], arguments, reader.at.position + reader.at.size)

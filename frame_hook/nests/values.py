@@ -10,8 +10,8 @@ import numpy as np
 from ufuse.graph.nest import F64, I1, I64, Value
 
 
-class NotNative(Exception):
-    """A loop is not read as a nest; the text says why. `later`: in a later turn it may be, when its variables have settled."""
+class NotNativeError(Exception):
+    """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled."""
 
     def __init__(self, why: str, *, later: bool = False) -> None:
         super().__init__(why)
@@ -20,7 +20,7 @@ class NotNative(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NumberKind:
-    """The Python type of a number: `kind` is float, int or bool, of Python or (`numpy`) float64, int64, bool of NumPy."""
+    """The type of a number: `kind` is float, int or bool: Python's, or (`numpy`) float64, int64 or bool of NumPy."""
 
     kind: str
     numpy: bool = False
