@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 F64, I64, I1 = "f64", "i64", "i1"
-TURNS = "turns"
+TURNS = ".turns"  # no local can be called so
 # The type in which an element of an array of a dtype is loaded and stored.
 ELEMENTS = {np.dtype(np.float64): F64, np.dtype(np.int64): I64, np.dtype(np.bool_): I1}
 
