@@ -79,6 +79,8 @@ class Scalars:
 
 @final
 class Nest:
+    budget: float  # seconds a call may take, about
+
     def __new__(cls, address: int, owner: object, slots: tuple[_Slot, ...]) -> Self: ...
     @property
     def runs(self) -> int: ...

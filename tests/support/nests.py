@@ -122,4 +122,6 @@ def native_nest(function: Any, slots: tuple[Any, ...]) -> Any:
     """The nest of a C function."""
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
-    return _tiles.Nest(address, function, slots)
+    made = _tiles.Nest(address, function, slots)
+    made.budget = 1e6  # Python is slow, and a busy machine slower
+    return made
