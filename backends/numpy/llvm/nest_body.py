@@ -48,6 +48,11 @@ class Body:
         self.known = Known()
         self._names: dict[Value, str] = {}
         self._count = 0
+        # Numbered: names of a program's variables may hold any letters, which llvmlite does not take.
+        self.places = {
+            variable.name: f"%v{number}"
+            for number, variable in enumerate((*nest.cells, *nest.others))
+        }
         self._bounds: Bounds = {}  # of variables that were not set since the block began
 
     # Text
@@ -128,7 +133,7 @@ class Body:
         """A variable's value."""
         held = self.known.variables.get(name)
         if held is None:
-            held = self.add_new(f'load {TYPES[type_]}, ptr %"v.{name}"')
+            held = self.add_new(f"load {TYPES[type_]}, ptr {self.places[name]}")
             self.known.variables[name] = held
             if name in self._bounds:
                 self.known.bounds[held] = self._bounds[name]
@@ -137,7 +142,9 @@ class Body:
     def set(self, name: str, value: Value) -> None:
         """Keep a value in a variable."""
         self.known.variables[name] = self.operand(value)
-        self.lines.append(f'store {TYPES[value.type]} {self.operand(value)}, ptr %"v.{name}"')
+        self.lines.append(
+            f"store {TYPES[value.type]} {self.operand(value)}, ptr {self.places[name]}"
+        )
 
     def keep(self, one: Instruction, text: str) -> None:
         """Note what the result of an instruction is called."""

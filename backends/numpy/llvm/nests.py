@@ -66,7 +66,7 @@ class _Function:
         self.nest = nest
         self.body = Body(nest)
         self.lines = self.body.lines
-        self._types = {variable.name: variable.type for variable in (*nest.cells, *nest.others)}
+        self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
         self._before = _only_predecessors(nest)
         self._bounds = bounds_at_blocks(nest)
         self._known: dict[str, Known] = {}  # at the ends of blocks
@@ -79,32 +79,33 @@ class _Function:
         self.lines.append("doubt:")
         self.body.begin_block(Known(), {})
         at = self._cell(len(self.nest.cells) - 1)
-        turns = self.body.add_new(f'load i64, ptr %"v.{TURNS}"')
+        turns = self.body.add_new(f"load i64, ptr {self.body.places[TURNS]}")
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
 
     def _write_entry(self) -> None:
         self.lines.append("entry:")
-        for name, type_ in self._types.items():
-            self.lines.append(f'%"v.{name}" = alloca {TYPES[type_]}')
-        place = 0
+        for variable in (*self.nest.cells, *self.nest.others):
+            place = self.body.places[variable.name]
+            self.lines.append(f"{place} = alloca {TYPES[variable.type]}")
+        at = 0
         for number, array in enumerate(self.nest.arrays):
-            self._load_word(f"data{number}", "ptr", place)
+            self._load_word(f"data{number}", "ptr", at)
             for axis in range(array.ndim):
-                self._load_word(f"length{number}.{axis}", "i64", place + 1 + axis, ", !range !3")
-                self._load_word(f"stride{number}.{axis}", "i64", place + 1 + array.ndim + axis)
-            place += 1 + 2 * array.ndim
+                self._load_word(f"length{number}.{axis}", "i64", at + 1 + axis, ", !range !3")
+                self._load_word(f"stride{number}.{axis}", "i64", at + 1 + array.ndim + axis)
+            at += 1 + 2 * array.ndim
         for variable in self.nest.others:
-            type_ = TYPES[variable.type]
-            self.lines.append(f'store {type_} {ZEROS[variable.type]}, ptr %"v.{variable.name}"')
+            zero = f"{TYPES[variable.type]} {ZEROS[variable.type]}"
+            self.lines.append(f"store {zero}, ptr {self.body.places[variable.name]}")
         for number, variable in enumerate(self.nest.cells):
-            at = self._cell(number)
-            word = self.body.add_new(
-                f"load {'double' if variable.type == F64 else 'i64'}, ptr {at}"
-            )
+            type_ = "double" if variable.type == F64 else "i64"
+            word = self.body.add_new(f"load {type_}, ptr {self._cell(number)}")
             if variable.type == I1:
                 word = self.body.add(f"icmp ne i64 {word}, 0")
-            self.lines.append(f'store {TYPES[variable.type]} {word}, ptr %"v.{variable.name}"')
-        self.lines.append(f'br label %"b.{self.nest.blocks[0].label}"')
+            self.lines.append(
+                f"store {TYPES[variable.type]} {word}, ptr {self.body.places[variable.name]}"
+            )
+        self.lines.append(f"br label %{self._labels[self.nest.blocks[0].label]}")
 
     def _load_word(self, name: str, type_: str, place: int, extra: str = "") -> None:
         at = self.body.add(f"getelementptr i64, ptr %arrays, i64 {place}")
@@ -114,7 +115,7 @@ class _Function:
         return self.body.add(f"getelementptr i64, ptr %cells, i64 {number}")
 
     def _write_block(self, block: Block) -> None:
-        self.lines.append(f'"b.{block.label}":')
+        self.lines.append(f"{self._labels[block.label]}:")
         before = self._known.get(self._before.get(block.label, ""))
         self.body.begin_block(
             before.copy() if before is not None else Known(), self._bounds.get(block.label, {})
@@ -123,7 +124,7 @@ class _Function:
             self._write_instruction(one)
         self._known[block.label] = self.body.known
         end = block.end
-        targets = [f'label %"b.{target}"' for target in end.targets]
+        targets = [f"label %{self._labels[target]}" for target in end.targets]
         if end.kind == "jump":
             self.lines.append(f"br {targets[0]}")
         elif end.kind == "branch" and end.condition is not None:
@@ -136,7 +137,9 @@ class _Function:
     def _write_leave(self) -> None:
         for number, variable in enumerate(self.nest.cells):
             at = self._cell(number)
-            word = self.body.add_new(f'load {TYPES[variable.type]}, ptr %"v.{variable.name}"')
+            word = self.body.add_new(
+                f"load {TYPES[variable.type]}, ptr {self.body.places[variable.name]}"
+            )
             if variable.type == I1:
                 word = self.body.add(f"zext i1 {word} to i64")
             self.lines.append(

@@ -316,3 +316,13 @@ def test_the_reference_gives_back_objects() -> None:
 def test_every_op_has_code_and_a_definition() -> None:
     """The tables of the backend and of the reference are those of the language."""
     assert TYPED.keys() == SIGNATURES.keys() == nest_reference.RULES.keys()
+
+
+def test_names_in_any_letters() -> None:
+    """Variables and blocks may be called what Python allows."""
+    code = Code(number("é"), RANGE)
+    code.header("i", "body")
+    code.set("値", code.op("add", code.get("é"), code.real(1.0)))
+    code.set("é", code.get("値"))
+    code.end("jump", "header")
+    assert check(code.nest(), [], over(range(3), **{"é": 0.5, "é.numpy": False}))
