@@ -611,7 +611,10 @@ def _renumbered(block: Any, numbers: dict[int, int], wanted: dict[int, int]) -> 
 
 
 def loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
-    """The positions from which control may come back to a loop's header without passing it."""
+    """The positions from which control may come back to a loop's header without passing it.
+
+    Behind a `break` a loop around this one may come to the header again, from above: that is another run of it.
+    """
     table = instructions.by_position(code)
     inside = instructions.successors(table[header])[0]
     seen, waiting = {inside}, [inside]
@@ -624,7 +627,7 @@ def loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
                 seen.add(following)
                 waiting.append(following)
     found: set[int] = set()
-    waiting = list(came_from.get(header, ()))
+    waiting = [one for one in came_from.get(header, ()) if one > header]
     while waiting:
         one = waiting.pop()
         if one not in found and one in seen:
