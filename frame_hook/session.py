@@ -24,8 +24,8 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
-from ufuse.frame_hook.nests.choice import Loops, written_slots
-from ufuse.frame_hook.nests.entry import CompileNest, begins_loop, goes_to_loop
+from ufuse.frame_hook.nests.choice import TOO_SHORT, Loops, written_slots
+from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop
 from ufuse.frame_hook.nests.reader import loop_positions
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
@@ -101,7 +101,7 @@ class Session:
         every_frame: bool = False,
         longest: Longest | None = None,
         measures: bool = False,
-        compile_nest: CompileNest | None = None,
+        nests: NestMaker | None = None,
     ) -> None:
         self.compile_graph = compile_graph
         self.every_frame = every_frame or longest is not None
@@ -118,13 +118,9 @@ class Session:
             measures=self.measures,
             static_sizes=static_sizes,
             longest=longest,
-            leaves_loops=self.measures and compile_nest is not None,
+            leaves_loops=self.measures and nests is not None,
         )
-        self.loops = (
-            None
-            if compile_nest is None
-            else Loops(compile_nest, self.journal, measures=self.measures)
-        )
+        self.loops = None if nests is None else Loops(nests, self.journal, measures=self.measures)
         self.unhurried = False
         self._calls_took = 0.0  # seconds, of the code that took longest
         self._spent = Spent()
@@ -337,6 +333,9 @@ class Session:
     def larger(self, cache: Any) -> None:
         """Calls have arguments of another order of magnitude: loops that were given back may pay now."""
         record = self.record(cache.code)
+        for visits in record.visits.values():
+            if visits.refused == TOO_SHORT:
+                visits.refused = None
         given_back, record.given_back = record.given_back, set()  # other threads may give back more
         for position in given_back:
             record.given_up.pop(position, None)
@@ -476,7 +475,7 @@ class Session:
             every_frame=self.every_frame,
             longest=self.longest,
             measures=self.measures,
-            compile_nest=self.loops.compile_nest if self.loops is not None else None,
+            nests=self.loops.maker if self.loops is not None else None,
         )
 
     def forget(self) -> None:

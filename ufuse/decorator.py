@@ -22,6 +22,7 @@ from ufuse.compiled import CompiledFunction
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
+from ufuse.frame_hook.nests.entry import NestMaker
 from ufuse.frame_hook.session import Session
 from ufuse.libraries import should_trace
 from ufuse.settings import Settings
@@ -212,7 +213,7 @@ def _session(options: Options, function: FunctionType) -> Session:
         check_arguments=_argument_check(function, arguments) if arguments else None,
         static_sizes=given["dynamic"] is False or _fixed_sizes(arguments),
         measures=MEASURING and options.is_named and given["backend"] == "numpy" and not arguments,
-        compile_nest=getattr(options.backend, "compile_nest", None),
+        nests=options.backend if isinstance(options.backend, NestMaker) else None,
     )
 
 

@@ -46,42 +46,36 @@ class Retrace:
     line: int
 
 
-SECONDS_OF_A_NEST = 0.02  # that a loop must take before its compilation can pay
-SECONDS_OF_AN_ASK = 2e-5  # of a whole loop, if visits of its header are to be counted for long
-MOST_VISITS = 16  # counted of shorter loops
-
-
 @dataclass(slots=True)
 class Visits:
     """What is known of a loop over a range: its iterator at the last visit of the header, and when that was.
 
-    `refused` says why it is never compiled; `seconds` estimates what its runs have taken.
+    `runs` is how often the loop was timed, `seconds` what these took, about; `begun` counts all its runs. `failures`
+    counts tries to read it; `refused` says why it is not compiled.
     """
 
     iterator: Any = None
     left: int = 0
     when: float = 0.0
-    count: int = 0
+    begun: int = 0
+    runs: int = 0
     seconds: float = 0.0
-    longest: float = 0.0
     failures: int = 0
     refused: str | None = None
 
-    def is_worth_it(self, iterator: Any, left: int, calls_took: float) -> bool:
-        """Note a visit; whether the loop takes so long that its compilation pays."""
+    def rest(self, iterator: Any, left: int) -> float | None:
+        """Note a visit; how many seconds the turns left will take, by the last one; None for a run that begins."""
         now = time.perf_counter()
-        turns = self.left - left
-        if iterator is self.iterator and turns > 0:
+        turns = self.left - left if iterator is self.iterator else 0
+        if turns > 0:
             rest = (now - self.when) / turns * left
+            self.runs += 1
             self.seconds += rest
-            self.longest = max(self.longest, rest)
-        self.iterator, self.left, self.count = iterator, left, self.count + 1
+            return rest
+        self.iterator, self.left = iterator, left
+        self.begun += 1
         self.when = time.perf_counter()
-        return self.longest > 0 and max(self.seconds, calls_took) >= SECONDS_OF_A_NEST
-
-    def may_ask(self) -> bool:
-        """Whether the next visit is worth being counted."""
-        return self.count < MOST_VISITS or self.longest > SECONDS_OF_AN_ASK
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from ufuse.frame_hook.code.instructions import Instruction, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests.entry import CompileNest, nest_entry
+from ufuse.frame_hook.nests.entry import NestMaker, nest_entry
 from ufuse.frame_hook.nests.reader import HANDLERS, loop_positions
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
@@ -18,6 +18,12 @@ from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
 MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
+NOW = 0
+MORE_TO_COME = 4  # times what a loop has taken so far
+MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
+SHORT = 1e-4  # seconds in the mean
+TOO_SHORT = "it takes too little time"
+MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
@@ -54,12 +60,12 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
 class Loops:
     """Which loops of a session are compiled, and when.
 
-    A nest is made when it may be expected to save more time than it takes: of a loop that goes on for long, and of one
-    that has run for long in all. The time of a turn is that between two visits of the header.
+    A nest is made when a loop is expected to take longer than the making: its present run, by the time between two
+    visits of the header, and as many more as there were.
     """
 
-    def __init__(self, compile_nest: CompileNest, journal: Journal, *, measures: bool) -> None:
-        self.compile_nest = compile_nest
+    def __init__(self, maker: NestMaker, journal: Journal, *, measures: bool) -> None:
+        self.maker = maker
         self._journal = journal
         self._measures = measures
 
@@ -76,17 +82,27 @@ class Loops:
         if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
             return None
         left = state[-1].__length_hint__()
-        if self._measures and not visits.is_worth_it(state[-1], left, cache.run_ns / 1e9):
-            return ASK_AT_ONCE if visits.may_ask() else None
+        if self._measures and (answer := self._put_off(visits, state[-1], left)) != NOW:
+            return answer
         if not left:
             return ASK_AT_ONCE
         try:
-            return nest_entry(
-                self.compile_nest, cache, position, function, state, record, self._journal
-            )
+            return nest_entry(self.maker, cache, position, function, state, record, self._journal)
         except NotNativeError as why:
             visits.failures += 1
             if why.later and visits.failures < MOST_FAILURES:
                 return ASK_AT_ONCE
             visits.refused = str(why)
             return None
+
+    def _put_off(self, visits: Visits, iterator: Any, left: int) -> int | None:
+        """`NOW` where the loop is to be compiled; else as `capture`."""
+        before = visits.seconds
+        rest = visits.rest(iterator, left)
+        if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
+            return NOW
+        is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
+        if is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs:
+            visits.refused = TOO_SHORT
+            return None
+        return ASK_AT_ONCE if rest is None else max(ASK_AT_ONCE, int(rest * 1e9))

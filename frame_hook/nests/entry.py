@@ -7,7 +7,7 @@ import types
 import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
@@ -29,11 +29,15 @@ from ufuse.graph.node import Graph
 RANGE_ITERATOR = type(iter(range(0)))
 
 
-class CompileNest(Protocol):
+@runtime_checkable
+class NestMaker(Protocol):
     """What is needed of a backend that runs nests."""
 
-    def __call__(self, nest: Nest) -> Callable[..., Any] | None:
+    def compile_nest(self, nest: Nest) -> Callable[..., Any] | None:
         """What runs a nest, see `_tiles.Nest`; None where it cannot."""
+
+    def nest_seconds(self) -> float:
+        """How long making one takes now, about."""
 
 
 def begins_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
@@ -51,7 +55,7 @@ def goes_to_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
 
 
 def nest_entry(
-    compile_nest: CompileNest,
+    maker: NestMaker,
     cache: Any,
     position: int,
     function: FunctionType,
@@ -75,7 +79,7 @@ def nest_entry(
     except GraphBreak as graph_break:
         raise NotNativeError(f"it uses {graph_break.what}") from None
     compiling = time.perf_counter()
-    artefact = compile_nest(read.nest)
+    artefact = maker.compile_nest(read.nest)
     if artefact is None:
         raise NotNativeError("there is no native code here")
     journal.stats.compile_seconds += time.perf_counter() - compiling
