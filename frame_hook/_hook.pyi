@@ -54,6 +54,7 @@ class Entry:
     position: Any
     data: Any
     valid: bool
+    is_loop: bool
     @property
     def artefact(self) -> Callable[..., Any] | None: ...
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any
@@ -22,7 +23,10 @@ from ufuse.frame_hook.entries.entry import (
     is_idle,
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
-from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
+from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
+from ufuse.frame_hook.nests.choice import TOO_SHORT, Loops, written_slots
+from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop
+from ufuse.frame_hook.nests.reader import loop_positions
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line
@@ -68,6 +72,7 @@ class Session:
         every_frame: bool = False,
         longest: Longest | None = None,
         measures: bool = False,
+        nests: NestMaker | None = None,
     ) -> None:
         self.compile_graph = compile_graph
         self.every_frame = every_frame or longest is not None
@@ -84,7 +89,9 @@ class Session:
             measures=self.measures,
             static_sizes=static_sizes,
             longest=longest,
+            leaves_loops=self.measures and nests is not None,
         )
+        self.loops = None if nests is None else Loops(nests, self.journal, measures=self.measures)
         self.unhurried = False
         self._budget = Budget()
         self._caches: ByCode[Any] = ByCode()  # of the functions that plain Python calls
@@ -116,6 +123,17 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
+        if self.loops is not None and goes_to_loop(code, position, state):
+            self._give_up(cache, position, "a loop's header comes next")
+            self._no_stops(cache, {position}, record)
+            return None
+        if self.loops is not None and begins_loop(code, position, state):
+            found = self.loops.capture(cache, position, function, state, record)
+            if (found is not None) != (position in record.left_to_nests):
+                record.left_to_nests ^= {position}
+                cache.drop_resume(position)
+            if found is not None:
+                return found
         bounded = self.measures and not self.unhurried
         left = self._budget.seconds_left(code, state, cache.run_ns / 1e9) if bounded else 0.0
         if bounded and left <= 0:
@@ -179,6 +197,8 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
+        if position in record.left_to_nests:
+            passed_over |= loop_positions(code, position) - {position}
         if position in record.put_off:
             passed_over |= _without_entries(cache, by_position(code).keys() - {position})
         stops = stops_after(code, position, passed_over)
@@ -283,6 +303,9 @@ class Session:
     def larger(self, cache: Any) -> None:
         """Calls have arguments of another order of magnitude: loops that were given back may pay now."""
         record = self.record(cache.code)
+        for visits in record.visits.values():
+            if visits.refused == TOO_SHORT:
+                visits.refused = None
         given_back, record.given_back = record.given_back, set()  # other threads may give back more
         for position in given_back:
             record.given_up.pop(position, None)
@@ -306,6 +329,17 @@ class Session:
         return known
 
     # Bookkeeping -----------------------------------------------------------------------------------------------
+
+    def _headers(self, code: CodeType, record: CodeRecord) -> AbstractSet[int]:
+        """The headers of loops that may still become nests."""
+        if self.loops is None:
+            return frozenset()
+        headers = written_slots(code).keys()
+        return {
+            one
+            for one in headers
+            if (visits := record.visits.get(one)) is None or visits.refused is None
+        }
 
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)
@@ -339,7 +373,7 @@ class Session:
         self._give_up(cache, position, why)
         if self.every_frame:
             return
-        self._no_stops(cache, {position, *passed}, record)
+        self._no_stops(cache, {position, *passed} - self._headers(cache.code, record), record)
         if len(record.skipped) > MOST_SKIPPED and not record.useful:
             record.skipped.update(by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")
@@ -375,6 +409,17 @@ class Session:
         self.journal.note_retrace(cache.code, kept, failed, state)
         return in_words(kept.guards[failed].source, cache.code, position) or "what is used here"
 
+    def loop_records(self, caches: Iterable[Any]) -> Iterator[LoopRecord]:
+        """The loops of the code of some caches whose headers were visited."""
+        for cache in caches:
+            for position, visits in sorted(self.record(cache.code).visits.items()):
+                nests = [one.artefact for one in cache.entries(position) if one.is_loop]
+                turns, doubts = (
+                    sum(getattr(one, name) for one in nests) for name in ("turns", "doubts")
+                )
+                line = first_line(cache.code, position)
+                yield LoopRecord(line, turns, doubts, visits.refused or "")
+
     def graphs(self) -> Iterator[Graph]:
         """Every graph that computes something, in the order captured."""
         return (kept.graph for kept in self.specialisations if not is_idle(kept.graph))
@@ -390,6 +435,7 @@ class Session:
             every_frame=self.every_frame,
             longest=self.longest,
             measures=self.measures,
+            nests=self.loops.maker if self.loops is not None else None,
         )
 
     def forget(self) -> None:

@@ -45,6 +45,7 @@ from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
+from ufuse.frame_hook.nests.choice import may_be_nest
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
 from ufuse.frame_hook.trace.changes import described
@@ -87,6 +88,7 @@ class Tracer:
     """Traces frames with the settings of one session.
 
     `longest` gives the most root instructions of a trace that begins at a position; None: as many as can be traced.
+    `leaves_loops`: those that may become nests are not unrolled.
     """
 
     def __init__(
@@ -98,7 +100,9 @@ class Tracer:
         measures: bool,
         static_sizes: bool | frozenset[str],
         longest: Longest | None,
+        leaves_loops: bool = False,
     ) -> None:
+        self._leaves_loops = leaves_loops
         self._compile_graph = compile_graph
         self._journal = journal
         self._every_frame = every_frame
@@ -208,6 +212,7 @@ class Tracer:
             watched=watched(trace, state),
             may_end=self._end(code, position, deadline),
             deadline=deadline,
+            leaves_loop=partial(may_be_nest, record) if self._leaves_loops else None,
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []

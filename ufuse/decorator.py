@@ -24,6 +24,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook._hook import shared_session
 from ufuse.frame_hook.code.by_code import ByFunction
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
+from ufuse.frame_hook.nests.entry import NestMaker
 from ufuse.frame_hook.session import Session
 from ufuse.libraries import should_trace
 from ufuse.settings import Settings
@@ -220,6 +221,7 @@ def _session(options: Options, function: FunctionType) -> Session:
         check_arguments=_argument_check(function, arguments) if arguments else None,
         static_sizes=given["dynamic"] is False or _fixed_sizes(arguments),
         measures=MEASURING and options.is_named and given["backend"] == "numpy" and not arguments,
+        nests=options.backend if isinstance(options.backend, NestMaker) else None,
     )
 
 

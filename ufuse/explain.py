@@ -77,6 +77,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         "" if graphs else _why_plain(inner),
         result,
         tuple(traced for _, traced in living),
+        tuple(session.loop_records((inner.__ufuse_cache__, *session.caches))),
     )
 
 

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from ufuse.backends.numpy._tiles import set_threads, threads
 from ufuse.backends.numpy.assemble import program
 from ufuse.backends.numpy.listing import listing
+from ufuse.backends.numpy.llvm import compiler
+from ufuse.backends.numpy.nests import nest_object
 from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import DEFAULT, Options
+from ufuse.graph.nest import Nest
 from ufuse.graph.node import Graph
 
 
@@ -20,6 +23,14 @@ class NumpyBackend:
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
         """A callable that computes `graph`; see `ufuse.backends.protocol.Backend`."""
         return program(plan_of(graph), options)
+
+    def compile_nest(self, nest: Nest) -> Callable[..., object] | None:
+        """What runs turns of a loop, see `_tiles.Nest`; None where there is no LLVM."""
+        return nest_object(nest)
+
+    def nest_seconds(self) -> float:
+        """How long making one takes, about: the first loads LLVM."""
+        return 0.015 if compiler.is_loaded() else 0.06
 
     def source(self, graph: Graph) -> str:
         """The plan as text: steps, segments of kernels, and the LLVM text of native ones."""

@@ -13,6 +13,11 @@ _Segment: TypeAlias = (
     | tuple[Loop, _Values, _Values, _Kind, int, bytes | None]
 )
 _How: TypeAlias = tuple[str] | tuple[str, tuple[int, ...] | Literal["C"] | int | bool | None]
+_Slot: TypeAlias = (
+    tuple[Literal["array"], str, int, bool]  # the dtype's character, axes, whether it is written
+    | tuple[Literal["float", "int", "bool"], bool]  # whether it is changed
+    | tuple[Literal["range"]]
+)
 _Flags: TypeAlias = tuple[tuple[int, int], ...]
 
 @final
@@ -71,6 +76,19 @@ class Scalars:
         code: tuple[tuple[Any, ...], ...],
         gives: tuple[int, ...],
     ) -> Self: ...
+
+@final
+class Nest:
+    budget: float  # seconds a call may take, about
+
+    def __new__(cls, address: int, owner: object, slots: tuple[_Slot, ...]) -> Self: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def turns(self) -> int: ...
+    @property
+    def doubts(self) -> int: ...
+    def __call__(self, *objects: object) -> Any: ...
 
 @final
 class Program:

@@ -14,6 +14,7 @@ from ufuse.frame_hook.trace.guards import Guard
 from ufuse.frame_hook.trace.reasons import Break
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
+from ufuse.graph.nest import Nest
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType, Span
@@ -36,7 +37,7 @@ class Specialisation:
     line: int
     effects: tuple[str, ...] = ()  # what is changed behind the graph, in words
     trace_seconds: float = 0.0
-    compile_seconds: float = 0.0
+    nest: Nest | None = None  # what an entry runs that has a loop in place of a graph
 
     @property
     def code(self) -> types.CodeType:

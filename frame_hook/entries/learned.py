@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -46,6 +47,51 @@ class Retrace:
 
 
 @dataclass(slots=True)
+class Visits:
+    """What is known of a loop over a range: its iterator at the last visit of the header, and when that was.
+
+    `runs` is how often the loop was timed, `seconds` what these took, about; `begun` counts all its runs. `failures`
+    counts tries to read it; `refused` says why it is not compiled.
+    """
+
+    iterator: Any = None
+    left: int = 0
+    when: float = 0.0
+    begun: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    failures: int = 0
+    refused: str | None = None
+
+    def rest(self, iterator: Any, left: int) -> float | None:
+        """Note a visit; how many seconds the turns left will take, by the last one; None for a run that begins."""
+        now = time.perf_counter()
+        turns = self.left - left if iterator is self.iterator else 0
+        if turns > 0:
+            rest = (now - self.when) / turns * left
+            self.runs += 1
+            self.seconds += rest
+            return rest
+        self.iterator, self.left = iterator, left
+        self.begun += 1
+        self.when = time.perf_counter()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRecord:
+    """A loop over a range, for reports: its line, the turns that ran natively, how often one was left to plain Python.
+
+    `why_not` says why it has no native code; empty where it has some, or was not looked at.
+    """
+
+    line: int
+    turns: int
+    doubts: int
+    why_not: str
+
+
+@dataclass(slots=True)
 class CodeRecord:
     """What has been learned of one code object."""
 
@@ -74,6 +120,10 @@ class CodeRecord:
         default_factory=set
     )  # positions where a trace is to begin when there is time for one
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
+    visits: dict[int, Visits] = field(default_factory=dict)  # of loops' headers, by position
+    left_to_nests: set[int] = field(
+        default_factory=set
+    )  # headers of loops whose turns are not captured one by one
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     specialisations: list[Specialisation] = field(default_factory=list)

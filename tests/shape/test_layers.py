@@ -22,14 +22,14 @@ ROOMS = {
     "graph": ("", "typing", "memory", "text", "semantics", "passes"),
     "backends": ("", "planning", "numpy"),
     "frame_hook": (
-        "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "",
+        "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "nests", "",
     ),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
 # The folders of each C extension, in the same way.
 C_ROOMS: dict[str, tuple[str, ...]] = {
     "frame_hook/csrc": ("python", "guards", "run"),
-    "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "program"),
+    "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "nest", "program"),
 }
 # What is no code; a function that other files may call, as clang-format lays it out; an include of ours.
 C_TEXT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)

@@ -16,7 +16,7 @@ from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Decision, duration
-from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.entries.learned import LoopRecord, Retrace
 from ufuse.frame_hook.trace.reasons import Break
 
 
@@ -41,6 +41,7 @@ class Report:
         compile_seconds: how long compiling took.
         why_plain: why nothing was captured; empty where something was.
         result: what the second call returned.
+        loops: the loops over ranges that ran as native code, or were looked at for that.
         codes: the code object of each specialisation.
 
     Example:
@@ -71,12 +72,14 @@ class Report:
     why_plain: str
     result: Any
     codes: tuple[CodeType, ...] = field(repr=False)
+    loops: tuple[LoopRecord, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(
             [
                 *_summary(self),
                 *_parts(self),
+                *_loops(self),
                 *_breaks(self),
                 *_retraces(self),
                 *_eager_runs(self),
@@ -130,11 +133,16 @@ def _folded(title: str, text: str) -> str:
 
 def _summary(report: Report) -> list[str]:
     where = f"{short_file(report.file)}:{report.line}"
-    if not report.graphs:
+    native = sum(loop.turns > 0 for loop in report.loops)
+    if not report.graphs and not native:
         return [f"{report.name}() runs as plain Python: {report.why_plain}.", where]
     graphs, places = len(report.graphs), len(_by_place(report.breaks))
-    how = count(graphs, "graph")
-    if places:
+    parts = [(graphs, "graph")] if graphs else []
+    parts += [(native, "native loop")] if native else []
+    how = " and ".join(count(*part) for part in parts)
+    if native:
+        how += ", with plain Python between them"
+    elif places:
         how += f", and plain Python at {count(places, 'place')}"
     elif graphs == 1:
         how = "one graph, from start to end"
@@ -158,6 +166,21 @@ def _parts(report: Report) -> list[str]:
         lines += _labelled("gives", wording.gives(kept))
         lines += _labelled("checks", wording.checks(kept))
     return lines
+
+
+def _loops(report: Report) -> list[str]:
+    lines = []
+    for loop in report.loops:
+        if loop.turns:
+            odd = (
+                f"; {count(loop.doubts, 'time')} plain Python did a turn that may warn, fail or leave"
+                if loop.doubts
+                else ""
+            )
+            lines.append(f"Loop, line {loop.line}: native code, {loop.turns:,} turns{odd}")
+        elif loop.why_not:
+            lines.append(f"Loop, line {loop.line}: no native code, because {loop.why_not}")
+    return ["", *lines] if lines else []
 
 
 def _labelled(label: str, *texts: str) -> list[str]:

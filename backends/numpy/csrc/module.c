@@ -1,5 +1,6 @@
-/* The module: loops, kernels, programs, and the settings of memory and threads. */
+/* The module: loops, kernels, nests, programs, and the settings of memory and threads. */
 #define UFUSE_TILES_IMPORTS_ARRAY
+#include "nest/nest.h"
 #include "program/program.h"
 
 static int
@@ -16,7 +17,7 @@ begin(PyObject *module)
         }
     }
     return loops_begin(module) < 0 || scalars_begin(module) < 0 || kernel_begin(module) < 0 ||
-                   program_begin(module) < 0
+                   nest_begin(module) < 0 || program_begin(module) < 0
                ? -1
                : 0;
 }

@@ -13,6 +13,10 @@ from typing import Any
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.functions import Native, function_text
 
+# For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
+# all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
+PASSES = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
+
 
 class Function:
     """Machine code that lives as long as this object's owner, the process-wide compiler."""
@@ -23,7 +27,7 @@ class Function:
 
 
 class Compiler:
-    """The process's LLVM: one engine, and every function it has made by its text."""
+    """The process's LLVM: one engine, and every function it has made by its name, which its text decides."""
 
     def __init__(self) -> None:
         binding: Any = import_module(
@@ -44,17 +48,32 @@ class Compiler:
 
     def function(self, native: Native) -> Function:
         """The machine code of a segment."""
-        text = function_text(native, "NAME")
-        found = self._made.get(text)
+        return self.text_function(function_text(native, "NAME"), is_improved=False)
+
+    def text_function(self, text: str, *, is_improved: bool) -> Function:
+        """The machine code of a module's only function, which is called NAME in the text."""
+        name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
+        found = self._made.get(name)
         if found is None:
-            name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
             module = self._binding.parse_assembly(text.replace("@NAME(", f"@{name}(", 1))
+            if is_improved:
+                self._improve(module)
             self._engine.add_module(module)
             self._engine.finalize_object()
-            found = self._made[text] = Function(
+            found = self._made[name] = Function(
                 self._engine.get_function_address(name), self._engine
             )
+            # The machine code stays; the text it was made from would take three times its memory.
+            self._engine.remove_module(module)
+            module.close()
         return found
+
+    def _improve(self, module: Any) -> None:
+        passes = self._binding.create_new_module_pass_manager()
+        for name in PASSES:
+            getattr(passes, f"add_{name}_pass")()
+        options = self._binding.create_pipeline_tuning_options(speed_level=2)
+        passes.run(module, self._binding.create_pass_builder(self._machine, options))
 
     def assembly(self, native: Native) -> str:
         """The segment in the machine's assembly language, for people."""
@@ -87,6 +106,14 @@ def compiled(segments: list[Native]) -> list[Function]:
         if not _compiler:
             _compiler.append(Compiler())
         return [_compiler[0].function(native) for native in segments]
+
+
+def compiled_text(text: str) -> Function:
+    """The machine code of a text that LLVM's passes improve first; called in `Work`, as `compiled` is."""
+    with _lock:
+        if not _compiler:
+            _compiler.append(Compiler())
+        return _compiler[0].text_function(text, is_improved=True)
 
 
 def assembly(native: Native) -> str:

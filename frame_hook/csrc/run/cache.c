@@ -165,6 +165,14 @@ cache_is_empty(CodeCache *cache, Py_ssize_t position)
     return at == NULL || at->count == 0;
 }
 
+/* Whether an entry of the position runs turns of a loop. */
+bool
+cache_has_loop(CodeCache *cache, Py_ssize_t position)
+{
+    Position *at = existing_position(cache, position);
+    return at != NULL && at->count > 0 && at->entries[0]->is_loop;
+}
+
 /* Whether the position has this entry. */
 bool
 cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry)

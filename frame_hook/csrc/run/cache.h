@@ -104,6 +104,7 @@ int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
 Trial *cache_trial(CodeCache *cache, int magnitude);
 void cache_reconsider(CodeCache *cache, Py_ssize_t position);
 bool cache_is_empty(CodeCache *cache, Py_ssize_t position);
+bool cache_has_loop(CodeCache *cache, Py_ssize_t position);
 bool cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry);
 bool cache_serves(CodeCache *cache, PyObject *function);
 bool cache_given_up(CodeCache *cache, Py_ssize_t position);

@@ -496,6 +496,8 @@ static PyMemberDef Entry_members[] = {
      "What computes the outputs, or None."},
     {"position", T_OBJECT, offsetof(Entry, position), 0, "Where the entry belongs; for its maker."},
     {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
+    {"is_loop", T_BOOL, offsetof(Entry, is_loop), 0,
+     "Whether it runs turns of a loop: it may decline often, and its own turns are not timed."},
     {"hits", T_LONGLONG, offsetof(Entry, hits), READONLY, "How often its guards held."},
     {"declined", T_LONGLONG, offsetof(Entry, declined), READONLY,
      "How often plain Python ran in its place."},

@@ -33,6 +33,7 @@ typedef struct {
     bool inputs_in_order;   /* the inputs are registers 0, 1, 2, … */
     bool may_return_output; /* nothing comes between the only output and the frame's result */
     bool valid;
+    bool is_loop; /* the artefact runs turns of a loop, and declines where it cannot */
     long long hits;
     long long declined; /* runs whose artefact returned NotImplemented */
 } Entry;

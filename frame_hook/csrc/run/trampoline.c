@@ -9,6 +9,26 @@
 
 enum { MOST_ATTEMPTS = 16 }; /* to raise an exception inside a frame */
 
+enum { LOOP_DECLINES = 64 };
+
+/*
+ * Whether the session is told that an entry declined. One that runs a loop does so at each loop's
+ * end: of those every so many, and only while it does hardly anything else.
+ */
+static bool
+entry_tells_declined(Entry *entry)
+{
+    if (!entry->is_loop) {
+        return true;
+    }
+    long long declined = entry->declined + 1;
+    if (declined % LOOP_DECLINES != 0 || declined * 10 <= entry->hits * 9) {
+        entry->declined = declined;
+        return false;
+    }
+    return true;
+}
+
 /*
  * Find or capture an entry for the state in the registers, and run it. Python code may run. Returns
  * what `entry_run` does; RUN_DECLINED also where there is no entry, and no effect either.
@@ -41,7 +61,7 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
     }
     RunOutcome outcome = entry_run(entry, registers, result, next);
-    if (outcome == RUN_DECLINED && tell_eager_run(cache, position, entry) < 0) {
+    if (outcome == RUN_DECLINED && entry_tells_declined(entry) && tell_eager_run(cache, position, entry) < 0) {
         outcome = RUN_RAISED;
     }
     Py_DECREF(entry);

@@ -161,7 +161,7 @@ turn_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
     if (position == 0) {
         return false;
     }
-    if (cache_is_empty(cache, position)) {
+    if (cache_is_empty(cache, position) || cache_has_loop(cache, position)) {
         return is_plain_within(cache, activation);
     }
     Turns *turns = turns_of(cache, position);

@@ -74,8 +74,55 @@ status_numbered(unsigned raw)
 {
     return ((raw & 4) >> 2) | ((raw & 8) >> 2) | ((raw & 16) >> 2) | ((raw & 1) << 3);
 }
+
+/* All flags of the thread, to be set as they were when something has run. */
+typedef struct {
+    unsigned sse;
+    unsigned short x87;
+} Status;
+
+static inline Status
+status_keep(void)
+{
+    Status status;
+    __asm__ __volatile__("stmxcsr %0" : "=m"(status.sse) : : "memory");
+    __asm__ __volatile__("fnstsw %0" : "=am"(status.x87) : : "memory");
+    return status;
+}
+
+static inline void
+status_put_back(Status before)
+{
+    Status now = status_keep();
+    if ((now.sse ^ before.sse) & 0x3fu) {
+        now.sse = (now.sse & ~0x3fu) | (before.sse & 0x3fu);
+        __asm__ __volatile__("ldmxcsr %0" : : "m"(now.sse));
+    }
+    if ((now.x87 ^ before.x87) & 0x3f) {
+        unsigned environment[7];
+        __asm__ __volatile__("fnstenv %0" : "=m"(environment));
+        environment[1] = (environment[1] & ~0x3fu) | (before.x87 & 0x3fu);
+        __asm__ __volatile__("fldenv %0" : : "m"(environment));
+    }
+}
 #else
 #    include <fenv.h>
+typedef fexcept_t Status;
+
+static inline Status
+status_keep(void)
+{
+    Status status;
+    fegetexceptflag(&status, FE_ALL_EXCEPT);
+    return status;
+}
+
+static inline void
+status_put_back(Status before)
+{
+    fesetexceptflag(&before, FE_ALL_EXCEPT);
+}
+
 static inline unsigned
 status_raw(void)
 {

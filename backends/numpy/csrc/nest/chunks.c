@@ -1,0 +1,322 @@
+/* A call of a nest: chunks of turns, each of which is committed as a whole or has not happened. */
+#include "nest/nest.h"
+
+#include <time.h>
+
+/* Times in nanoseconds. */
+static const double FIRST = 0.3e6;       /* of the first chunk, by what calls before took */
+static const double USUAL = 2e6;         /* of those behind it */
+static const double LONGEST = 100e6;     /* where saving takes long */
+static const double RELIABLE = 20e3;     /* what is shorter is measured badly */
+static const double SAVINGS = 20;        /* a chunk takes so many times what saving takes */
+static const double PLAIN_AT_LEAST = 10; /* plain turns take so many times what native ones do */
+static const double BYTE = 0.15;         /* to save a byte, about */
+
+/* Bytes to save: always worth it; for a turn of unknown length; ever. */
+static const size_t FEW_BYTES = (size_t)256 << 10, TURN_BYTES = (size_t)64 << 10,
+                    MOST_BYTES = (size_t)1 << 30;
+
+enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
+
+/* A call under way. */
+typedef struct {
+    Nest *nest;
+    PyObject *const *objects;
+    unsigned mask; /* of the flags that are not ignored */
+    int64_t *words;
+    const Register *given; /* cells when the call began */
+    Register *reached;     /* cells behind the last turn that is committed */
+    Register *cells;       /* those of the chunk under way */
+    PyObject **outputs;    /* made of `reached`; NULL before the first commit */
+    PyObject **made;
+    Saved saved;
+    int64_t done; /* turns */
+    bool odd;     /* a turn was in doubt, or raised a flag */
+} Call;
+
+static double
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Whether the range is where it has to be after so many turns more: what machine code says is never
+ * believed blindly. */
+static bool
+range_agrees(const Call *call, int64_t turns)
+{
+    const Register *before = &call->reached[call->nest->range_cell];
+    const Register *after = &call->cells[call->nest->range_cell];
+    return turns > 0 && after[2].whole == before[2].whole - turns &&
+           after[1].whole == before[1].whole &&
+           after[0].whole == before[0].whole + turns * before[1].whole;
+}
+
+/* Make the chunk's end the state that is reached. False: there is no memory for its numbers. */
+static bool
+commit(Call *call, int64_t turns)
+{
+    const Nest *nest = call->nest;
+    if (!objects_make(nest, call->objects, call->given, call->cells, call->made)) {
+        return false;
+    }
+    for (int i = 0; i < nest->outputs; i++) {
+        Py_XDECREF(call->outputs[i]); /* numbers: runs no code */
+        call->outputs[i] = call->made[i];
+    }
+    memcpy(call->reached, call->cells, sizeof(Register) * (size_t)nest->cells);
+    call->done += turns;
+    return true;
+}
+
+/*
+ * Run at most `turns` turns, from what is saved, and commit them. Where one is odd: only turns
+ * before it, perhaps none. Returns how many.
+ */
+static int64_t
+run_chunk(Call *call, int64_t turns)
+{
+    const Nest *nest = call->nest;
+    Register *left = &call->cells[nest->cells - 1];
+    while (turns > 0) {
+        memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
+        left->whole = turns;
+        status_clear();
+        bool doubt = nest->function(call->words, call->cells, 0) != 0;
+        bool flagged = (status_numbered(status_raw()) & call->mask) != 0;
+        bool counted = left->whole >= 0 && left->whole <= turns;
+        int64_t begun = counted ? turns - left->whole : 0;
+        if (!doubt && !flagged && range_agrees(call, begun) && commit(call, begun)) {
+            return begun;
+        }
+        saved_restore(&call->saved);
+        call->odd = true;
+        if (!doubt && !flagged) {
+            return 0;
+        }
+        turns = doubt ? begun - 1 : turns / 2;
+    }
+    return 0;
+}
+
+/* Remember how long a turn takes. What is measured badly is believed only where it is longer. */
+static void
+learn_turn(Nest *nest, double elapsed, int64_t turns)
+{
+    double each = elapsed / (double)turns + 0.01;
+    if (elapsed >= RELIABLE || each > nest->turn_ns) {
+        nest->turn_ns = each;
+    }
+    else {
+        nest->turn_ns = 0.75 * nest->turn_ns + 0.25 * each;
+    }
+}
+
+static int64_t
+turns_for(const Nest *nest, double time, int64_t left)
+{
+    double turns = nest->turn_ns == 0 ? 1 : time / nest->turn_ns;
+    return turns >= (double)left ? left : turns < 1 ? 1 : (int64_t)turns;
+}
+
+/* Run chunks until the range, the time or the luck ends. */
+static void
+run_chunks(Call *call)
+{
+    Nest *nest = call->nest;
+    const Register *left = &call->reached[nest->range_cell + 2];
+    double begin = now_ns(), start = begin;
+    double saving = (double)call->saved.bytes * BYTE;
+    double time = FIRST;
+    while (left->whole > 0) {
+        time = time < SAVINGS * saving ? SAVINGS * saving : time;
+        int64_t turns = turns_for(nest, time < LONGEST ? time : LONGEST, left->whole);
+        if (call->saved.arrays > 0) {
+            if (!saved_take(&call->saved)) {
+                return;
+            }
+            double saved = now_ns();
+            saving = saved - start;
+            start = saved;
+        }
+        int64_t done = run_chunk(call, turns);
+        double end = now_ns();
+        if (call->odd) {
+            return;
+        }
+        learn_turn(nest, end - start, done);
+        time = nest->budget * 1e9 - (end - begin);
+        if (time < FIRST) {
+            return;
+        }
+        time = time < USUAL ? time : USUAL;
+        start = end;
+    }
+}
+
+/* Remember what the call came to, and decline the next ones where it was for nothing. */
+static void
+learn_call(Nest *nest, const Call *call)
+{
+    nest->runs++;
+    nest->turns += call->done;
+    nest->doubts += call->odd;
+    if (call->odd && call->done == 0) {
+        nest->skipped = nest->skipped == 0 ? FIRST_SKIP : nest->skipped * SKIP_GROWTH;
+        nest->skipped = nest->skipped < MOST_SKIP ? nest->skipped : MOST_SKIP;
+        nest->skip = nest->skipped;
+    }
+    else if (call->done >= MANY_TURNS || !call->odd) {
+        nest->skipped = 0;
+    }
+}
+
+/* How large the objects are, about: lengths, and numbers that do not change, which may be bounds of
+ * inner loops. */
+static double
+size_of(const Nest *nest, const int64_t *words, const Register *cells)
+{
+    double size = 0;
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->kind == SLOT_ARRAY) {
+            for (int axis = 1; axis <= slot->axes; axis++) {
+                size += (double)words[axis];
+            }
+            words += 1 + 2 * slot->axes;
+        }
+        else {
+            if (slot->kind == SLOT_INT && !slot->changed) {
+                size += cells->whole < 0 ? -(double)cells->whole : (double)cells->whole;
+            }
+            cells += slot->kind == SLOT_RANGE ? 3 : 2;
+        }
+    }
+    return size;
+}
+
+/* Whether saving takes longer than plain Python needs for all turns that are left. */
+static bool
+saving_is_too_long(const Nest *nest, size_t bytes, int64_t left)
+{
+    if (bytes <= FEW_BYTES) {
+        return false;
+    }
+    if (nest->turn_ns == 0) {
+        return bytes > MOST_BYTES || (double)bytes > (double)left * (double)TURN_BYTES;
+    }
+    return bytes > MOST_BYTES ||
+           (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+}
+
+/* Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were. */
+static void
+run_call(Call *call)
+{
+    Nest *nest = call->nest;
+    struct SavedArray arrays[nest->written + 1];
+    call->saved = (Saved){.array = arrays};
+    for (int i = 0; i < nest->slots; i++) {
+        if (nest->slot[i].kind == SLOT_ARRAY && nest->slot[i].changed) {
+            saved_add(&call->saved, (PyArrayObject *)call->objects[i]);
+        }
+    }
+    double size = size_of(nest, call->words, call->given);
+    if (size > 4 * nest->size) {
+        nest->turn_ns = 0; /* inner loops may be longer: measure again */
+    }
+    nest->size = size;
+    if (saving_is_too_long(nest, call->saved.bytes, call->given[nest->range_cell + 2].whole)) {
+        return;
+    }
+    Status before = status_keep();
+    run_chunks(call);
+    status_put_back(before);
+    saved_drop(&call->saved);
+    learn_call(nest, call);
+}
+
+/*
+ * Read the objects and run. False: nothing was done. Else the iterator has moved, the last thing
+ * that can be seen, and `outputs` are new references.
+ */
+static bool
+call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **outputs)
+{
+    int64_t words[nest->words + 1];
+    Register given[nest->cells], reached[nest->cells], cells[nest->cells];
+    PyObject *made[nest->outputs + 1];
+    if (!objects_read(nest, objects, words, given) || given[nest->range_cell + 2].whole < 1) {
+        return false;
+    }
+    given[nest->cells - 1].whole = 0;
+    memcpy(reached, given, sizeof reached);
+    Call call = {
+        .nest = nest,
+        .objects = objects,
+        .mask = mask,
+        .words = words,
+        .given = given,
+        .reached = reached,
+        .cells = cells,
+        .outputs = outputs,
+        .made = made,
+    };
+    run_call(&call);
+    if (call.done == 0) {
+        return false;
+    }
+    range_move(objects[nest->range], reached[nest->range_cell + 2].whole);
+    return true;
+}
+
+/* NotImplemented, or NULL with an exception that no program expects to be lost. */
+static PyObject *
+declined(void)
+{
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL;
+        }
+        PyErr_Clear();
+    }
+    return Py_NewRef(Py_NotImplemented);
+}
+
+/* Whatever runs Python code, a collection too, comes before the objects are read. */
+PyObject *
+nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names)
+{
+    Nest *nest = (Nest *)self;
+    if (PyVectorcall_NARGS(count) != nest->slots || names != NULL) {
+        return PyErr_Format(PyExc_TypeError, "a nest of %d slots takes an object for each",
+                            nest->slots);
+    }
+    if (nest->skip > 0) {
+        nest->skip--;
+        return Py_NewRef(Py_NotImplemented);
+    }
+    unsigned mask;
+    bool only_warns;
+    if (nest->function == NULL || error_state_read(&mask, &only_warns) < 0) {
+        return declined();
+    }
+    if (nest->outputs < 2) {
+        PyObject *output = NULL;
+        if (!call_outputs(nest, objects, mask, &output)) {
+            return declined();
+        }
+        return output == NULL ? Py_NewRef(Py_None) : output;
+    }
+    PyObject *outputs = PyTuple_New(nest->outputs);
+    if (outputs == NULL) {
+        return declined();
+    }
+    if (!call_outputs(nest, objects, mask, ((PyTupleObject *)outputs)->ob_item)) {
+        Py_DECREF(outputs);
+        return declined();
+    }
+    return outputs;
+}

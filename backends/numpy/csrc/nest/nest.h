@@ -1,0 +1,87 @@
+/*
+ * A nest: machine code that runs turns of a loop over a range, as transactions. The laws:
+ *
+ * 1. What the program can see is its state before a turn, with every turn before that done, and
+ *    none of those behind.
+ * 2. A turn in doubt is undone, and left to plain Python: an index out of range, an integer that
+ *    does not fit, a floating-point flag that the error state does not ignore.
+ * 3. From saving to committing or restoring no Python code runs, and no other thread's.
+ */
+#ifndef UFUSE_NEST_H
+#define UFUSE_NEST_H
+
+#include "scalars/scalars.h"
+
+enum { MOST_SLOTS = 128 };
+
+typedef enum { SLOT_ARRAY, SLOT_FLOAT, SLOT_INT, SLOT_BOOL, SLOT_RANGE } SlotKind;
+
+/* One of the objects that a nest is called with. */
+typedef struct {
+    SlotKind kind;
+    bool changed;   /* of an array: written */
+    int type, axes; /* of an array */
+} NestSlot;
+
+/*
+ * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
+ * for each number its value and whether it is NumPy's; of the range the next number, the step, and
+ * how many are left; how many turns may begin. Returns 0 with all cells stored; 1 for a doubt, with
+ * the last one stored.
+ */
+typedef int NestFunction(int64_t *words, Register *cells, int64_t unused);
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    NestFunction *function; /* NULL once garbage */
+    PyObject *owner;        /* of the machine code */
+    NestSlot *slot;
+    int slots, words, cells, written, outputs;
+    int range, range_cell; /* the range's slot, and its first cell */
+    double budget;         /* seconds that a call may take, about */
+    /* What calls before have shown. */
+    double turn_ns;        /* 0: not known */
+    double size;           /* of what the last call was given, about */
+    int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
+    long long runs, turns, doubts;
+} Nest;
+
+/* ranges.c */
+typedef struct {
+    int64_t next, step, left;
+} Range;
+
+int ranges_begin(void);
+bool range_read(PyObject *object, Range *range);
+void range_move(PyObject *object, int64_t left);
+
+/* objects.c */
+int objects_begin(void);
+bool objects_read(const Nest *nest, PyObject *const *objects, int64_t *words, Register *cells);
+bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
+                  const Register *after, PyObject **made);
+
+/* saved.c: the elements of arrays that are written, and where they lie. */
+typedef struct {
+    int arrays;
+    size_t bytes; /* SIZE_MAX: more than there can be */
+    char *memory; /* or NULL */
+    struct SavedArray {
+        Walk walk;
+        npy_intp elements, itemsize;
+    } *array;
+} Saved;
+
+void saved_add(Saved *saved, PyArrayObject *array);
+bool saved_take(Saved *saved);
+void saved_restore(const Saved *saved);
+void saved_drop(Saved *saved);
+
+/* chunks.c */
+PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names);
+
+/* nest.c */
+int nest_begin(PyObject *module);
+
+#endif

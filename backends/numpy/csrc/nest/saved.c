@@ -1,0 +1,113 @@
+/*
+ * Elements of arrays, saved and restored. All arrays are saved before any is written: where two
+ * share memory, both hold what it was. Only elements are touched, never what lies between: that may
+ * be another thread's to write.
+ */
+#include "nest/nest.h"
+
+/* Add an axis at its place, by the size of its stride; the first axis is the innermost. */
+static void
+insert_axis(Walk *walk, npy_intp extent, npy_intp stride)
+{
+    int at = walk->axes++;
+    for (; at > 0 && walk->stride[at - 1] > stride; at--) {
+        walk->extent[at] = walk->extent[at - 1];
+        walk->stride[at] = walk->stride[at - 1];
+    }
+    walk->extent[at] = extent;
+    walk->stride[at] = stride;
+}
+
+/* Make one axis of two where the outer one goes on where the inner one ends. */
+static void
+join_axes(Walk *walk)
+{
+    int kept = 0;
+    for (int i = 1; i < walk->axes; i++) {
+        if (walk->stride[i] == walk->stride[kept] * walk->extent[kept]) {
+            walk->extent[kept] *= walk->extent[i];
+            continue;
+        }
+        kept++;
+        walk->extent[kept] = walk->extent[i];
+        walk->stride[kept] = walk->stride[i];
+    }
+    walk->axes = kept + 1;
+}
+
+/* Add an array, of which nothing is copied yet. `saved->array` has room for it. */
+void
+saved_add(Saved *saved, PyArrayObject *array)
+{
+    struct SavedArray *one = &saved->array[saved->arrays++];
+    Walk *walk = &one->walk;
+    walk->base = PyArray_BYTES(array);
+    walk->axes = 0;
+    one->itemsize = PyArray_ITEMSIZE(array);
+    one->elements = 1;
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        npy_intp extent = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
+        if (extent == 0) {
+            one->elements = 0;
+            return;
+        }
+        if (extent == 1 || stride == 0) {
+            continue; /* the same memory at each index */
+        }
+        if (stride < 0) {
+            walk->base += (extent - 1) * stride;
+            stride = -stride;
+        }
+        one->elements *= extent;
+        insert_axis(walk, extent, stride);
+    }
+    if (walk->axes == 0) {
+        insert_axis(walk, 1, one->itemsize);
+    }
+    join_axes(walk);
+    size_t bytes = (size_t)one->elements * (size_t)one->itemsize;
+    saved->bytes = bytes > SIZE_MAX - saved->bytes ? SIZE_MAX : saved->bytes + bytes;
+}
+
+/* Copy the elements of all arrays. False, with no exception: there is no memory. */
+bool
+saved_take(Saved *saved)
+{
+    if (saved->memory == NULL && saved->bytes > 0) {
+        saved->memory = memory_take(saved->bytes);
+        if (saved->memory == NULL) {
+            return false;
+        }
+    }
+    char *to = saved->memory;
+    for (int i = 0; i < saved->arrays; i++) {
+        const struct SavedArray *one = &saved->array[i];
+        if (one->elements > 0) {
+            walk_gather(&one->walk, 0, one->elements, to, one->itemsize);
+            to += one->elements * one->itemsize;
+        }
+    }
+    return true;
+}
+
+/* Copy the elements back. */
+void
+saved_restore(const Saved *saved)
+{
+    const char *from = saved->memory;
+    for (int i = 0; i < saved->arrays; i++) {
+        const struct SavedArray *one = &saved->array[i];
+        if (one->elements > 0) {
+            walk_scatter(&one->walk, 0, one->elements, from, one->itemsize, one->itemsize);
+            from += one->elements * one->itemsize;
+        }
+    }
+}
+
+/* Give the memory back. */
+void
+saved_drop(Saved *saved)
+{
+    memory_give(saved->memory);
+    saved->memory = NULL;
+}

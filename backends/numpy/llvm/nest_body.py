@@ -1,0 +1,258 @@
+"""Text in LLVM's language for the body of a nest's function: calls, checks that end in a doubt, NaNs, addresses."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
+from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Instruction, Nest, Value
+
+TYPES = {F64: "double", I64: "i64", I1: "i1"}
+ZEROS = {F64: "0.0", I64: "0", I1: "false"}
+# So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
+MOST_SETTLED = 3
+ARITHMETIC = {"add", "sub", "mul", "div"}
+
+
+@dataclass
+class Known:
+    """What holds from here to the end of a block, and in blocks that it alone leads to. Values are named as written."""
+
+    made: dict[str, str] = field(default_factory=dict)  # from instructions to their results
+    checked: set[str] = field(default_factory=set)  # conditions that hold
+    refuted: set[str] = field(default_factory=set)  # conditions that do not
+    variables: dict[str, str] = field(default_factory=dict)
+    elements: dict[str, str] = field(default_factory=dict)  # by address
+    constants: dict[str, Any] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
+    numbers: set[str] = field(default_factory=set)  # never NaN
+    # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
+    clashes: dict[str, dict[tuple[str, str], bool]] = field(default_factory=dict)
+    settled: set[tuple[str, str]] = field(default_factory=set)
+
+    def copy(self) -> Known:
+        """The same, to go on from."""
+        return Known(*(getattr(self, one.name).copy() for one in fields(self)))
+
+
+class Body:
+    """The lines of a nest's function, and what is known where the next is written. What was done is not done again."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.lines: list[str] = []
+        self.declared: set[str] = set()
+        self.known = Known()
+        self._names: dict[Value, str] = {}
+        self._count = 0
+        # Numbered: names of a program's variables may hold any letters, which llvmlite does not take.
+        self.places = {
+            variable.name: f"%v{number}"
+            for number, variable in enumerate((*nest.cells, *nest.others))
+        }
+        self._bounds: Bounds = {}  # of variables that were not set since the block began
+
+    # Text
+
+    def add(self, text: str) -> str:
+        """Append an instruction that gives the same whenever it is done; the name of its result."""
+        found = self.known.made.get(text)
+        if found is None:
+            found = self.known.made[text] = self.add_new(text)
+        return found
+
+    def add_new(self, text: str) -> str:
+        """Append an instruction; the name of its result."""
+        self._count += 1
+        self.lines.append(f"%t{self._count} = {text}")
+        return f"%t{self._count}"
+
+    def intrinsic(self, name: str, result: str, arguments: Iterable[tuple[str, str]]) -> str:
+        """Append the call of an intrinsic on (type, operand) pairs; the name of its result."""
+        given = list(arguments)
+        self.declared.add(f"declare {result} @{name}({', '.join(type_ for type_, _ in given)})")
+        operands = ", ".join(f"{type_} {operand}" for type_, operand in given)
+        return self.add(f"call {result} @{name}({operands}) #1")
+
+    def strict(self, name: str, result: str, arguments: list[tuple[str, str]]) -> str:
+        """Append a constrained operation that rounds."""
+        extra = [("metadata", '!"round.tonearest"'), ("metadata", '!"fpexcept.strict"')]
+        return self.intrinsic(f"llvm.experimental.constrained.{name}", result, arguments + extra)
+
+    def compare(self, predicate: str, left: str, right: str) -> str:
+        """Append a quiet comparison of two doubles."""
+        return self.intrinsic(
+            "llvm.experimental.constrained.fcmp.f64",
+            "i1",
+            [
+                ("double", left),
+                ("double", right),
+                ("metadata", f'!"{predicate}"'),
+                ("metadata", '!"fpexcept.strict"'),
+            ],
+        )
+
+    def label(self) -> str:
+        """A name for a place in the function."""
+        self._count += 1
+        return f"l{self._count}"
+
+    def go_on_if(self, condition: str) -> None:
+        """Append a doubt where the condition does not hold."""
+        if condition in self.known.checked:
+            return
+        self.known.checked.add(condition)
+        following = self.label()
+        self.lines += [f"br i1 {condition}, label %{following}, label %doubt, !prof !0"]
+        self.lines.append(f"{following}:")
+
+    def doubt_if(self, condition: str) -> None:
+        """Append a doubt where the condition holds."""
+        if condition in self.known.refuted:
+            return
+        self.known.refuted.add(condition)
+        following = self.label()
+        self.lines += [f"br i1 {condition}, label %doubt, label %{following}, !prof !1"]
+        self.lines.append(f"{following}:")
+
+    # Values
+
+    def begin_block(self, known: Known, bounds: Bounds) -> None:
+        """Forget values, which are used in their own block; take over what is known where it begins."""
+        self.known = known
+        self._names.clear()
+        self._bounds = dict(bounds)
+        for name, text in known.variables.items():
+            if name in bounds:
+                known.bounds[text] = max(bounds[name], known.bounds.get(text, bounds[name]))
+
+    def get(self, name: str, type_: str) -> str:
+        """A variable's value."""
+        held = self.known.variables.get(name)
+        if held is None:
+            held = self.add_new(f"load {TYPES[type_]}, ptr {self.places[name]}")
+            self.known.variables[name] = held
+            if name in self._bounds:
+                self.known.bounds[held] = self._bounds[name]
+        return held
+
+    def set(self, name: str, value: Value) -> None:
+        """Keep a value in a variable."""
+        self.known.variables[name] = self.operand(value)
+        self.lines.append(
+            f"store {TYPES[value.type]} {self.operand(value)}, ptr {self.places[name]}"
+        )
+
+    def keep(self, one: Instruction, text: str) -> None:
+        """Note what the result of an instruction is called."""
+        result = one.result
+        if result is None:
+            return
+        self._names[result] = text
+        known = self.known
+        if one.op == "const":
+            known.constants[text] = one.attributes[0]
+        inputs = [self._names[value] for value in one.inputs]
+        last = known.constants.get(inputs[-1]) if inputs else None
+        low = bound(one, [known.bounds.get(each) for each in inputs], last)
+        if low is not None:
+            known.bounds[text] = max(low, known.bounds.get(text, low))
+        if one.op in {"to_f64", "call"} or (
+            one.op == "const" and one.attributes[0] == one.attributes[0]
+        ):
+            known.numbers.add(text)
+        if one.op in ARITHMETIC or one.op in {"neg", "abs", "sqrt", "select"}:
+            known.clashes[text] = self._clashes(one)
+
+    def operand(self, value: Value) -> str:
+        """How a value is written."""
+        return self._names[value]
+
+    def constant(self, value: Value) -> Any:
+        """A value's number where it is known."""
+        return self.known.constants.get(self._names[value])
+
+    def is_small(self, value: Value) -> bool:
+        """Whether an integer is known to be zero or more."""
+        return self.known.bounds.get(self._names[value], -1) >= 0
+
+    def _clashes(self, one: Instruction) -> dict[tuple[str, str], bool]:
+        clashes: dict[tuple[str, str], bool] = {}
+        operands = [self._names[value] for value in one.inputs]
+        for operand in operands:
+            for pair, always in self.known.clashes.get(operand, {}).items():
+                clashes[pair] = clashes.get(pair, False) or (always and one.op != "select")
+        if one.op in ARITHMETIC and one.inputs[0].type == F64:
+            left, right = operands
+            if left != right and not {left, right} & self.known.numbers:
+                clashes[left, right] = True
+        return clashes
+
+    def settle(self, value: Value) -> None:
+        """Append a doubt where the bits of a NaN are up to the compiler: before the value is kept."""
+        operand, known = self.operand(value), self.known
+        clashes = known.clashes.get(operand, {})
+        waiting = [pair for pair in clashes if pair not in known.settled]
+        if not waiting:
+            return
+        is_nan = self.compare("uno", operand, operand)
+        if len(waiting) > MOST_SETTLED:
+            self.doubt_if(is_nan)
+        else:
+            self._settle_nan(is_nan, waiting)
+        known.settled |= {pair for pair in waiting if clashes[pair]}
+
+    def _settle_nan(self, is_nan: str, waiting: list[tuple[str, str]]) -> None:
+        seldom, following, known = self.label(), self.label(), self.known
+        self.lines.append(f"br i1 {is_nan}, label %{seldom}, label %{following}, !prof !1")
+        self.lines.append(f"{seldom}:")
+        self.known = known.copy()  # what is done here is not done on the other way
+        for left, right in waiting:
+            are_nan = [self.compare("uno", one, one) for one in (left, right)]
+            bits = [self.add(f"bitcast double {one} to i64") for one in (left, right)]
+            both = self.add(f"and i1 {are_nan[0]}, {are_nan[1]}")
+            unlike = self.add(f"icmp ne i64 {bits[0]}, {bits[1]}")
+            self.doubt_if(self.add(f"and i1 {both}, {unlike}"))
+        self.lines += [f"br label %{following}", f"{following}:"]
+        self.known = known
+
+    def at(self, one: Instruction) -> tuple[str, str]:
+        """Append the checks of an index; the type of the element in memory, and its address."""
+        (number,) = one.attributes
+        array = self.nest.arrays[number]
+        offset = ""
+        for axis, index in enumerate(one.inputs[: array.ndim]):
+            length = f"%length{number}.{axis}"
+            place = self.operand(index)
+            if not self.is_small(index):
+                wrapped = self.add(f"add i64 {place}, {length}")
+                if (self.constant(index) or 0) < 0:
+                    place = wrapped
+                else:
+                    is_negative = self.add(f"icmp slt i64 {place}, 0")
+                    place = self.add(f"select i1 {is_negative}, i64 {wrapped}, i64 {place}")
+            self.go_on_if(self.add(f"icmp ult i64 {place}, {length}"))
+            part = self.add(f"mul i64 {place}, %stride{number}.{axis}")
+            offset = self.add(f"add i64 {offset}, {part}") if offset else part
+        address = f"%data{number}"
+        if offset:
+            address = self.add(f"getelementptr i8, ptr {address}, i64 {offset}")
+        kind = ELEMENTS[array.dtype]
+        return ("i8" if kind == I1 else TYPES[kind]), address
+
+
+def literal(number: float, type_: str) -> str:
+    """A constant."""
+    if type_ == F64:
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
+    if type_ == I1:
+        return "true" if number else "false"
+    return str(int(number))
+
+
+def result_type(one: Instruction) -> str:
+    """The type of what an instruction gives, or nothing."""
+    return one.result.type if one.result is not None else ""

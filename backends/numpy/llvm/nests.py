@@ -1,0 +1,165 @@
+"""Machine code for loop nests over numbers and elements.
+
+Variables are memory in the text; LLVM's passes make registers of them. Laws:
+
+1. Floating-point operations and comparisons are *constrained, strict*: no flag is lost or raised too often, and nothing
+   is folded. Comparisons are quiet.
+2. A doubt ends the function with 1 after only `turns` was written back: what calls it undoes the stores.
+3. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
+   NumPy: a result that such an operation may have decided is a doubt when it is stored, kept or passed on.
+"""
+
+from __future__ import annotations
+
+from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
+from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, literal, result_type
+from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
+from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
+from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
+
+
+def why_not_native() -> str | None:
+    """Why no nest can be compiled here, or None."""
+    return why_unavailable()
+
+
+def compiled_nest(nest: Nest) -> tuple[int, object]:
+    """The address of a nest's machine code, and what keeps it in memory; called in `Work`.
+
+    Its C type is `int f(void *arrays, void *cells, int64_t unused)`. `arrays`: for each array its data, lengths and
+    strides in bytes; `cells`: `Nest.cells`, 8 bytes each. It returns 0 where the nest was left, 1 at a doubt.
+
+    Raises:
+        LookupError: a function that the mathematics library lacks.
+
+    """
+    function = compiled_text(nest_text(nest, "NAME"))
+    return function.address, function.owner
+
+
+def nest_text(nest: Nest, name: str) -> str:
+    """The nest as a module with one function."""
+    text = _Function(nest)
+    text.write()
+    return "\n".join(
+        [
+            f"define i32 @{name}(ptr noalias %arrays, ptr noalias %cells, i64 %unused) #0 {{",
+            *text.lines,
+            "}",
+            *sorted(text.body.declared),
+            'attributes #0 = { nounwind strictfp "no-trapping-math"="false" }',
+            "attributes #1 = { nounwind strictfp }",
+            "attributes #2 = { nounwind strictfp memory(inaccessiblemem: readwrite) }",
+            '!0 = !{!"branch_weights", i32 4000, i32 1}',
+            '!1 = !{!"branch_weights", i32 1, i32 4000}',
+            "!2 = !{}",
+            f"!3 = !{{i64 0, i64 {(1 << 63) - 1}}}",
+            "",
+        ]
+    )
+
+
+class _Function:
+    """The lines of a nest's function."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.body = Body(nest)
+        self.lines = self.body.lines
+        self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
+        self._before = _only_predecessors(nest)
+        self._bounds = bounds_at_blocks(nest)
+        self._known: dict[str, Known] = {}  # at the ends of blocks
+
+    def write(self) -> None:
+        """Write everything."""
+        self._write_entry()
+        for block in self.nest.blocks:
+            self._write_block(block)
+        self.lines.append("doubt:")
+        self.body.begin_block(Known(), {})
+        at = self._cell(len(self.nest.cells) - 1)
+        turns = self.body.add_new(f"load i64, ptr {self.body.places[TURNS]}")
+        self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
+
+    def _write_entry(self) -> None:
+        self.lines.append("entry:")
+        for variable in (*self.nest.cells, *self.nest.others):
+            place = self.body.places[variable.name]
+            self.lines.append(f"{place} = alloca {TYPES[variable.type]}")
+        at = 0
+        for number, array in enumerate(self.nest.arrays):
+            self._load_word(f"data{number}", "ptr", at)
+            for axis in range(array.ndim):
+                self._load_word(f"length{number}.{axis}", "i64", at + 1 + axis, ", !range !3")
+                self._load_word(f"stride{number}.{axis}", "i64", at + 1 + array.ndim + axis)
+            at += 1 + 2 * array.ndim
+        for variable in self.nest.others:
+            zero = f"{TYPES[variable.type]} {ZEROS[variable.type]}"
+            self.lines.append(f"store {zero}, ptr {self.body.places[variable.name]}")
+        for number, variable in enumerate(self.nest.cells):
+            type_ = "double" if variable.type == F64 else "i64"
+            word = self.body.add_new(f"load {type_}, ptr {self._cell(number)}")
+            if variable.type == I1:
+                word = self.body.add(f"icmp ne i64 {word}, 0")
+            self.lines.append(
+                f"store {TYPES[variable.type]} {word}, ptr {self.body.places[variable.name]}"
+            )
+        self.lines.append(f"br label %{self._labels[self.nest.blocks[0].label]}")
+
+    def _load_word(self, name: str, type_: str, place: int, extra: str = "") -> None:
+        at = self.body.add(f"getelementptr i64, ptr %arrays, i64 {place}")
+        self.lines.append(f"%{name} = load {type_}, ptr {at}, !invariant.load !2{extra}")
+
+    def _cell(self, number: int) -> str:
+        return self.body.add(f"getelementptr i64, ptr %cells, i64 {number}")
+
+    def _write_block(self, block: Block) -> None:
+        self.lines.append(f"{self._labels[block.label]}:")
+        before = self._known.get(self._before.get(block.label, ""))
+        self.body.begin_block(
+            before.copy() if before is not None else Known(), self._bounds.get(block.label, {})
+        )
+        for one in block.instructions:
+            self._write_instruction(one)
+        self._known[block.label] = self.body.known
+        end = block.end
+        targets = [f"label %{self._labels[target]}" for target in end.targets]
+        if end.kind == "jump":
+            self.lines.append(f"br {targets[0]}")
+        elif end.kind == "branch" and end.condition is not None:
+            self.lines.append(f"br i1 {self.body.operand(end.condition)}, {', '.join(targets)}")
+        elif end.kind == "leave":
+            self._write_leave()
+        else:
+            self.lines.append("br label %doubt")
+
+    def _write_leave(self) -> None:
+        for number, variable in enumerate(self.nest.cells):
+            at = self._cell(number)
+            word = self.body.add_new(
+                f"load {TYPES[variable.type]}, ptr {self.body.places[variable.name]}"
+            )
+            if variable.type == I1:
+                word = self.body.add(f"zext i1 {word} to i64")
+            self.lines.append(
+                f"store {'double' if variable.type == F64 else 'i64'} {word}, ptr {at}"
+            )
+        self.lines.append("ret i32 0")
+
+    def _write_instruction(self, one: Instruction) -> None:
+        if one.op == "const":
+            text = literal(one.attributes[0], result_type(one))
+        else:
+            rule = RULES[one.op] if one.op in RULES else TYPED[one.op, result_type(one)]
+            text = rule(self.body, one)
+        self.body.keep(one, text)
+
+
+def _only_predecessors(nest: Nest) -> dict[str, str]:
+    """For blocks that one block alone leads to, that block."""
+    before: dict[str, list[str]] = {nest.blocks[0].label: [""]}
+    for block in nest.blocks:
+        for target in block.end.targets:
+            before.setdefault(target, []).append(block.label)
+    return {label: labels[0] for label, labels in before.items() if len(labels) == 1}

@@ -1,0 +1,247 @@
+"""What operators, comparisons and functions of numbers give, as instructions of a nest: NumPy's and Python's rules."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.values import (
+    BOOL,
+    FLOAT,
+    INT,
+    NP_BOOL,
+    NP_FLOAT,
+    NP_INT,
+    TYPES,
+    Item,
+    Known,
+    NotNativeError,
+    Number,
+    NumberKind,
+    kind_of,
+)
+from ufuse.graph.nest import F64, I1, I64, Value
+
+EXACT_IN_F64 = 2**53  # every integer up to here is a float
+
+
+def number(code: Code, item: Item) -> Number:
+    """An item as a number."""
+    if isinstance(item, Number):
+        return item
+    if isinstance(item, Known):
+        kind = kind_of(item.value)
+        if kind is not None:
+            plain = item.value.item() if kind.numpy else item.value
+            return Number(kind, code.constant(TYPES[kind.kind], plain))
+    raise NotNativeError("it computes with what is no number")
+
+
+def as_f64(code: Code, one: Number) -> Value:
+    """A number as a float, as C converts it."""
+    if one.type.kind == "float":
+        return one.value
+    return code.op("to_f64", F64, as_i64(code, one))
+
+
+def as_i64(code: Code, one: Number) -> Value:
+    """An int or bool as an integer."""
+    assert one.type.kind != "float"
+    return one.value if one.type.kind == "int" else code.op("widen", I64, one.value)
+
+
+def truth(code: Code, item: Item) -> Value:
+    """`bool(item)`."""
+    one = number(code, item)
+    if one.type.kind == "bool":
+        return one.value
+    if one.type.kind == "int":
+        return code.op("ine", I1, one.value, code.constant(I64, 0))
+    return code.op("fne", I1, one.value, code.constant(F64, 0.0))
+
+
+def _doubt_inexact(code: Code, *numbers: Number) -> None:
+    """Leave it to plain Python where an integer may not be a float exactly."""
+    for one in numbers:
+        if one.type.kind == "int":
+            code.doubt_if(code.op("igt", I1, one.value, code.constant(I64, EXACT_IN_F64)))
+            code.doubt_if(code.op("ilt", I1, one.value, code.constant(I64, -EXACT_IN_F64)))
+
+
+FLOAT_OPS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+INT_OPS = {
+    "+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod",
+    "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr",
+}  # fmt: skip
+BITWISE = {"&": "and", "|": "or", "^": "xor"}
+
+
+def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
+    """`left operator right`."""
+    one, other = number(code, left), number(code, right)
+    numpy = one.type.numpy or other.type.numpy
+    kinds = {one.type.kind, other.type.kind}
+    if any(each.type == NP_BOOL for each in (one, other)) and not (
+        kinds == {"bool"} and operator in BITWISE
+    ):
+        raise NotNativeError("it computes with NumPy's bools")
+    if kinds == {"bool"} and operator in BITWISE:
+        result = code.op(BITWISE[operator], I1, one.value, other.value)
+        return Number(NumberKind("bool", numpy), result)
+    if operator == "**":
+        return _power(code, one, other, numpy)
+    if operator in FLOAT_OPS and ("float" in kinds or operator == "/"):
+        return _float(code, operator, one, other, numpy)
+    if "float" not in kinds and operator in INT_OPS:
+        if numpy and operator in ("<<", ">>"):
+            raise NotNativeError("it shifts NumPy's integers")
+        inputs = as_i64(code, one), as_i64(code, other)
+        return Number(NP_INT if numpy else INT, code.op(INT_OPS[operator], I64, *inputs))
+    raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
+
+
+def _float(code: Code, operator: str, one: Number, other: Number, numpy: bool) -> Number:
+    if not numpy and operator == "/":
+        if "float" not in (one.type.kind, other.type.kind):
+            _doubt_inexact(code, one, other)
+        divisor = as_f64(code, other)
+        code.doubt_if(code.op("feq", I1, divisor, code.constant(F64, 0.0)))
+    result = code.op(FLOAT_OPS[operator], F64, as_f64(code, one), as_f64(code, other))
+    return Number(NP_FLOAT if numpy else FLOAT, result)
+
+
+def _power(code: Code, one: Number, other: Number, numpy: bool) -> Number:
+    if one.type.kind != "float":
+        raise NotNativeError("powers of integers are not compiled yet")
+    result = code.call("pow", as_f64(code, one), as_f64(code, other))
+    if not numpy:
+        _doubt_not_finite(code, result)
+    return Number(NP_FLOAT if numpy else FLOAT, result)
+
+
+def _doubt_not_finite(code: Code, value: Value) -> None:
+    size = code.op("abs", F64, value)
+    is_finite = code.op("flt", I1, size, code.constant(F64, math.inf))
+    code.doubt_if(code.op("not", I1, is_finite))
+
+
+def compare(code: Code, name: str, left: Item, right: Item) -> Number:
+    """`left < right` and the like; `name` is lt, le, eq, ne, gt or ge."""
+    one, other = number(code, left), number(code, right)
+    kinds = {one.type.kind, other.type.kind}
+    numpy = one.type.numpy or other.type.numpy
+    if numpy and "bool" in kinds:
+        raise NotNativeError("it compares NumPy's bools")
+    if "float" in kinds:
+        _doubt_inexact(code, one, other)
+        result = code.op("f" + name, I1, as_f64(code, one), as_f64(code, other))
+    else:
+        result = code.op("i" + name, I1, as_i64(code, one), as_i64(code, other))
+    return Number(NP_BOOL if numpy else BOOL, result)
+
+
+def negative(code: Code, item: Item) -> Number:
+    """`-item`."""
+    one = number(code, item)
+    if one.type == NP_BOOL:
+        raise NotNativeError("it computes with NumPy's bools")
+    if one.type.kind == "float":
+        return Number(one.type, code.op("neg", F64, one.value))
+    return Number(NumberKind("int", one.type.numpy), code.op("neg", I64, as_i64(code, one)))
+
+
+def invert(code: Code, item: Item) -> Number:
+    """`~item`."""
+    one = number(code, item)
+    if one.type.kind != "int":
+        raise NotNativeError("it inverts what is no int")
+    return Number(one.type, code.op("invert", I64, one.value))
+
+
+def inverse_truth(code: Code, item: Item) -> Number:
+    """`not item`."""
+    return Number(BOOL, code.op("not", I1, truth(code, item)))
+
+
+# Functions -------------------------------------------------------------------------------------------------------
+
+
+def _abs(code: Code, item: Item) -> Number:
+    one = number(code, item)
+    if one.type == NP_BOOL:
+        raise NotNativeError("it computes with NumPy's bools")
+    if one.type.kind == "float":
+        return Number(one.type, code.op("abs", F64, one.value))
+    return Number(NumberKind("int", one.type.numpy), code.op("abs", I64, as_i64(code, one)))
+
+
+def _int(code: Code, item: Item) -> Number:
+    one = number(code, item)
+    if one.type.kind == "float":
+        return Number(INT, code.op("to_i64", I64, one.value))
+    return Number(INT, as_i64(code, one))
+
+
+def _float_of(code: Code, item: Item) -> Number:
+    return Number(FLOAT, as_f64(code, number(code, item)))
+
+
+def _bool_of(code: Code, item: Item) -> Number:
+    return Number(BOOL, truth(code, item))
+
+
+def _of_math(name: str) -> Callable[[Code, Item], Number]:
+    """A function of `math`: C's, which raises where the result is not finite though the argument was."""
+
+    def function(code: Code, item: Item) -> Number:
+        given = as_f64(code, number(code, item))
+        result = code.call(name, given)
+        _doubt_not_finite(code, result)
+        return Number(FLOAT, result)
+
+    return function
+
+
+def _math_sqrt(code: Code, item: Item) -> Number:
+    given = as_f64(code, number(code, item))
+    code.doubt_if(code.op("flt", I1, given, code.constant(F64, 0.0)))
+    return Number(FLOAT, code.op("sqrt", F64, given))
+
+
+def _np_sqrt(code: Code, item: Item) -> Number:
+    one = number(code, item)
+    if one.type.kind == "bool":
+        raise NotNativeError("the square root of a bool has half precision")
+    return Number(NP_FLOAT, code.op("sqrt", F64, as_f64(code, one)))
+
+
+def _np_abs(code: Code, item: Item) -> Number:
+    found = _abs(code, item)
+    if number(code, item).type.kind == "bool":
+        raise NotNativeError("it computes with NumPy's bools")
+    return Number(NumberKind(found.type.kind, numpy=True), found.value)
+
+
+def _fabs(code: Code, item: Item) -> Number:
+    return Number(FLOAT, code.op("abs", F64, as_f64(code, number(code, item))))
+
+
+# fmt: off
+FUNCTIONS: dict[Any, Callable[[Code, Item], Number]] = {
+    abs: _abs, np.abs: _np_abs, int: _int, float: _float_of, bool: _bool_of,
+    math.sqrt: _math_sqrt, math.fabs: _fabs,
+    **{getattr(math, name): _of_math(name) for name in ("exp", "sin", "cos", "tan", "tanh", "atan")},
+    np.sqrt: _np_sqrt,
+}
+# fmt: on
+
+
+def is_first(code: Code, function: Any, best: Number, other: Number) -> Value:
+    """Whether `min` or `max` keeps the first of two numbers: the other one is taken where it is strictly better."""
+    better = "lt" if function is builtins.min else "gt"
+    return code.op("not", I1, compare(code, better, other, best).value)

@@ -1,0 +1,108 @@
+"""Which loops become nests, and when."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.instructions import Instruction, per_code
+from ufuse.frame_hook.entries.journal import Journal
+from ufuse.frame_hook.entries.learned import CodeRecord, Visits
+from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.nests.entry import NestMaker, nest_entry
+from ufuse.frame_hook.nests.reader import HANDLERS, loop_positions
+from ufuse.frame_hook.nests.values import NotNativeError
+from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
+
+MOST_NESTS = 4  # of one loop
+MOST_FAILURES = 4  # to read one, because its variables have not settled
+ASK_AT_ONCE = 1  # nanoseconds
+NOW = 0
+MORE_TO_COME = 4  # times what a loop has taken so far
+MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
+SHORT = 1e-4  # seconds in the mean
+TOO_SHORT = "it takes too little time"
+MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
+LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
+JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
+
+
+def may_be_nest(record: CodeRecord, frame: Frame, jump: Instruction, left: int) -> bool:
+    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes but numbers."""
+    header = instructions.successors(jump)[-1]
+    visits = record.visits.get(header)
+    if left < LEAST_TURNS or (visits is not None and visits.refused is not None):
+        return False
+    written = written_slots(frame.code).get(header)
+    return written is not None and all(
+        isinstance(frame.locals[slot], Number | Integer | Constant | Unbound | None)
+        for slot in written
+    )
+
+
+@per_code
+def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
+    """For the header of each loop whose instructions a nest can have: the slots that it writes."""
+    table = instructions.by_position(code)
+    found = {}
+    for one in instructions.instructions(code):
+        if one.opname != "FOR_ITER":
+            continue
+        positions = loop_positions(code, one.position)
+        inside = [table[position] for position in positions]
+        if all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside):
+            uses = (use for each in inside for use in instructions.slot_uses(each))
+            found[one.position] = frozenset(slot for use, slot in uses if use == "w")
+    return found
+
+
+class Loops:
+    """Which loops of a session are compiled, and when.
+
+    A nest is made when a loop is expected to take longer than the making: its present run, by the time between two
+    visits of the header, and as many more as there were.
+    """
+
+    def __init__(self, maker: NestMaker, journal: Journal, *, measures: bool) -> None:
+        self.maker = maker
+        self._journal = journal
+        self._measures = measures
+
+    def capture(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> Any:
+        """The entry for a loop at whose header a frame is; an int to be asked at its next visit; None: no nest."""
+        visits = record.visits.setdefault(position, Visits())
+        if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
+            return None
+        left = state[-1].__length_hint__()
+        if self._measures and (answer := self._put_off(visits, state[-1], left)) != NOW:
+            return answer
+        if not left:
+            return ASK_AT_ONCE
+        try:
+            return nest_entry(self.maker, cache, position, function, state, record, self._journal)
+        except NotNativeError as why:
+            visits.failures += 1
+            if why.later and visits.failures < MOST_FAILURES:
+                return ASK_AT_ONCE
+            visits.refused = str(why)
+            return None
+
+    def _put_off(self, visits: Visits, iterator: Any, left: int) -> int | None:
+        """`NOW` where the loop is to be compiled; else as `capture`."""
+        before = visits.seconds
+        rest = visits.rest(iterator, left)
+        if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
+            return NOW
+        is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
+        if is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs:
+            visits.refused = TOO_SHORT
+            return None
+        return ASK_AT_ONCE if rest is None else max(ASK_AT_ONCE, int(rest * 1e9))

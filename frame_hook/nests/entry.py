@@ -1,0 +1,149 @@
+"""Entries that run loops: at the header of a loop over a range, with a nest in place of a graph."""
+
+from __future__ import annotations
+
+import time
+import types
+import weakref
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any, Protocol, runtime_checkable
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.places import ON_STACK
+from ufuse.frame_hook.code.stops import handled_slot
+from ufuse.frame_hook.entries.entry import Specialisation
+from ufuse.frame_hook.entries.journal import Journal
+from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.entries.recipe_iterators import Made
+from ufuse.frame_hook.nests.reader import Read, Reader
+from ufuse.frame_hook.nests.values import NotNativeError
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Constant, Source, Symbol
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
+from ufuse.graph.node import Graph
+
+RANGE_ITERATOR = type(iter(range(0)))
+
+
+@runtime_checkable
+class NestMaker(Protocol):
+    """What is needed of a backend that runs nests."""
+
+    def compile_nest(self, nest: Nest) -> Callable[..., Any] | None:
+        """What runs a nest, see `_tiles.Nest`; None where it cannot."""
+
+    def nest_seconds(self) -> float:
+        """How long making one takes now, about."""
+
+
+def begins_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
+    """Whether a frame stands at the header of a loop over a range."""
+    opname = instructions.by_position(code)[position].opname
+    return opname == "FOR_ITER" and type(state[-1]) is RANGE_ITERATOR
+
+
+def goes_to_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
+    """Whether a frame stands before the jump back to such a header."""
+    instruction = instructions.by_position(code)[position]
+    if instruction.opname != "JUMP_BACKWARD":
+        return False
+    return begins_loop(code, instructions.successors(instruction)[0], state)
+
+
+def nest_entry(
+    maker: NestMaker,
+    cache: Any,
+    position: int,
+    function: FunctionType,
+    state: tuple[Any, ...],
+    record: CodeRecord,
+    journal: Journal,
+) -> Any:
+    """The entry that runs the loop whose header stands at a position.
+
+    Raises:
+        NotNativeError: this loop is not compiled.
+
+    """
+    started = time.perf_counter()
+    code = cache.code
+    names = instructions.slot_names(code)
+    on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
+    trace = Trace(state, (*names, *on_stack), _hook.NULL)
+    try:
+        read = _read(trace, code, position, function, state)
+    except GraphBreak as graph_break:
+        raise NotNativeError(f"it uses {graph_break.what}") from None
+    compiling = time.perf_counter()
+    artefact = maker.compile_nest(read.nest)
+    if artefact is None:
+        raise NotNativeError("there is no native code here")
+    journal.stats.compile_seconds += time.perf_counter() - compiling
+    entry = _hook.Entry(
+        trace.guards.for_c(),
+        read.slots,
+        artefact,
+        *_ending(trace, read, code, position, len(state)),
+    )
+    entry.is_loop = True
+    kept = Specialisation(
+        journal.stats.traces, weakref.ref(code), position, frozenset({position}), Graph((), (), (), code.co_name),
+        trace.guards.remembered(), (), None, instructions.by_position(code)[position].location[0] or 0,
+        (), time.perf_counter() - started, read.nest,
+    )  # fmt: skip
+    entry.data = kept
+    record.note(kept, cache.entries(position))
+    journal.note_entry(code, kept)
+    return entry
+
+
+def _read(
+    trace: Trace, code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
+) -> Read:
+    def known(symbol: Symbol) -> Any:
+        symbol = trace.look(symbol)
+        if not isinstance(symbol, Constant):
+            raise NotNativeError("it uses a global that is no constant")
+        return symbol.value
+
+    def global_of(name: str) -> Any:
+        return known(trace.global_value(function.__globals__, name))
+
+    def attribute_of(module: types.ModuleType, name: str) -> Any:
+        return known(trace.module_attribute(module, name, module.__name__))
+
+    read = Reader(code, position, state, _hook.NULL, global_of, attribute_of).read()
+    names = instructions.slot_names(code)
+    for slot in read.slots[:-1]:
+        trace.guards.check("BOUND", Source(slot, names[slot]))
+    arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
+    for slot, array in zip(_array_registers(read), arrays, strict=True):
+        trace.guards.check("ARRAY", Source(slot, names[slot]), array.dtype, array.ndim)
+    for slot in read.empty:
+        trace.guards.check("UNBOUND", Source(slot, names[slot]))
+    return read
+
+
+def _array_registers(read: Read) -> list[int]:
+    pairs = zip(read.slots, read.nest.slots, strict=True)
+    return [register for register, slot in pairs if isinstance(slot, ArraySlot)]
+
+
+def _ending(
+    trace: Trace, read: Read, code: CodeType, position: int, size: int
+) -> tuple[int, Any, tuple[Any, ...]]:
+    """How many outputs there are, an empty recipe, and the state in which the frame goes on at the same header."""
+    recipe = Recipe(trace)
+    changed = [
+        register
+        for register, slot in zip(read.slots, read.nest.slots, strict=True)
+        if isinstance(slot, NumberSlot) and slot.is_changed
+    ]
+    numbers = {register: recipe.number(Made("output", i)) for i, register in enumerate(changed)}
+    registers = tuple(numbers.get(register, register) for register in range(size))
+    ending = "resume", position, registers, handled_slot(code, position)
+    return len(changed), recipe.for_c(), ending

@@ -1,0 +1,186 @@
+"""Loop nests over numbers and elements of arrays, as code over variables: what a backend makes machine code of.
+
+A nest is traced from bytecode once and runs any number of turns of its outermost loop. Its laws:
+
+1. A block's instructions run in order; a value is used in the block that made it. What outlives a block is a variable.
+2. Every instruction computes what Python or NumPy would, to the bit, or ends the run with a *doubt*: an index out of
+   range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
+3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
+   at a doubt too: so the turn in doubt is known.
+4. Only stores write memory, only through the nest's arrays, and they do so in the program's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+F64, I64, I1 = "f64", "i64", "i1"
+TURNS = ".turns"  # no local can be called so
+# The type in which an element of an array of a dtype is loaded and stored.
+ELEMENTS = {np.dtype(np.float64): F64, np.dtype(np.int64): I64, np.dtype(np.bool_): I1}
+
+# op: types of the inputs and of the result; "n" and "m" stand for attributes
+# fmt: off
+COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+SIGNATURES: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
+    **{(op, F64): ((F64, F64), F64) for op in ("add", "sub", "mul", "div")},
+    **{(op, F64): ((F64,), F64) for op in ("neg", "abs", "sqrt")},
+    **{(op, I64): ((I64, I64), I64) for op in ("add", "sub", "mul", "floordiv", "mod")},
+    **{(op, I64): ((I64, I64), I64) for op in ("and", "or", "xor", "shl", "shr")},
+    **{(op, I64): ((I64,), I64) for op in ("neg", "abs", "invert")},
+    **{(op, I1): ((I1, I1), I1) for op in ("and", "or", "xor")},
+    ("not", I1): ((I1,), I1),
+    **{("f" + op, I1): ((F64, F64), I1) for op in COMPARISONS},
+    **{("i" + op, I1): ((I64, I64), I1) for op in COMPARISONS},
+    ("to_f64", F64): ((I64,), F64),
+    ("to_i64", I64): ((F64,), I64),  # towards zero; a doubt where the result is no 64-bit integer
+    ("widen", I64): ((I1,), I64),
+}
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What instructions read and write by name; of one type for ever."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The result of one instruction."""
+
+    number: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One step. Beside the ops of SIGNATURES there are some more.
+
+    `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
+    `call` (attribute: the name of a function of C's mathematics library, on one or two f64), `load` and `store`
+    (attribute: the number of an array; inputs: an i64 for each axis, negative ones counted from the end; last the
+    value to be stored), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+    """
+
+    op: str
+    inputs: tuple[Value, ...]
+    result: Value | None = None
+    attributes: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a block ends: `jump` (one target), `branch` (a condition; targets then and else), `leave` or `doubt`."""
+
+    kind: str
+    targets: tuple[str, ...] = ()
+    condition: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions that run one after another."""
+
+    label: str
+    instructions: tuple[Instruction, ...]
+    end: End
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySlot:
+    """An array that the nest is given."""
+
+    name: str
+    dtype: np.dtype
+    ndim: int
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSlot:
+    """A number that the nest is given, and gives back where it is changed.
+
+    `kind` is float, int or bool. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy
+    (float64, int64, bool).
+    """
+
+    name: str
+    kind: str
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSlot:
+    """The iterator of the outermost loop, over a range: the variables `name.next`, `name.step` and `name.left`."""
+
+    name: str
+
+
+Slot = ArraySlot | NumberSlot | RangeSlot
+KINDS = {"float": F64, "int": I64, "bool": I1}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """Code that begins at its first block, which is the header of the outermost loop.
+
+    `slots` are what it is given; the arrays among them are numbered in their order. `others` are its other variables.
+    """
+
+    name: str
+    slots: tuple[Slot, ...]
+    others: tuple[Variable, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def arrays(self) -> tuple[ArraySlot, ...]:
+        """The arrays, by number."""
+        return tuple(slot for slot in self.slots if isinstance(slot, ArraySlot))
+
+    @property
+    def cells(self) -> tuple[Variable, ...]:
+        """The variables whose values are passed in and out, in order; `turns` is the last."""
+        return (*self._cells(), Variable(TURNS, I64))
+
+    def _cells(self) -> Iterator[Variable]:
+        for slot in self.slots:
+            if isinstance(slot, NumberSlot):
+                yield Variable(slot.name, KINDS[slot.kind])
+                yield Variable(f"{slot.name}.numpy", I1)
+            elif isinstance(slot, RangeSlot):
+                for part in ("next", "step", "left"):
+                    yield Variable(f"{slot.name}.{part}", I64)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"nest {self.name}"
+        for slot in self.slots:
+            yield f"  {_described(slot)}"
+        for block in self.blocks:
+            yield f"{block.label}:"
+            for one in block.instructions:
+                result = f"%{one.result.number} = " if one.result is not None else ""
+                parts = [*map(str, one.attributes), *(f"%{value.number}" for value in one.inputs)]
+                kind = f".{one.result.type}" if one.result is not None else ""
+                yield f"  {result}{one.op}{kind} {', '.join(parts)}".rstrip()
+            condition = f" %{block.end.condition.number}" if block.end.condition is not None else ""
+            yield f"  {block.end.kind}{condition} {', '.join(block.end.targets)}".rstrip()
+
+
+def _described(slot: Slot) -> str:
+    match slot:
+        case ArraySlot():
+            written = ", written" if slot.is_written else ""
+            return f"{slot.name}: {slot.ndim}-d array of {slot.dtype}{written}"
+        case NumberSlot():
+            return f"{slot.name}: {slot.kind}{', changed' if slot.is_changed else ''}"
+    return f"{slot.name}: the range of the loop"

@@ -1,0 +1,305 @@
+"""The definition of what a nest means, in plain Python. Every backend must match it to the bit."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.nest import (
+    F64,
+    I1,
+    I64,
+    TURNS,
+    ArraySlot,
+    Block,
+    Instruction,
+    Nest,
+    NumberSlot,
+    RangeSlot,
+    Value,
+)
+
+LIMIT = 1 << 63
+Number = float | int | bool
+
+
+class DoubtError(Exception):
+    """Plain Python must do the turn."""
+
+
+class UnlikeNansError(DoubtError):
+    """Both operands are NaN, with other bits: which one lives on is up to a compiler. Doubted only if it is kept."""
+
+
+def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
+    """What a nest gives back for an object in each slot: the changed ones, or `NotImplemented` where no turn was done.
+
+    At most `turns` turns are done, and none that ends in a doubt. Arrays are written in place.
+    """
+    arrays = [
+        thing
+        for slot, thing in zip(nest.slots, objects, strict=True)
+        if isinstance(slot, ArraySlot)
+    ]
+    cells = unboxed(nest, objects)
+    left = _left(nest, cells)
+    given = left if turns is None else min(left, turns)
+    saved = [array.copy() for array in arrays]
+    while given > 0:
+        cells[TURNS] = given
+        tried = dict(cells)
+        if execute(nest, arrays, tried):
+            return boxed(nest, tried, objects)
+        for array, copy in zip(arrays, saved, strict=True):
+            if array.flags.writeable:
+                array[...] = copy
+        given -= int(tried[TURNS]) + 1
+    return NotImplemented
+
+
+def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
+    """The cells for an object in each slot; no turn may begin."""
+    cells: dict[str, Number] = {}
+    for slot, thing in zip(nest.slots, objects, strict=True):
+        if isinstance(slot, NumberSlot):
+            cells[slot.name] = {"float": float, "int": int, "bool": bool}[slot.kind](thing)
+            cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
+        elif isinstance(slot, RangeSlot):
+            rest = _rest(thing)
+            cells[f"{slot.name}.next"] = rest.start
+            cells[f"{slot.name}.step"] = rest.step
+            cells[f"{slot.name}.left"] = len(rest)
+    cells[TURNS] = 0
+    return cells
+
+
+def boxed(nest: Nest, cells: dict[str, Number], objects: Sequence[Any]) -> Any:
+    """The objects that a run gives back: one alone, or a tuple."""
+    outputs: list[Any] = []
+    for slot, thing in zip(nest.slots, objects, strict=True):
+        if isinstance(slot, NumberSlot) and slot.is_changed:
+            kinds: dict[str, type] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+            value = cells[slot.name]
+            outputs.append(kinds[slot.kind](value) if cells[f"{slot.name}.numpy"] else value)
+        elif isinstance(slot, RangeSlot):
+            rest = _rest(thing)
+            outputs.append(iter(rest[len(rest) - int(cells[f"{slot.name}.left"]) :]))
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _rest(iterator: Any) -> range:
+    """What an iterator over a range still gives."""
+    _, (whole,), *state = iterator.__reduce__()
+    rest: range = whole[state[0] :] if state and state[0] else whole
+    return rest
+
+
+def _left(nest: Nest, cells: dict[str, Number]) -> int:
+    names = [f"{slot.name}.left" for slot in nest.slots if isinstance(slot, RangeSlot)]
+    return int(cells[names[0]]) if names else LIMIT - 1
+
+
+def execute(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -> bool:
+    """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False)."""
+    try:
+        follow(nest, arrays, cells)
+    except DoubtError:
+        return False
+    return True
+
+
+def follow(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -> None:
+    """As `execute`.
+
+    Raises:
+        DoubtError: a doubt.
+
+    """
+    zeros: dict[str, Number] = {F64: 0.0, I64: 0, I1: False}
+    variables: dict[str, Number] = {one.name: zeros[one.type] for one in nest.others}
+    variables.update(cells)
+    blocks = {block.label: block for block in nest.blocks}
+    label: str | None = nest.blocks[0].label
+    try:
+        while label is not None:
+            label = _run_block(blocks[label], arrays, variables)
+    except DoubtError:
+        cells[TURNS] = variables[TURNS]
+        raise
+    cells.update((name, variables[name]) for name in cells)
+
+
+def _run_block(
+    block: Block, arrays: Sequence[np.ndarray], variables: dict[str, Number]
+) -> str | None:
+    values: dict[Value, Number] = {}
+    for one in block.instructions:
+        inputs = [values[value] for value in one.inputs]
+        result = _computed(one, inputs, arrays, variables)
+        if one.result is not None:
+            values[one.result] = result
+    match block.end.kind:
+        case "jump":
+            return block.end.targets[0]
+        case "branch":
+            condition = block.end.condition
+            return block.end.targets[0 if condition is not None and values[condition] else 1]
+        case "leave":
+            return None
+    raise DoubtError
+
+
+def _computed(
+    one: Instruction,
+    inputs: list[Any],
+    arrays: Sequence[np.ndarray],
+    variables: dict[str, Number],
+) -> Any:
+    match one.op:
+        case "const":
+            return one.attributes[0]
+        case "get":
+            return variables[one.attributes[0]]
+        case "set":
+            variables[one.attributes[0]] = inputs[0]
+            return None
+        case "select":
+            return inputs[1] if inputs[0] else inputs[2]
+        case "call":
+            return _called(one.attributes[0], inputs)
+        case "load":
+            return arrays[one.attributes[0]][_index(arrays[one.attributes[0]], inputs)].item()
+        case "store":
+            *index, value = inputs
+            arrays[one.attributes[0]][_index(arrays[one.attributes[0]], index)] = value
+            return None
+        case "dim":
+            return arrays[one.attributes[0]].shape[one.attributes[1]]
+        case "doubt_if":
+            if inputs[0]:
+                raise DoubtError
+            return None
+    type_ = one.result.type if one.result is not None else ""
+    return _kept(type_, RULES[one.op, type_](*inputs))
+
+
+def _index(array: np.ndarray, index: Sequence[int]) -> tuple[int, ...]:
+    places = []
+    for place, length in zip(index, array.shape, strict=True):
+        if not -length <= place < length:
+            raise DoubtError
+        places.append(place)
+    return tuple(places)
+
+
+def _kept(type_: str, result: Number) -> Number:
+    if type_ == I64 and not -LIMIT <= result < LIMIT:
+        raise DoubtError
+    return result
+
+
+def bits(number: float) -> int:
+    """The bits of a float."""
+    return int(struct.unpack("<Q", struct.pack("<d", number))[0])
+
+
+def _called(name: str, inputs: Sequence[float]) -> float:
+    function = getattr(ctypes.CDLL("libm.so.6"), name)
+    function.argtypes = [ctypes.c_double] * len(inputs)
+    function.restype = ctypes.c_double
+    result: float = function(*inputs)
+    if not math.isfinite(result):
+        raise DoubtError
+    return result
+
+
+def _real(function: Callable[[Any, Any], Any]) -> Callable[[float, float], float]:
+    def rule(left: float, right: float) -> float:
+        if math.isnan(left) and math.isnan(right) and bits(left) != bits(right):
+            raise UnlikeNansError
+        # NumPy's scalars: an overflow is infinite, and flags are NumPy's.
+        return float(function(np.float64(left), np.float64(right)))
+
+    return rule
+
+
+def _divide(left: float, right: float) -> float:
+    if right == 0:
+        raise DoubtError
+    return _real(operator.truediv)(left, right)
+
+
+def _square_root(value: float) -> float:
+    return float(np.sqrt(np.float64(value)))
+
+
+def _whole_quotient(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    def rule(left: int, right: int) -> int:
+        if right == 0 or (left, right) == (-LIMIT, -1):
+            raise DoubtError
+        return function(left, right)
+
+    return rule
+
+
+def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    def rule(left: int, count: int) -> int:
+        if not 0 <= count < 64:
+            raise DoubtError
+        return function(left, count)
+
+    return rule
+
+
+def _to_whole(value: float) -> int:
+    if not -float(LIMIT) <= value < float(LIMIT):
+        raise DoubtError
+    return int(value)
+
+
+def _not(value: bool) -> bool:
+    return not value
+
+
+# fmt: off
+RULES: dict[tuple[str, str], Callable[..., Any]] = {
+    ("add", F64):      _real(operator.add),
+    ("sub", F64):      _real(operator.sub),
+    ("mul", F64):      _real(operator.mul),
+    ("div", F64):      _divide,
+    ("neg", F64):      operator.neg,
+    ("abs", F64):      abs,
+    ("sqrt", F64):     _square_root,
+    ("to_f64", F64):   float,
+    ("add", I64):      operator.add,
+    ("sub", I64):      operator.sub,
+    ("mul", I64):      operator.mul,
+    ("floordiv", I64): _whole_quotient(operator.floordiv),
+    ("mod", I64):      _whole_quotient(operator.mod),
+    ("neg", I64):      operator.neg,
+    ("abs", I64):      abs,
+    ("and", I64):      operator.and_,
+    ("or", I64):       operator.or_,
+    ("xor", I64):      operator.xor,
+    ("invert", I64):   operator.invert,
+    ("shl", I64):      _shift(operator.lshift),
+    ("shr", I64):      _shift(operator.rshift),
+    ("to_i64", I64):   _to_whole,
+    ("widen", I64):    int,
+    ("and", I1):       operator.and_,
+    ("or", I1):        operator.or_,
+    ("xor", I1):       operator.xor,
+    ("not", I1):       _not,
+    **{
+        (prefix + name, I1): getattr(operator, name)
+        for prefix in "fi"
+        for name in ("lt", "le", "eq", "ne", "gt", "ge")
+    },
+}
+# fmt: on

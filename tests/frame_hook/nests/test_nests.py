@@ -1,0 +1,373 @@
+"""Loops over ranges that run as native code: the same bits, warnings, errors and variables as plain Python's."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import check_same
+from tests.support.recording import arguments
+from ufuse import decorator
+from ufuse.frame_hook.entries.learned import LoopRecord
+
+pytest.importorskip("llvmlite")
+
+N = 3000  # turns: more than a trace unrolls
+RNG = np.random.default_rng(7)
+
+
+def loops_of(compiled: Any) -> list[LoopRecord]:
+    """The loops of a compiled function, by line."""
+    caches = (compiled.__ufuse_cache__, *compiled.__ufuse_session__.caches)
+    return list(compiled.__ufuse_session__.loop_records(caches))
+
+
+def native_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
+    """Compare a function with itself compiled; how many turns were native in a call of its own."""
+    check_same(function, ufuse.compile(function), lambda: arguments(*make()))
+    compiled = ufuse.compile(function)
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with contextlib.suppress(Exception):  # compared above
+                compiled(*make())
+    return sum(loop.turns for loop in loops_of(compiled))
+
+
+# Programs --------------------------------------------------------------------------------------------------------
+
+
+def smoothing(x, alpha):
+    out = np.empty_like(x)
+    s = x[0]
+    for i in range(len(x)):
+        s = alpha * x[i] + (1 - alpha) * s
+        out[i] = s
+    return out, s, i
+
+
+def counting(x, limit):
+    found, best, last = 0, -math.inf, None
+    for i in range(x.shape[0]):
+        if x[i] > limit and i % 3 != 1:
+            found += 1
+        elif not x[i] < 0.1:
+            continue
+        best = max(best, x[i])
+    return found, best, last
+
+
+def triangular(a):
+    n = len(a)
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+    return a
+
+
+def product(a, b):
+    n, m = a.shape
+    out = np.zeros((n, b.shape[1]))
+    for i in range(n):
+        for j in range(b.shape[1]):
+            s = 0
+            for p in range(m):
+                s += a[i, p] * b[p, j]
+            out[i, j] = s
+    return out, s
+
+
+def backwards(x):
+    for i in range(len(x) - 2, -1, -1):
+        x[i] += x[i + 1] * 0.5
+    return x
+
+
+def negative_indices(x, out):
+    for i in range(1, len(x)):
+        out[-i] = x[i - 1] - x[-i]
+    return out
+
+
+def bits(values):
+    crc = 0xFFFF
+    for i in range(len(values)):
+        crc = (crc >> 8) ^ (int(values[i]) & 0xFF)
+        crc ^= (crc & 0xF) << 12
+    return crc
+
+
+def flags(x, seen):
+    total = 0
+    for i in range(len(x)):
+        seen[i] = x[i] > 0.5
+        if seen[i]:
+            total += 1
+    return seen, total
+
+
+def swapping(n):
+    a, b = 0.0, 1.0
+    for _ in range(n):
+        a, b = b, a * 0.5 + b * 0.25
+    return a, b
+
+
+def rows(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i][j]
+    return s
+
+
+def floats_of_python(n):
+    x, y = 1.0, 0.0
+    for i in range(1, n):
+        x = x * 0.999 + math.sqrt(i) / i
+        y = abs(y - x) + math.sin(x) ** 2
+    return x, y
+
+
+PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
+    (smoothing, lambda: (np.linspace(0, 1, N), 0.3)),
+    (counting, lambda: (np.random.default_rng(1).random(N), 0.5)),
+    (triangular, lambda: (np.random.default_rng(2).random((20, 20)) + 20 * np.eye(20),)),
+    (product, lambda: (np.random.default_rng(3).random((15, 9)), np.ones((9, 16)))),
+    (backwards, lambda: (np.linspace(0, 1, N),)),
+    (backwards, lambda: (np.linspace(0, 1, 2 * N)[::-2],)),
+    (negative_indices, lambda: (np.linspace(0, 1, N), np.zeros(N))),
+    (bits, lambda: (np.arange(N),)),
+    (flags, lambda: (np.random.default_rng(4).random(N), np.zeros(N, bool))),
+    (swapping, lambda: (N,)),
+    (rows, lambda: (np.random.default_rng(5).random((60, 50)),)),
+    (floats_of_python, lambda: (N,)),
+]
+
+
+@pytest.mark.parametrize(("function", "make"), PROGRAMS)
+def test_programs_are_native_and_the_same(function, make) -> None:
+    """Results, types, memory and variables, on every call; most turns run natively."""
+    assert native_turns(function, make) > 10
+
+
+# What may go wrong in the middle ---------------------------------------------------------------------------------
+
+
+def dividing(x, d):
+    out = np.zeros(len(x))
+    s = 0.0
+    for i in range(len(x)):
+        s = s * 0.5 + x[i] / d[i]
+        out[i] = s
+    return out, s, i
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2, 3, 64, 1500, N - 1])
+def test_a_warning_in_any_turn(turn) -> None:
+    """It is given by plain Python, with its line; the turns before and behind are native."""
+
+    def make():
+        d = np.ones(N)
+        d[turn] = 0.0
+        return np.ones(N), d
+
+    turns = native_turns(dividing, make)
+    assert turns > N // 2 or turn == 0  # of a call whose graph declines nothing is looked at
+
+
+def reaching(x, n, k):
+    s = 0
+    for i in range(n):
+        s += i
+        x[i % 7] = s
+        if i == k:
+            x[len(x)] = 0.0
+    return s
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2, 70, 2000])
+def test_an_error_in_any_turn(turn) -> None:
+    """Memory and the traceback's variables are as in plain Python."""
+    native_turns(reaching, lambda: (np.zeros(10), N, turn))
+
+
+def leaving(x, limit):
+    for i in range(len(x)):
+        if x[i] > limit:
+            break
+        x[i] = -1.0
+    else:
+        i = -1
+    return i, x
+
+
+@pytest.mark.parametrize("turn", [0, 1, 5, 2500, N + 1])
+def test_breaks_out_of_the_loop(turn) -> None:
+    """Plain Python does the turn that leaves."""
+    native_turns(leaving, lambda: (np.where(np.arange(N) == turn, 2.0, 0.0), 1.0))
+
+
+def growing(n, start):
+    s = start
+    for i in range(n):
+        s = s * 3 + i
+    return s
+
+
+def test_integers_of_python_grow_beyond_64_bits() -> None:
+    """Plain Python goes on with them."""
+    native_turns(growing, lambda: (N, 1))
+
+
+def test_integers_of_numpy_wrap_with_a_warning() -> None:
+    """Once for each turn that overflows."""
+    native_turns(growing, lambda: (N, np.int64(1)))
+
+
+def test_memory_that_cannot_be_written() -> None:
+    """The error is plain Python's."""
+
+    def make():
+        x = np.ones(N)
+        x.flags.writeable = False
+        return (x,)
+
+    native_turns(backwards, make)
+
+
+def test_two_views_of_one_array() -> None:
+    """Elements are read and written in the program's order."""
+
+    def make():
+        x = np.linspace(0, 1, N + 1)
+        return x[:-1], x[1:]
+
+    assert native_turns(negative_indices, make) > 10
+
+
+def test_other_types_at_the_next_call() -> None:
+    """Each has a nest of its own, or none."""
+    compiled = ufuse.compile(smoothing)
+    for dtype in (np.float64, np.float32, np.int64, np.float64):
+        x = np.arange(N).astype(dtype)
+        for _ in range(2):
+            plain, other = smoothing(x, 0.5), compiled(x, 0.5)
+            assert [type(one) for one in plain] == [type(one) for one in other]
+            assert all(np.array_equal(a, b) for a, b in zip(plain, other, strict=True))
+    assert sum(loop.turns for loop in loops_of(compiled)) > 10
+
+
+def iterating(it, x):
+    for i in it:
+        x[i] = i
+    return next(it, "exhausted")
+
+
+def test_an_iterator_that_others_hold_is_moved() -> None:
+    """It is exhausted behind the loop, as it was."""
+    native_turns(iterating, lambda: (iter(range(N)), np.zeros(N)))
+
+
+# The machine around it -------------------------------------------------------------------------------------------
+
+
+def long_sum(n):
+    s = 0
+    for i in range(n):
+        s = (s + i) & 0xFFFFFF
+    return s
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_interrupts_are_answered_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal handler runs within a moment, and the loop's variables are those of some turn."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(long_sum)
+    compiled(10_000)
+    seen: list[tuple[float, int, int]] = []
+
+    def handler(_: int, frame: Any) -> None:
+        variables = dict(frame.f_locals) if frame.f_code.co_name == "long_sum" else {}
+        seen.append((time.perf_counter(), variables.get("i", -1), variables.get("s", -1)))
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        started = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(10**12)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    when, turn, total = seen[0]
+    assert when - started < 1.0
+    if turn >= 0 and turn < 10**7:
+        assert total in (long_sum(turn), long_sum(turn + 1))
+
+
+@pytest.fixture
+def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Time calls, as users have it."""
+    monkeypatch.setattr(decorator, "MEASURING", True)
+    return
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_a_loop_that_runs_for_long_is_compiled_while_it_runs() -> None:
+    """In the first call, from the second turn on."""
+    compiled = ufuse.compile(smoothing)
+    x = np.linspace(0, 1, 200_000)
+    plain, other = smoothing(x, 0.5), compiled(x, 0.5)
+    assert plain[0].tobytes() == other[0].tobytes()
+    assert plain[1:] == other[1:]
+    assert sum(loop.turns for loop in loops_of(compiled)) > 190_000
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_the_report_names_native_loops() -> None:
+    """With their turns, and why another has no native code."""
+
+    def two(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i]
+        text = ""
+        for i in range(len(x)):
+            text += str(x[i])[:1]
+        return s
+
+    report = str(ufuse.explain(two, np.linspace(0, 1, 200_000)))
+    assert "native code" in report
+
+
+def test_names_that_change_are_noticed() -> None:
+    """Globals and builtins that a nest uses are guarded."""
+    space: dict[str, Any] = {"np": np, "factor": 2.0}
+    exec(
+        "def scaled(x):\n    for i in range(len(x)):\n        x[i] = abs(x[i]) * factor\n    return x\n",
+        space,
+    )
+    compiled = ufuse.compile(space["scaled"])
+    for factor in (2.0, 3.0, 0.5):
+        space["factor"] = factor
+        for _ in range(2):
+            assert compiled(-np.ones(N)).tolist() == [factor] * N
+    assert sys.getrefcount(space["factor"]) < 100

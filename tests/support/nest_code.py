@@ -1,0 +1,213 @@
+"""Nests written by hand, and their machine code called as C."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.nests import compiled_nest
+from ufuse.graph.nest import (
+    ELEMENTS,
+    F64,
+    I1,
+    I64,
+    SIGNATURES,
+    TURNS,
+    ArraySlot,
+    Block,
+    End,
+    Instruction,
+    Nest,
+    NumberSlot,
+    RangeSlot,
+    Slot,
+    Value,
+    Variable,
+)
+
+FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+# glibc's on x86-64
+FLAGS = {"invalid": 1, "divide": 4, "overflow": 8, "underflow": 16}
+MATHEMATICS = ctypes.CDLL("libm.so.6")
+
+
+class Code:
+    """A nest that grows: `code.add(x, y)` appends an instruction to the open block; the result is its value."""
+
+    def __init__(self, *slots: Slot) -> None:
+        self.slots = slots
+        self.others: dict[str, Variable] = {}
+        self.blocks: list[Block] = []
+        self._label = ""
+        self._open: list[Instruction] = []
+        self._count = 0
+        self._types = {one.name: one.type for one in self.nest().cells}
+
+    def nest(self) -> Nest:
+        """What was written."""
+        return Nest("test", self.slots, tuple(self.others.values()), tuple(self.blocks))
+
+    def begin(self, label: str) -> None:
+        """Open a block."""
+        self._label = label
+        self._open = []
+
+    def end(self, kind: str, *targets: str, condition: Value | None = None) -> None:
+        """Close the block."""
+        self.blocks.append(Block(self._label, tuple(self._open), End(kind, targets, condition)))
+
+    def append(
+        self, op: str, inputs: Sequence[Value], type_: str | None, *attributes: Any
+    ) -> Value:
+        """Append any instruction."""
+        self._count += 1
+        result = Value(self._count, type_ or I1)
+        self._open.append(Instruction(op, tuple(inputs), result if type_ else None, attributes))
+        return result
+
+    def real(self, number: float) -> Value:
+        """A float."""
+        return self.append("const", (), F64, number)
+
+    def whole(self, number: int) -> Value:
+        """An integer."""
+        return self.append("const", (), I64, number)
+
+    def truth(self, number: bool) -> Value:
+        """A bool."""
+        return self.append("const", (), I1, number)
+
+    def op(self, name: str, *inputs: Value) -> Value:
+        """An operation of SIGNATURES, by the types of its inputs."""
+        types = tuple(value.type for value in inputs)
+        (type_,) = {
+            result
+            for (op, _), (takes, result) in SIGNATURES.items()
+            if op == name and takes == types
+        }
+        return self.append(name, inputs, type_)
+
+    def get(self, name: str) -> Value:
+        """A variable's value."""
+        return self.append("get", (), self._types[name], name)
+
+    def set(self, name: str, value: Value) -> None:
+        """Keep a value in a variable, a new one where it is not known."""
+        if name not in self._types:
+            self._types[name] = value.type
+            self.others[name] = Variable(name, value.type)
+        self.append("set", (value,), None, name)
+
+    def load(self, array: int, *index: Value) -> Value:
+        """An element."""
+        return self.append("load", index, ELEMENTS[self.nest().arrays[array].dtype], array)
+
+    def store(self, array: int, *index_and_value: Value) -> None:
+        """Write an element."""
+        self.append("store", index_and_value, None, array)
+
+    def select(self, condition: Value, then: Value, other: Value) -> Value:
+        """One of two."""
+        return self.append("select", (condition, then, other), then.type)
+
+    def dim(self, array: int, axis: int) -> Value:
+        """A length."""
+        return self.append("dim", (), I64, array, axis)
+
+    def call(self, name: str, *inputs: Value) -> Value:
+        """A function of C."""
+        return self.append("call", inputs, F64, name)
+
+    def doubt_if(self, condition: Value) -> None:
+        """A doubt."""
+        self.append("doubt_if", (condition,), None)
+
+    def header(self, name: str, body: str, label: str = "header") -> Value:
+        """The header of the outermost loop over the range slot `name`; opens its body; the turn's number."""
+        self.begin(label)
+        left, turns, zero = self.get(f"{name}.left"), self.get(TURNS), self.whole(0)
+        some = self.op("and", self.op("igt", left, zero), self.op("igt", turns, zero))
+        self.end("branch", body, "out", condition=some)
+        self.begin("out")
+        self.end("leave")
+        self.begin(body)
+        one = self.whole(1)
+        self.set(TURNS, self.op("sub", self.get(TURNS), one))
+        self.set(f"{name}.left", self.op("sub", self.get(f"{name}.left"), one))
+        index = self.get(f"{name}.next")
+        self.set(f"{name}.next", self.op("add", index, self.get(f"{name}.step")))
+        return index
+
+    def loop(self, name: str, start: Value, stop: Value, after: str, step: int = 1) -> Value:
+        """A loop inside: opens its body, which must end in `self.again(name)`; then `after` is to be opened."""
+        self.set(name, start)
+        self.set(f"{name}.stop", stop)
+        self.end("jump", f"{name}.head")
+        self.begin(f"{name}.head")
+        compare = "ilt" if step > 0 else "igt"
+        more = self.op(compare, self.get(name), self.get(f"{name}.stop"))
+        self.end("branch", f"{name}.body", after, condition=more)
+        self.begin(f"{name}.body")
+        index = self.get(name)
+        self.set(f"{name}.step", self.whole(step))
+        return index
+
+    def again(self, name: str, step: int = 1) -> None:
+        """The end of a turn of an inner loop."""
+        self.set(name, self.op("add", self.get(name), self.whole(step)))
+        self.end("jump", f"{name}.head")
+
+
+def array(name: str, dtype: Any = float, ndim: int = 1, *, is_written: bool = False) -> ArraySlot:
+    """A slot."""
+    return ArraySlot(name, np.dtype(dtype), ndim, is_written)
+
+
+def number(name: str, kind: str = "float", *, is_changed: bool = True) -> NumberSlot:
+    """A slot."""
+    return NumberSlot(name, kind, is_changed)
+
+
+class Machine:
+    """A nest's machine code."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.address, self.owner = Work(lambda: compiled_nest(nest)).result()
+        self.function = FUNCTION(self.address)
+
+    def execute(
+        self, arrays: Sequence[np.ndarray], cells: dict[str, Any]
+    ) -> tuple[bool, frozenset[str]]:
+        """As `nest_reference.execute`, and the flags that were raised."""
+        words: list[int] = []
+        for one in arrays:
+            words += [one.ctypes.data, *one.shape, *one.strides]
+        kinds = {one.name: one.type for one in self.nest.cells}
+        packed = b"".join(_word(cells[name], kind) for name, kind in kinds.items())
+        memory = ctypes.create_string_buffer(packed, len(packed))
+        given = (ctypes.c_int64 * max(1, len(words)))(*words)
+        MATHEMATICS.feclearexcept(0x3F)
+        status = self.function(ctypes.addressof(given), ctypes.addressof(memory), 0)
+        raised = MATHEMATICS.fetestexcept(0x3F)
+        MATHEMATICS.feclearexcept(0x3F)
+        for place, (name, kind) in enumerate(kinds.items()):
+            cells[name] = _number(memory.raw[8 * place : 8 * place + 8], kind)
+        return status == 0, frozenset(name for name, bit in FLAGS.items() if raised & bit)
+
+
+def _word(value: Any, kind: str) -> bytes:
+    return struct.pack("<d" if kind == F64 else "<q", value)
+
+
+def _number(word: bytes, kind: str) -> Any:
+    (value,) = struct.unpack("<d" if kind == F64 else "<q", word)
+    return bool(value) if kind == I1 else value
+
+
+RANGE = RangeSlot("i")

@@ -1,0 +1,224 @@
+"""Nests drawn by chance: every op of the language, loops and branches; few of them mean anything."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+
+from tests.support.nest_code import RANGE, Code, array, number
+from ufuse.graph.nest import F64, I1, I64, SIGNATURES, TURNS, Nest, Value
+
+ARRAYS = (
+    array("a", float, 1, is_written=True),
+    array("b", float, 2, is_written=True),
+    array("c", int, 1, is_written=True),
+    array("d", bool, 2, is_written=True),
+    array("e", float, 0, is_written=True),
+)
+SLOTS = (*ARRAYS, number("x"), number("y"), number("n", "int"), number("p", "bool"), RANGE)
+LOWEST = -(1 << 63)
+REALS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    3.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    -math.nan,
+    1e308,
+    5e-324,
+    1e-200,
+    2.0**63,
+)
+WHOLES = (0, 1, -1, 2, 3, -3, 7, 8, 64, 63, LOWEST, -LOWEST - 1, 1 << 32, 1 << 62)
+FUNCTIONS = (
+    ("sin", 1),
+    ("exp", 1),
+    ("log", 1),
+    ("atan2", 2),
+    ("pow", 2),
+    ("fmod", 2),
+    ("copysign", 2),
+)
+OPERATIONS = [(op, takes) for (op, _), (takes, _) in SIGNATURES.items()]
+
+
+class Draw:
+    """One nest, and what it is run on. `wildness`: how often something is drawn that likely ends in a doubt."""
+
+    def __init__(self, seed: int, wildness: float = 0.02, calls: bool = True) -> None:
+        self.random = random.Random(seed)  # noqa: S311 (no secrets)
+        self.wildness = wildness
+        self.calls = calls
+        self.code = Code(*SLOTS)
+        self.values: dict[str, list[Value]] = {}
+        self.names: dict[str, list[str]] = {F64: ["x", "y"], I64: ["n"], I1: ["p", "x.numpy"]}
+        self.labels = 0
+
+    def nest(self) -> Nest:
+        """A nest."""
+        self._fresh(self.code.header("i", "body"))
+        self._body(depth=0)
+        self.code.end("jump", "header")
+        return self.code.nest()
+
+    def objects(self) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Arrays, one of them strided backwards, and cells."""
+        rng = np.random.default_rng(self.random.getrandbits(32))
+        reals = rng.standard_normal(40)
+        for place in range(40):
+            if rng.random() < 0.1 + 3 * self.wildness:
+                reals[place] = self.random.choice(REALS)
+        arrays = [
+            reals[:12][::-2],
+            reals[12:32].reshape(4, 5).T,
+            rng.integers(-20, 20, 7),
+            rng.random((3, 4)) < 0.5,
+            reals[39:].reshape(()),
+        ]
+        start, step = self.random.randint(-6, 6), self.random.choice([1, 1, 2, -1, -3])
+        left = self.random.randint(1, 6)
+        cells = {
+            "x": self.random.choice(REALS),
+            "x.numpy": True,
+            "y": self.random.uniform(-3, 3),
+            "y.numpy": False,
+            "n": self.random.choice([*WHOLES, 5]),
+            "n.numpy": False,
+            "p": self.random.random() < 0.5,
+            "p.numpy": True,
+            "i.next": start,
+            "i.step": step,
+            "i.left": left,
+            TURNS: self.random.randint(1, left),
+        }
+        return arrays, cells
+
+    def _label(self) -> str:
+        self.labels += 1
+        return f"b{self.labels}"
+
+    def _fresh(self, *given: Value) -> None:
+        """Forget the values of the last block."""
+        self.values = {F64: [], I64: list(given), I1: []}
+
+    def _body(self, depth: int) -> None:
+        """Instructions and blocks, in an open block, up to one that is left open."""
+        self._straight()
+        for _ in range(self.random.randint(0, 3 - depth)):
+            if self.random.random() < 0.5:
+                self._choice(depth)
+            else:
+                self._loop(depth)
+            self._straight()
+
+    def _choice(self, depth: int) -> None:
+        then, other, join = self._label(), self._label(), self._label()
+        self.code.end("branch", then, other, condition=self._value(I1))
+        for label in (then, other):
+            self.code.begin(label)
+            self._fresh()
+            if depth < 2:
+                self._body(depth + 1)
+            self.code.end("jump", join)
+        self.code.begin(join)
+        self._fresh()
+
+    def _loop(self, depth: int) -> None:
+        name, after = self._label(), self._label()
+        start = self.code.whole(self.random.randint(-2, 2))
+        stop = self.code.whole(self.random.randint(0, 4))
+        self._fresh(self.code.loop(name, start, stop, after))
+        if depth < 2:
+            self._body(depth + 1)
+        self.code.again(name)
+        self.code.begin(after)
+        self._fresh()
+
+    def _straight(self) -> None:
+        for _ in range(self.random.randint(1, 10)):
+            self._instruction()
+
+    def _keep(self, value: Value) -> Value:
+        self.values[value.type].append(value)
+        return value
+
+    def _value(self, type_: str) -> Value:
+        """A value of this block, or a new constant or variable."""
+        known = self.values[type_]
+        if known and self.random.random() < 0.75:
+            return self.random.choice(known[-4:])
+        if self.random.random() < 0.4:
+            return self._keep(self.code.get(self.random.choice(self.names[type_])))
+        return self._keep(self._constant(type_))
+
+    def _constant(self, type_: str) -> Value:
+        is_wild = self.random.random() < 5 * self.wildness
+        if type_ == F64:
+            return self.code.real(
+                self.random.choice(REALS) if is_wild else self.random.choice([0.5, 3.0, -2.0, 1e-3])
+            )
+        if type_ == I64:
+            return self.code.whole(
+                self.random.choice(WHOLES) if is_wild else self.random.choice([1, 2, 3, 4, 8, -5])
+            )
+        return self.code.truth(self.random.random() < 0.5)
+
+    def _index(self, number: int) -> list[Value]:
+        places = []
+        for axis in range(ARRAYS[number].ndim):
+            place = self._value(I64)
+            if self.random.random() > self.wildness:
+                place = self.code.op("mod", place, self.code.dim(number, axis))
+                if self.random.random() < 0.3:
+                    place = self.code.op("sub", place, self.code.dim(number, axis))
+            places.append(place)
+        return places
+
+    def _instruction(self) -> None:
+        draw = self.random.random()
+        if draw < 0.15:
+            number = self.random.randrange(len(ARRAYS))
+            self._keep(self.code.load(number, *self._index(number)))
+        elif draw < 0.25:
+            number = self.random.randrange(len(ARRAYS))
+            type_ = {0: F64, 1: F64, 2: I64, 3: I1, 4: F64}[number]
+            self.code.store(number, *self._index(number), self._value(type_))
+        elif draw < 0.4:
+            type_ = self.random.choice([F64, F64, I64, I1])
+            name, value = self.random.choice(self.names[type_]), self._value(type_)
+            if self.random.random() < 0.3:
+                name = self._label()
+                self.names[type_].append(name)
+            self.code.set(name, value)
+        elif draw < 0.47:
+            type_ = self.random.choice([F64, I64, I1])
+            self._keep(self.code.select(self._value(I1), self._value(type_), self._value(type_)))
+        elif draw < 0.5 and self.calls:
+            name, count = self.random.choice(FUNCTIONS)
+            self._keep(self.code.call(name, *[self._value(F64) for _ in range(count)]))
+        elif draw < 0.5 + self.wildness / 4:
+            self.code.doubt_if(self._value(I1))
+        else:
+            self._operation()
+
+    def _operation(self) -> None:
+        op, takes = self.random.choice(OPERATIONS)
+        inputs = [self._value(type_) for type_ in takes]
+        if op in {"shl", "shr"} and self.random.random() > self.wildness:
+            inputs[1] = self.code.whole(self.random.randint(0, 5))
+        if op in {"div", "floordiv", "mod"} and self.random.random() < 0.7:
+            inputs[1] = (
+                self.code.real(1.7)
+                if op == "div"
+                else self.code.whole(self.random.choice([3, -4, 8]))
+            )
+        if op == "mul" and takes[0] == I64 and self.random.random() > self.wildness:
+            inputs[1] = self.code.op("mod", inputs[1], self.code.whole(10))
+            inputs[0] = self.code.op("mod", inputs[0], self.code.whole(-1000))
+        self._keep(self.code.op(op, *inputs))
