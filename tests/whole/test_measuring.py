@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.unlimited import lift_limits
 from ufuse import decorator
 from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook import session as sessions
@@ -23,9 +24,7 @@ from ufuse.frame_hook.budget import Account, Allowance
 def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Time calls, as users have it; let traces take what they need, however busy the machine."""
     monkeypatch.setattr(decorator, "MEASURING", True)
-    monkeypatch.setattr(budget, "OF_SESSION", Allowance(60.0, 1.0))
-    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(6000.0, 1.0))
-    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(60.0, 1.0))
+    lift_limits(monkeypatch)
     yield
     assert not _hook.hook_installed()
 
