@@ -143,6 +143,23 @@ def test_code_that_runs_once_is_not_traced() -> None:
 
 
 @pytest.mark.usefixtures("_nothing_left")
+def test_what_is_asked_for_takes_what_it_needs() -> None:
+    """A graph that the program wants to see, or a report; it is not paid for by others."""
+
+    def fused(x):
+        return (x * 2 + 1) * x
+
+    compiled = ufuse.compile(fused)
+    x = np.arange(10.0)
+    spent = budget.PROCESS.seconds
+    assert [node.op.name for node in compiled.trace(x).nodes][-1] == "multiply"
+    assert ufuse.explain(fused, x).graphs
+    assert budget.PROCESS.seconds == spent
+    compiled(x)
+    assert compiled.stats.traces == 0
+
+
+@pytest.mark.usefixtures("_nothing_left")
 def test_nothing_is_decided_while_a_trace_is_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """What calls take without a graph is not what compiled ones take."""
 
