@@ -65,7 +65,7 @@ stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; 
 test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame traced; CPYTHON="--modules grammar,dict"
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.cpython", run_name="__main__")' $(CPYTHON)
 
-test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test function compiled; NUMPY="--modules _core.einsum,lib.histograms"
+test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test function compiled; NUMPY="--measured --modules _core.einsum,lib.histograms"
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.numpy_tests", run_name="__main__")' $(NUMPY)
 
 test-packages: $(VENV)-packages/.done extensions ## 1,000 calls of SciPy, scikit-image, scikit-learn, statsmodels and pandas; PACKAGES="--slice --limits"

@@ -134,7 +134,7 @@ class Session:
                 cache.drop_resume(position)
             if found is not None:
                 return found
-        bounded = self.measures and not self.unhurried
+        bounded = self._is_bounded
         left = self._budget.seconds_left(code, state, cache.run_ns / 1e9) if bounded else 0.0
         if bounded and left <= 0:
             return self._put_off(cache, position, record)
@@ -158,7 +158,8 @@ class Session:
         entry, passed, expired = self._tracer.trace(
             cache, position, function, state, record, deadline
         )
-        self._budget.spend(time.thread_time() - begun, traces=1)
+        if bounded:
+            self._budget.spend(time.thread_time() - begun, traces=1)
         self.journal.stats.trace_seconds += time.perf_counter() - started
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
@@ -170,6 +171,11 @@ class Session:
         elif position == 0:
             self._captured.keep(function, self.captured_for(function) + 1)
         return entry
+
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether traces have to be paid for; where something is asked for, they do not."""
+        return self.measures and not self.unhurried
 
     @staticmethod
     def _put_off(cache: Any, position: int, record: CodeRecord) -> int:
@@ -207,7 +213,8 @@ class Session:
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
         self.journal.note_resume_code(code, position, stops)
-        self._budget.spend(time.thread_time() - begun)
+        if self._is_bounded:
+            self._budget.spend(time.thread_time() - begun)
         return made
 
     def cache_for(self, code: CodeType) -> Any:

@@ -135,6 +135,7 @@ class CompiledFunction(_hook.Dispatcher):
             raise TypeError(f"{self.__name__}() {error}") from None
         bound.apply_defaults()
         session: Session = self.__ufuse_session__.alone()
+        session.unhurried = True
         cache = _hook.CodeCache(function.__code__, session)
         session.capture(cache, 0, function, state_of(function, bound))
         if not session.specialisations:

@@ -26,6 +26,7 @@ class Sizes:
         self._alone: set[str] = set()  # lengths that are equal to others only by chance
         self._examples: dict[str, int] = {}  # symbol -> its value now
         self._least: dict[str, int] = {}  # symbol -> lower bound
+        self._decided: dict[tuple[str, Size, Size], bool] = {}  # guards are never taken back
 
     def new_symbol(
         self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
@@ -66,6 +67,15 @@ class Sizes:
 
     def decide(self, relation: str, left: Size, right: Size) -> bool:
         """Whether the relation holds now; guarded to go on holding unless it always does."""
+        if isinstance(left, int) and isinstance(right, int):
+            return bool(getattr(operator, relation)(left, right))
+        question = relation, left, right
+        answer = self._decided.get(question)
+        if answer is None:
+            answer = self._decided[question] = self._decide(relation, left, right)
+        return answer
+
+    def _decide(self, relation: str, left: Size, right: Size) -> bool:
         function = getattr(operator, relation)
         left, right = self.resolved(left), self.resolved(right)
         if isinstance(left, int) and isinstance(right, int):
@@ -119,6 +129,8 @@ class Sizes:
 
     def resolved(self, value: Size) -> Size:
         """`value` with every symbol replaced by what it was found equal to."""
+        if isinstance(value, int) or not self.known:
+            return value
         while not self.known.keys().isdisjoint(size.symbols(value)):
             value = size.substitute(value, lambda n: self.known.get(n, size.symbol(n)))
         return value

@@ -21,6 +21,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Account:
     account = Account()
     monkeypatch.setattr(budget, "PROCESS", account)
     monkeypatch.setattr(budget, "IN_A_ROW", Allowance(60.0, 0.0))
+    monkeypatch.setattr(budget, "PART_OF_PAUSES", 0.0)
     monkeypatch.setattr(budget, "ROW", Row(60.0))
     monkeypatch.setattr(budget, "OF_PROCESS", budget.OF_PROCESS._replace(part=0.0))
     monkeypatch.setattr(budget, "WITH_PROMISE", budget.WITH_PROMISE._replace(part=0.0))
@@ -102,5 +103,5 @@ def test_little_is_spent_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     own.spend(0.1, traces=1)
     assert left(own, calls_took=100.0) == 0
     assert left(Budget(), calls_took=100.0) == 0
-    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(0.07, 1e9))
+    monkeypatch.setattr(budget, "PART_OF_PAUSES", 1e9)
     assert left(own, calls_took=100.0) == 0.07

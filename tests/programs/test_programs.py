@@ -12,6 +12,7 @@ from tests import programs
 from tests.support.compare import check_same
 from tests.support.pieces import failures_heard
 from tests.support.registering import Breaks, Program
+from tests.support.unlimited import lift_limits
 from ufuse import decorator
 
 MODULES = [
@@ -38,6 +39,7 @@ def test_program_is_the_same_while_it_is_timed(
 ) -> None:
     """Calls and turns of loops go compiled and plain in turn, until it is known which is faster."""
     monkeypatch.setattr(decorator, "MEASURING", True)
+    lift_limits(monkeypatch)
     subject = program.among
     with failures_heard() as said:
         check_same(

@@ -35,6 +35,11 @@ class Comparison:
     excepted: dict[str, str] = field(default_factory=dict)  # test -> why it may differ
     counts: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def ratio(self) -> float:
+        """The time with ufuse by the plain one; 0 where nothing ran."""
+        return self.ours / self.plain if self.plain else 0.0
+
     def report(self) -> Iterator[str]:
         """Lines about what differs."""
         for test, text in self.differences.items():
@@ -77,6 +82,8 @@ class Suite:
         command = [sys.executable, "-P", str(self.folder / "child.py"), module, how, str(result)]
         skipped = [test for test, reason in self.exceptions().items() if reason.startswith("skip:")]
         environment = os.environ | {
+            "OPENBLAS_NUM_THREADS": "1",  # threads that wait for others take time on processors, too
+            "OMP_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",
             "PYTHONWARNINGS": "default",
             "TESTS_SKIPPED": ",".join(skipped),

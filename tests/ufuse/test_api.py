@@ -21,7 +21,6 @@ from ufuse.backends import reference
 from ufuse.graph.node import Graph as Captured
 
 X = np.arange(6.0).reshape(2, 3)
-LIMIT = 2.0
 
 
 @ufuse.compile

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.unlimited import lift_limits
 from ufuse import decorator
 from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook import session as sessions
@@ -23,9 +24,7 @@ from ufuse.frame_hook.budget import Account, Allowance
 def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Time calls, as users have it; let traces take what they need, however busy the machine."""
     monkeypatch.setattr(decorator, "MEASURING", True)
-    monkeypatch.setattr(budget, "OF_SESSION", Allowance(60.0, 1.0))
-    monkeypatch.setattr(budget, "OF_PROCESS", Allowance(6000.0, 1.0))
-    monkeypatch.setattr(budget, "IN_A_ROW", Allowance(60.0, 1.0))
+    lift_limits(monkeypatch)
     yield
     assert not _hook.hook_installed()
 
@@ -141,6 +140,23 @@ def test_code_that_runs_once_is_not_traced() -> None:
     assert compiled.stats.traces == 0
     assert until_traced(compiled, (np.ones(3000),)) >= 1
     assert compiled(np.ones(50)).tobytes() == recurrence(np.ones(50)).tobytes()
+
+
+@pytest.mark.usefixtures("_nothing_left")
+def test_what_is_asked_for_takes_what_it_needs() -> None:
+    """A graph that the program wants to see, or a report; it is not paid for by others."""
+
+    def fused(x):
+        return (x * 2 + 1) * x
+
+    compiled = ufuse.compile(fused)
+    x = np.arange(10.0)
+    spent = budget.PROCESS.seconds
+    assert [node.op.name for node in compiled.trace(x).nodes][-1] == "multiply"
+    assert ufuse.explain(fused, x).graphs
+    assert budget.PROCESS.seconds == spent
+    compiled(x)
+    assert compiled.stats.traces == 0
 
 
 @pytest.mark.usefixtures("_nothing_left")

@@ -150,11 +150,6 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex, np.generic))
 
 
-def is_small_int(value: Any) -> bool:
-    """Whether it is a Python int fit for a loop or a size."""
-    return type(value) is int and 0 <= value <= 8
-
-
 OPERATORS = "+ - * / + - * // % ** & | ^ << >> @".split()
 PLAIN_OPERATORS = "+ - * + - * /".split()
 COMPARISONS = "< <= == != > >=".split()

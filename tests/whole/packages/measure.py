@@ -121,7 +121,8 @@ def measured(line: Line, wanted: Wanted) -> Row:
         with treated(strict=line.strict), no_collections():
             time_both(line, sides, wanted, row)
     started = time.perf_counter()
-    row.difference = difference_of(line, sides, wanted)
+    with unhurried(sides):
+        row.difference = difference_of(line, sides, wanted)
     row.judge = time.perf_counter() - started
     row.graphs = sum(len(made.graphs) for made in sides.made())
     row.breaks = sum(len(made.breaks) for made in sides.made())
@@ -145,6 +146,19 @@ def no_collections() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextlib.contextmanager
+def unhurried(sides: Sides) -> Iterator[None]:
+    """All that can be captured is, whatever the calls before have left of the process's time for traces."""
+    sessions = [made.__ufuse_session__ for made in sides.made()]
+    for session in sessions:
+        session.unhurried = True
+    try:
+        yield
+    finally:
+        for session in sessions:
+            session.unhurried = False
 
 
 def once(function: Callable[..., Any], call: Call, clock: Clock = time.perf_counter) -> float:

@@ -47,10 +47,8 @@ def rows_of_process(lines: Sequence[Line], wanted: Wanted, timeout: float) -> It
             process.stdin.close()
             done = 0
             for text in process.stdout:
-                said = json.loads(text)
-                if said["kind"] == "row":
-                    done += 1
-                    yield Row(**said["row"])
+                done += 1
+                yield Row(**json.loads(text))
         if done < len(lines):
             line = lines[done]
             errors.seek(0)

@@ -36,22 +36,17 @@ def run(modules: Sequence[str], timeout: float) -> tuple[bool, list[str]]:
     for one in found:
         for test, reason in one.excepted.items():
             print(f"as expected, {test} differs: {reason}")
-    slow = ratio(total) > SLOWER
+    slow = total.ratio > SLOWER
     return bool(total.differences), [
-        f"the tests take {ratio(total):.2f} x plain, more than {SLOWER}"
+        f"the tests take {total.ratio:.2f} x plain, more than {SLOWER}"
     ] * slow
-
-
-def ratio(one: Comparison) -> float:
-    """The time of compiled tests by that of plain ones, both without what pytest does around them."""
-    return one.ours / one.plain if one.plain else 0.0
 
 
 def told(one: Comparison) -> str:
     """What became of a module, in a line."""
     if one.skipped:
         return f"skipped: {one.skipped}"
-    return f"{one.tests} tests, {len(one.differences)} differ, {ratio(one):.2f} x plain"
+    return f"{one.tests} tests, {len(one.differences)} differ, {one.ratio:.2f} x plain"
 
 
 def table(found: Sequence[Comparison], total: Comparison) -> Table:
@@ -75,7 +70,7 @@ def table(found: Sequence[Comparison], total: Comparison) -> Table:
             continue
         made.add_row(
             one.module, str(one.tests), str(one.passed), str(one.counts.get("passed", "")),
-            str(len(one.differences)), f"{one.plain:.2f}", f"{one.ours:.2f}", f"{ratio(one):.2f}",
+            str(len(one.differences)), f"{one.plain:.2f}", f"{one.ours:.2f}", f"{one.ratio:.2f}",
             str(one.counts.get("functions", "")),
         )  # fmt: skip
     return made

@@ -7,29 +7,17 @@ from __future__ import annotations
 
 import faulthandler
 import json
-import logging
 import os
 import sys
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
 import ufuse
+from tests.support.outcomes import Failures
 from tests.whole.packages.calls import parsed
 from tests.whole.packages.measure import Row, Wanted, measured
-
-
-class Failures(logging.Handler):
-    """What ufuse says of failures inside it."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a failure."""
-        self.texts.append(record.getMessage()[-3000:])
 
 
 def answers() -> TextIO:
@@ -40,9 +28,9 @@ def answers() -> TextIO:
     return out
 
 
-def say(out: TextIO, kind: str, **content: Any) -> None:
+def say(out: TextIO, row: Row) -> None:
     """One line of JSON."""
-    out.write(json.dumps({"kind": kind, **content}) + "\n")
+    out.write(json.dumps(asdict(row)) + "\n")
     out.flush()
 
 
@@ -53,12 +41,10 @@ def main() -> None:
     orders = json.loads(sys.stdin.readline())
     wanted, timeout = Wanted(**orders["wanted"]), orders["timeout"]
     failures = Failures()
-    logging.getLogger("ufuse").addHandler(failures)
     # What a process needs once: the compiler's own modules. Which function comes first is chance.
     ufuse.compile(lambda x: np.exp(x) + 1.0)(np.ones(3))
     for text in orders["calls"]:
         line = parsed(text)
-        say(out, "begin", text=text)
         faulthandler.dump_traceback_later(timeout, exit=True)
         try:
             row = measured(line, wanted)
@@ -66,10 +52,11 @@ def main() -> None:
             row = Row(line.text, line.path, line.package, line.strict)
             row.difference = f"not comparable: {type(error).__name__}: {error}"[:1000]
         faulthandler.cancel_dump_traceback_later()
-        if failures.texts:
-            row.difference = "\n".join([row.difference, *(f"inside: {text}" for text in failures.texts)]).strip()  # fmt: skip
-            failures.texts.clear()
-        say(out, "row", row=asdict(row))
+        if failures.found:
+            inside = (f"inside: {text}" for text in failures.found)
+            row.difference = "\n".join([row.difference, *inside]).strip()
+            failures.found.clear()
+        say(out, row)
 
 
 if __name__ == "__main__":
