@@ -326,3 +326,19 @@ def test_names_in_any_letters() -> None:
     code.set("é", code.get("値"))
     code.end("jump", "header")
     assert check(code.nest(), [], over(range(3), **{"é": 0.5, "é.numpy": False}))
+
+
+def test_an_element_is_read_again_after_a_store() -> None:
+    """The array that was written may share its memory, at another index."""
+
+    def write(code: Code, i: Value) -> None:
+        place = code.op("add", i, code.whole(1))
+        code.store(0, i, code.op("add", code.load(1, place), code.real(1.0)))
+        code.store(2, i, code.load(1, place))
+
+    slots = (array("a", is_written=True), array("b"), array("c", is_written=True))
+    nest = element_by_element(write, *slots)
+    memory, c = np.arange(10.0), np.zeros(9)
+    assert Machine(nest).execute([memory[1:], memory, c], over(range(9)))[0]
+    assert memory.tolist() == [0.0, *np.arange(2.0, 11.0)]
+    assert c.tobytes() == memory[1:].tobytes()
