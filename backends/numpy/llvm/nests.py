@@ -5,7 +5,8 @@ Variables are memory in the text; LLVM's passes make registers of them. Laws:
 1. Floating-point operations and comparisons are *constrained, strict*: no flag is lost or raised too often, and nothing
    is folded. Comparisons are quiet.
 2. A doubt ends the function with 1 after only `turns` was written back: what calls it undoes the stores.
-3. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
+3. One call does at most PATIENCE turns of inner loops, then it ends in a doubt: signals wait while it runs.
+4. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
    NumPy: a result that such an operation may have decided is a doubt when it is stored, kept or passed on.
 """
 
@@ -16,6 +17,8 @@ from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, liter
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
+
+PATIENCE = 1 << 24  # some ten milliseconds to a tenth of a second
 
 
 def why_not_native() -> str | None:
@@ -69,6 +72,7 @@ class _Function:
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
         self._before = _only_predecessors(nest)
         self._bounds = bounds_at_blocks(nest)
+        self._inner_headers = _inner_headers(nest)
         self._known: dict[str, Known] = {}  # at the ends of blocks
 
     def write(self) -> None:
@@ -87,6 +91,7 @@ class _Function:
         for variable in (*self.nest.cells, *self.nest.others):
             place = self.body.places[variable.name]
             self.lines.append(f"{place} = alloca {TYPES[variable.type]}")
+        self.lines += ["%patience = alloca i64", f"store i64 {PATIENCE}, ptr %patience"]
         at = 0
         for number, array in enumerate(self.nest.arrays):
             self._load_word(f"data{number}", "ptr", at)
@@ -120,6 +125,11 @@ class _Function:
         self.body.begin_block(
             before.copy() if before is not None else Known(), self._bounds.get(block.label, {})
         )
+        if block.label in self._inner_headers:
+            patience = self.body.add_new("load i64, ptr %patience")
+            left = self.body.add_new(f"sub nsw i64 {patience}, 1")
+            self.lines.append(f"store i64 {left}, ptr %patience")
+            self.body.doubt_if(self.body.add_new(f"icmp slt i64 {left}, 0"))
         for one in block.instructions:
             self._write_instruction(one)
         self._known[block.label] = self.body.known
@@ -163,3 +173,27 @@ def _only_predecessors(nest: Nest) -> dict[str, str]:
         for target in block.end.targets:
             before.setdefault(target, []).append(block.label)
     return {label: labels[0] for label, labels in before.items() if len(labels) == 1}
+
+
+def _inner_headers(nest: Nest) -> set[str]:
+    """The blocks that control comes back to without a look at `turns`."""
+    blocks = {block.label: block for block in nest.blocks}
+    found: set[str] = set()
+    seen: set[str] = set()
+    path: list[tuple[str, list[str]]] = [("", [nest.blocks[0].label])]
+    while path:
+        _, waiting = path[-1]
+        if not waiting:
+            path.pop()
+            continue
+        label = waiting.pop()
+        if label in {open_ for open_, _ in path}:
+            found.add(label)
+        if label not in seen:
+            seen.add(label)
+            path.append((label, list(blocks[label].end.targets)))
+    return {label for label in found if not _looks_at_turns(blocks[label])}
+
+
+def _looks_at_turns(block: Block) -> bool:
+    return any(one.op == "get" and one.attributes[0] == TURNS for one in block.instructions)

@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy.llvm.nest_instructions import TYPED
+from ufuse.backends.numpy.llvm.nests import PATIENCE
 from ufuse.graph.nest import SIGNATURES, TURNS, Nest, Slot, Value
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow, run
@@ -342,3 +343,29 @@ def test_an_element_is_read_again_after_a_store() -> None:
     assert Machine(nest).execute([memory[1:], memory, c], over(range(9)))[0]
     assert memory.tolist() == [0.0, *np.arange(2.0, 11.0)]
     assert c.tobytes() == memory[1:].tobytes()
+
+
+def test_a_turn_without_end_is_a_doubt() -> None:
+    """Signals wait while machine code runs: what takes long is plain Python's. Turns of the outermost loop are free."""
+    code = Code(number("n", "int"), RANGE)
+    code.header("i", "body")
+    code.end("jump", "inner")
+    code.begin("inner")
+    some = code.op("ilt", code.get("n"), code.whole(100))
+    code.end("branch", "inner", "header", condition=some)
+    machine = Machine(code.nest())
+    cells = over(range(5), n=0, **{"n.numpy": False})
+    assert not machine.execute([], cells)[0]
+    assert cells[TURNS] == 4
+    cells = over(range(PATIENCE - 5), n=100, **{"n.numpy": False})
+    assert machine.execute([], cells)[0]
+
+
+def test_turns_of_the_outermost_loop_are_not_counted() -> None:
+    """What calls the code says how many there are."""
+
+    def write(code: Code, i: Value) -> None:
+        code.set("n", code.op("xor", code.get("n"), i))
+
+    nest = element_by_element(write, number("n", "int"))
+    assert Machine(nest).execute([], over(range(2 * PATIENCE), n=0, **{"n.numpy": False}))[0]
