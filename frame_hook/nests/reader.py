@@ -583,7 +583,7 @@ class Reader:
 
 def _stack_variable(place: int, kind: NumberKind) -> str:
     """Where a number on the stack is kept across a jump: control may go on with one of two types there."""
-    return f"stack{place}:{kind.kind}{'.numpy' if kind.numpy else ''}"
+    return f".stack{place}:{kind.kind}{'.numpy' if kind.numpy else ''}"
 
 
 def _is_hashable(value: Any) -> bool:
