@@ -15,6 +15,7 @@ from __future__ import annotations
 from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, literal, result_type
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
+from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
 
@@ -70,16 +71,16 @@ class _Function:
         self.body = Body(nest)
         self.lines = self.body.lines
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
-        self._before = _only_predecessors(nest)
+        self._flow = Flow(nest)
         self._bounds = bounds_at_blocks(nest)
-        self._inner_headers = _inner_headers(nest)
+        self._inner_headers = self._flow.inner_headers()
         self._known: dict[str, Known] = {}  # at the ends of blocks
 
     def write(self) -> None:
         """Write everything."""
         self._write_entry()
-        for block in self.nest.blocks:
-            self._write_block(block)
+        for label in self._flow.order:
+            self._write_block(self._flow.blocks[label])
         self.lines.append("doubt:")
         self.body.begin_block(Known(), {})
         at = self._cell(len(self.nest.cells) - 1)
@@ -121,10 +122,7 @@ class _Function:
 
     def _write_block(self, block: Block) -> None:
         self.lines.append(f"{self._labels[block.label]}:")
-        before = self._known.get(self._before.get(block.label, ""))
-        self.body.begin_block(
-            before.copy() if before is not None else Known(), self._bounds.get(block.label, {})
-        )
+        self.body.begin_block(self._known_before(block), self._bounds[block.label])
         if block.label in self._inner_headers:
             patience = self.body.add_new("load i64, ptr %patience")
             left = self.body.add_new(f"sub nsw i64 {patience}, 1")
@@ -143,6 +141,20 @@ class _Function:
             self._write_leave()
         else:
             self.lines.append("br label %doubt")
+
+    def _known_before(self, block: Block) -> Known:
+        """What is known at the end of the block that dominates this one, and not changed on the way here."""
+        dominator = self._flow.dominators.get(block.label)
+        if dominator is None:
+            return Known()
+        known = self._known[dominator].copy()
+        for one in self._flow.between(block.label):
+            for instruction in one.instructions:
+                if instruction.op == "set":
+                    known.variables.pop(instruction.attributes[0], None)
+                elif instruction.op == "store":
+                    known.elements.clear()
+        return known
 
     def _write_leave(self) -> None:
         for number, variable in enumerate(self.nest.cells):
@@ -164,36 +176,3 @@ class _Function:
             rule = RULES[one.op] if one.op in RULES else TYPED[one.op, result_type(one)]
             text = rule(self.body, one)
         self.body.keep(one, text)
-
-
-def _only_predecessors(nest: Nest) -> dict[str, str]:
-    """For blocks that one block alone leads to, that block."""
-    before: dict[str, list[str]] = {nest.blocks[0].label: [""]}
-    for block in nest.blocks:
-        for target in block.end.targets:
-            before.setdefault(target, []).append(block.label)
-    return {label: labels[0] for label, labels in before.items() if len(labels) == 1}
-
-
-def _inner_headers(nest: Nest) -> set[str]:
-    """The blocks that control comes back to without a look at `turns`."""
-    blocks = {block.label: block for block in nest.blocks}
-    found: set[str] = set()
-    seen: set[str] = set()
-    path: list[tuple[str, list[str]]] = [("", [nest.blocks[0].label])]
-    while path:
-        _, waiting = path[-1]
-        if not waiting:
-            path.pop()
-            continue
-        label = waiting.pop()
-        if label in {open_ for open_, _ in path}:
-            found.add(label)
-        if label not in seen:
-            seen.add(label)
-            path.append((label, list(blocks[label].end.targets)))
-    return {label for label in found if not _looks_at_turns(blocks[label])}
-
-
-def _looks_at_turns(block: Block) -> bool:
-    return any(one.op == "get" and one.attributes[0] == TURNS for one in block.instructions)
