@@ -17,7 +17,6 @@ from ufuse.graph.semantics import nest_reference, reference
 from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
 
-
 SECONDS_OF_CHECKED_RUNS = 1e-5  # in native code
 
 
@@ -85,6 +84,7 @@ class CheckedNest:
         artefact.budget = SECONDS_OF_CHECKED_RUNS  # the definition takes thousands of times as long
 
     def __call__(self, *objects: Any) -> Any:
+        """As the nest itself."""
         copies = reference.copies(objects)
         arrays = [one for one in copies if isinstance(one, np.ndarray)]
         cells = nest_reference.unboxed(self._nest, copies)

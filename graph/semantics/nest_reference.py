@@ -41,7 +41,7 @@ class UnlikeNansError(DoubtError):
 def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     """The numbers that a nest changes, for an object in each slot; `NotImplemented` where no turn was done.
 
-    At most `turns` turns are done, and none that ends in a doubt. Arrays are written and the iterator is moved in place.
+    At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
     arrays = [
         thing

@@ -22,7 +22,7 @@ ROOMS = {
     "graph": ("", "typing", "memory", "text", "semantics", "passes"),
     "backends": ("", "planning", "numpy"),
     "frame_hook": (
-        "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "",
+        "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "nests", "",
     ),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
