@@ -341,6 +341,27 @@ def test_a_loop_that_runs_for_long_is_compiled_while_it_runs() -> None:
     assert sum(loop.turns for loop in loops_of(compiled)) > 190_000
 
 
+def summed_products(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(b.shape[0]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_inner_loops_wait_for_the_loop_around_them() -> None:
+    """One nest is made of three loops."""
+    compiled = ufuse.compile(summed_products)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # errors are plain Python's from the start
+        for _ in range(2):
+            compiled(np.ones((200, 60)), np.ones((60, 60)), c := np.zeros((200, 60)))
+            assert (c == 60).all()
+    nests = [one for one in compiled.__ufuse_session__.specialisations if one.nest is not None]
+    assert len(nests) == 1
+    assert loops_of(compiled)[0].turns > 100
+
+
 @pytest.mark.usefixtures("_measuring")
 def test_the_report_names_native_loops() -> None:
     """With their turns, and why another has no native code."""
