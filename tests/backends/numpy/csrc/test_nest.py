@@ -108,6 +108,21 @@ def test_numbers_come_back_as_their_cells_say(kind: str, value: Any, expected: A
             assert found == expected[is_numpy]
 
 
+@pytest.mark.parametrize("value", [1.5, 3, True])
+def test_only_the_type_of_a_number_changes(value: Any) -> None:
+    """A number of the same value, but Python's instead of NumPy's or the reverse, is another object."""
+
+    def turn(state: State, number: int) -> None:
+        state.numbers[0][1] = not is_numpy
+
+    kind, numpys = type(value).__name__, np.asarray(value)[()]
+    for is_numpy in (False, True):
+        given, other = (numpys, value) if is_numpy else (value, numpys)
+        found = nest(((kind, True), RANGE), turn)(given, iter(range(2)))
+        assert type(found) is type(other)
+        assert found == other
+
+
 def test_outputs_in_the_order_of_the_slots() -> None:
     """Changed numbers come in the order of their slots."""
 
@@ -421,6 +436,12 @@ def test_flags_of_the_thread_stay() -> None:
 
     MATH.feclearexcept(61)
     try:
+        one, iterator = nest((RANGE,), ignore), iter(range(4))
+        with np.errstate(all="raise"):
+            MATH.feraiseexcept(61)
+            found = one(iterator)
+            MATH.feclearexcept(61)
+        assert found is None
         for before, during in itertools.product((0, 1, 4, 16, 32, 61), repeat=2):  # noqa: B007 - turn() reads it
             one = nest((RANGE,), turn)
             iterator = iter(range(4))
@@ -642,6 +663,37 @@ def test_no_memory_for_numbers(size: int) -> None:
     assert ends == {0, min(1, size), size}
 
 
+def test_no_memory_for_the_second_number() -> None:
+    """Numbers made before the one for which there is no memory are freed."""
+    testing = pytest.importorskip("_testcapi")
+    nests, given = (
+        [machine_sums() for _ in range(50)],
+        (np.ones(5), np.float64(1), 10**12, iter(range(5))),
+    )
+    blocks = sys.getallocatedblocks()
+    for one in nests:
+        testing.set_nomemory(1, 2)
+        try:
+            found = one(*given)
+        finally:
+            testing.remove_mem_hooks()
+        assert found is NotImplemented
+    assert sys.getallocatedblocks() - blocks < 25
+
+
+def test_no_memory_for_a_tuple() -> None:
+    """Where the tuple of the outputs cannot be made, a nest declines."""
+    testing = pytest.importorskip("_testcapi")
+    one, given = nest((*[("int", True)] * 50, RANGE), ignore), (*range(50), iter(range(5)))
+    testing.set_nomemory(0, 1)
+    try:
+        found = one(*given)
+    finally:
+        testing.remove_mem_hooks()
+    assert found is NotImplemented
+    assert one(*given) == tuple(range(50))
+
+
 def test_no_memory_to_save() -> None:
     """Where what is to be written cannot be saved, a nest declines."""
     calls: list[int] = []
@@ -718,10 +770,14 @@ def test_no_leaks() -> None:
                 one(x, None, iter(range(12)))
                 nothing(iter(range(2)))
 
-    calls(50)
+    calls(400)
     watched = (x, None, NotImplemented)
+    gc.collect()
     before, references = resident(), [sys.getrefcount(one) for one in watched]
+    blocks = sys.getallocatedblocks()
     calls(500)
+    gc.collect()
+    assert sys.getallocatedblocks() - blocks < 250
     assert resident() - before < 200
     for one, count in zip(watched, references, strict=True):
         assert abs(sys.getrefcount(one) - count) < 500
