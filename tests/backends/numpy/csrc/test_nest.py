@@ -521,6 +521,20 @@ def test_memory_that_is_not_worth_saving() -> None:
     assert nest((("array", "d", 1, False), RANGE), ignore)(x, iter(range(3))) is None
 
 
+def test_short_loops_of_medium_arrays_are_left_to_python() -> None:
+    """Once turns are known to be short, a few of them are not worth a copy of 200 kB; many are."""
+    sums, x = machine_sums(), np.zeros(25_000)
+    sums.budget = 1e6
+    for _ in range(50):  # on a busy machine turns may seem long
+        assert sums(x, 1.0, 0, iter(range(20_000))) == (1.0, -20_000)
+        found = sums(x * 0.0, 1.0, 0, iter(range(3)))
+        if found is NotImplemented:
+            break
+        assert found == (1.0, -3)
+        x[:] = 0.0
+    assert found is NotImplemented
+
+
 def lying(change: Any) -> Any:
     """A nest whose machine code stores one into its array, does a turn, and then changes its cells."""
 
