@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from ufuse.errors import UfuseError
+from ufuse.frame_hook.nests.entry import NestMaker
 from ufuse.graph import ops
+from ufuse.graph.nest import TURNS, Nest
 from ufuse.graph.node import Graph
-from ufuse.graph.semantics import reference
+from ufuse.graph.semantics import nest_reference, reference
 from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
+
+SECONDS_OF_CHECKED_RUNS = 1e-5  # in native code
 
 
 class CheckFailed(UfuseError):  # noqa: N818  what happened, not an error of the user's
@@ -56,6 +60,53 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
         return result
 
     return compared
+
+
+class CheckedNests:
+    """A maker of nests whose every run is compared with the definition, turn by turn."""
+
+    def __init__(self, maker: NestMaker) -> None:
+        self._maker = maker
+        self.nest_seconds = maker.nest_seconds
+
+    def compile_nest(self, nest: Nest) -> Callable[..., Any] | None:
+        """What runs a nest; None where the backend cannot."""
+        made = self._maker.compile_nest(nest)
+        return None if made is None else CheckedNest(made, nest)
+
+
+class CheckedNest:
+    """What runs a nest, and then its definition on copies of what it was given, for as many turns."""
+
+    def __init__(self, artefact: Any, nest: Nest) -> None:
+        self._artefact = artefact
+        self._nest = nest
+        artefact.budget = SECONDS_OF_CHECKED_RUNS  # the definition takes thousands of times as long
+
+    def __call__(self, *objects: Any) -> Any:
+        """As the nest itself."""
+        copies = reference.copies(objects)
+        arrays = [one for one in copies if isinstance(one, np.ndarray)]
+        cells = nest_reference.unboxed(self._nest, copies)
+        result = self._artefact(*objects)
+        if result is NotImplemented:
+            return result
+        left = nest_reference.turns_left(self._nest, cells)
+        behind = nest_reference.turns_left(self._nest, nest_reference.unboxed(self._nest, objects))
+        cells[TURNS] = left - behind
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            done = context_with(all="ignore").run(nest_reference.execute, self._nest, arrays, cells)
+        expected = nest_reference.boxed(self._nest, cells)
+        why = why_different(result, expected) if done else "a turn that is in doubt was done"
+        found = [one for one in objects if isinstance(one, np.ndarray)]
+        why = why or next(filter(None, map(why_different, found, arrays)), None)
+        if why is not None:
+            raise CheckFailed(f"this loop differs from its definition: {why}\n{self._nest}")
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._artefact, name)
 
 
 def why_different(found: Any, wanted: Any) -> str | None:

@@ -17,7 +17,7 @@ from ufuse import sharing
 from ufuse.backends import protocol
 from ufuse.backends.numpy import set_threads
 from ufuse.backends.protocol import Backend
-from ufuse.checking import checked
+from ufuse.checking import CheckedNests, checked
 from ufuse.compiled import CompiledFunction
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
@@ -221,8 +221,15 @@ def _session(options: Options, function: FunctionType) -> Session:
         check_arguments=_argument_check(function, arguments) if arguments else None,
         static_sizes=given["dynamic"] is False or _fixed_sizes(arguments),
         measures=MEASURING and options.is_named and given["backend"] == "numpy" and not arguments,
-        nests=options.backend if isinstance(options.backend, NestMaker) else None,
+        nests=_nests(options.backend),
     )
+
+
+def _nests(backend: Backend) -> NestMaker | None:
+    """What makes native code of loops, if the backend can."""
+    if not isinstance(backend, NestMaker):
+        return None
+    return CheckedNests(backend) if CHECKING else backend
 
 
 def _backend(backend: str | Backend) -> Backend:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook._hook import program_nanoseconds
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import in_words, shown
@@ -50,31 +50,35 @@ class Retrace:
 class Visits:
     """What is known of a loop over a range: its iterator at the last visit of the header, and when that was.
 
-    `runs` is how often the loop was timed, `seconds` what these took, about; `begun` counts all its runs. `failures`
-    counts tries to read it; `refused` says why it is not compiled.
+    `runs` is how often the loop was timed, `seconds` what these took, about, and `turn` what a turn took. `begun`
+    counts all its runs, `waits` how often it waited for a loop around it, `failures` tries to read it. `refused` says
+    why it is not compiled.
     """
 
     iterator: Any = None
     left: int = 0
     when: float = 0.0
+    turn: float = 0.0
     begun: int = 0
     runs: int = 0
     seconds: float = 0.0
+    waits: int = 0
     failures: int = 0
     refused: str | None = None
 
     def rest(self, iterator: Any, left: int) -> float | None:
         """Note a visit; how many seconds the turns left will take, by the last one; None for a run that begins."""
-        now = time.perf_counter()
+        now = program_nanoseconds() / 1e9
         turns = self.left - left if iterator is self.iterator else 0
         if turns > 0:
-            rest = (now - self.when) / turns * left
+            self.turn = max(0.0, now - self.when) / turns  # another thread's session may be between
+            rest = self.turn * left
             self.runs += 1
             self.seconds += rest
             return rest
         self.iterator, self.left = iterator, left
         self.begun += 1
-        self.when = time.perf_counter()
+        self.when = now
         return None
 
 

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import F64, I1, I64, Value
 
+LARGEST_EXPONENT = 8  # of powers of integers
 EXACT_IN_F64 = 2**53  # every integer up to here is a float
 
 
@@ -94,14 +95,16 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
         result = code.op(BITWISE[operator], I1, one.value, other.value)
         return Number(NumberKind("bool", numpy), result)
     if operator == "**":
+        if one.type.kind != "float" and _is_small(right):
+            return _whole_power(code, one, right, numpy)
         return _power(code, one, other, numpy)
     if operator in FLOAT_OPS and ("float" in kinds or operator == "/"):
         return _float(code, operator, one, other, numpy)
     if "float" not in kinds and operator in INT_OPS:
-        if numpy and operator in ("<<", ">>"):
-            raise NotNativeError("it shifts NumPy's integers")
         inputs = as_i64(code, one), as_i64(code, other)
         return Number(NP_INT if numpy else INT, code.op(INT_OPS[operator], I64, *inputs))
+    if operator in ("//", "%") and not (numpy and kinds != {"float"}):
+        return _float_quotient(code, operator, one, other, numpy)
     raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
 
 
@@ -113,6 +116,48 @@ def _float(code: Code, operator: str, one: Number, other: Number, numpy: bool) -
         code.doubt_if(code.op("feq", I1, divisor, code.constant(F64, 0.0)))
     result = code.op(FLOAT_OPS[operator], F64, as_f64(code, one), as_f64(code, other))
     return Number(NP_FLOAT if numpy else FLOAT, result)
+
+
+def _float_quotient(code: Code, operator: str, one: Number, other: Number, numpy: bool) -> Number:
+    """`//` or `%` of floats, as CPython and NumPy compute both: from C's fmod, whose result has the dividend's sign."""
+    left, right = as_f64(code, one), as_f64(code, other)
+    zero, unit = code.constant(F64, 0.0), code.constant(F64, 1.0)
+    _doubt_not_finite(code, right)
+    rest = code.call("fmod", left, right)  # a doubt where the divisor is zero
+    quotient = code.op("div", F64, code.op("sub", F64, left, rest), right)
+    is_whole = code.op("feq", I1, rest, zero)
+    unlike = code.op("xor", I1, code.op("flt", I1, right, zero), code.op("flt", I1, rest, zero))
+    unlike = code.op("and", I1, unlike, code.op("not", I1, is_whole))
+    kind = NP_FLOAT if numpy else FLOAT
+    if operator == "%":
+        moved = code.op("select", F64, unlike, code.op("add", F64, rest, right), rest)
+        nothing = code.call("copysign", zero, right)
+        return Number(kind, code.op("select", F64, is_whole, nothing, moved))
+    quotient = code.op("select", F64, unlike, code.op("sub", F64, quotient, unit), quotient)
+    below = code.call("floor", quotient)
+    far = code.op("flt", I1, code.constant(F64, 0.5), code.op("sub", F64, quotient, below))
+    floored = code.op("select", F64, far, code.op("add", F64, below, unit), below)
+    nothing = code.call("copysign", zero, code.op("div", F64, left, right))
+    is_none = code.op("feq", I1, quotient, zero)
+    return Number(kind, code.op("select", F64, is_none, nothing, floored))
+
+
+def _is_small(exponent: Item) -> bool:
+    return (
+        isinstance(exponent, Known)
+        and type(exponent.value) is int
+        and 0 <= exponent.value <= LARGEST_EXPONENT
+    )
+
+
+def _whole_power(code: Code, base: Number, exponent: Item, numpy: bool) -> Number:
+    """An integer to a constant power: where that fits 64 bits, so do all powers before it."""
+    assert isinstance(exponent, Known)
+    factor = as_i64(code, base)
+    result = code.constant(I64, 1)
+    for _ in range(exponent.value):
+        result = code.op("mul", I64, result, factor)
+    return Number(NP_INT if numpy else INT, result)
 
 
 def _power(code: Code, one: Number, other: Number, numpy: bool) -> Number:
@@ -231,12 +276,79 @@ def _fabs(code: Code, item: Item) -> Number:
     return Number(FLOAT, code.op("abs", F64, as_f64(code, number(code, item))))
 
 
+def _of_two(name: str) -> Callable[[Code, Item, Item], Number]:
+    """A function of two floats of `math`."""
+
+    def function(code: Code, item: Item, other: Item) -> Number:
+        given = (as_f64(code, number(code, one)) for one in (item, other))
+        return Number(FLOAT, code.call(name, *given))
+
+    return function
+
+
+def _rounded(name: str) -> Callable[[Code, Item], Number]:
+    """A float rounded to one of Python's ints by a function of C."""
+
+    def function(code: Code, item: Item) -> Number:
+        one = number(code, item)
+        if one.type.kind == "float":
+            return Number(INT, code.op("to_i64", I64, code.call(name, one.value)))
+        if one.type != INT:
+            raise NotNativeError("it rounds what is no float")
+        return one
+
+    return function
+
+
+def _np_rounded(name: str) -> Callable[[Code, Item], Number]:
+    def function(code: Code, item: Item) -> Number:
+        one = number(code, item)
+        if one.type.kind != "float":
+            raise NotNativeError("it rounds what is no float")
+        return Number(NP_FLOAT, code.call(name, one.value))
+
+    return function
+
+
+def _is_nan(kind: NumberKind) -> Callable[[Code, Item], Number]:
+    def function(code: Code, item: Item) -> Number:
+        given = as_f64(code, number(code, item))
+        return Number(kind, code.op("fne", I1, given, given))
+
+    return function
+
+
+def _is_finite(code: Code, item: Item) -> Number:
+    size = code.op("abs", F64, as_f64(code, number(code, item)))
+    return Number(BOOL, code.op("flt", I1, size, code.constant(F64, math.inf)))
+
+
+def _np_float(code: Code, item: Item) -> Number:
+    return Number(NP_FLOAT, as_f64(code, number(code, item)))
+
+
+def _np_int(code: Code, item: Item) -> Number:
+    one = number(code, item)
+    if one.type.kind == "float":
+        raise NotNativeError("it makes one of NumPy's integers of a float")
+    return Number(NP_INT, as_i64(code, one))
+
+
+LIBM = (
+    "exp", "expm1", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+)  # fmt: skip
 # fmt: off
-FUNCTIONS: dict[Any, Callable[[Code, Item], Number]] = {
-    abs: _abs, np.abs: _np_abs, int: _int, float: _float_of, bool: _bool_of,
-    math.sqrt: _math_sqrt, math.fabs: _fabs,
-    **{getattr(math, name): _of_math(name) for name in ("exp", "sin", "cos", "tan", "tanh", "atan")},
-    np.sqrt: _np_sqrt,
+FUNCTIONS: dict[tuple[Any, int], Callable[..., Number]] = {  # with so many arguments
+    (abs, 1): _abs, (np.abs, 1): _np_abs, (int, 1): _int, (float, 1): _float_of, (bool, 1): _bool_of,
+    (round, 1): _rounded("rint"), (np.float64, 1): _np_float, (np.int64, 1): _np_int,
+    (math.sqrt, 1): _math_sqrt, (math.fabs, 1): _fabs,
+    **{(getattr(math, name), 1): _of_math(name) for name in LIBM},
+    **{(getattr(math, name), 2): _of_two(name) for name in ("pow", "atan2", "fmod", "copysign")},
+    **{(getattr(math, name), 1): _rounded(name) for name in ("floor", "ceil", "trunc")},
+    (math.isnan, 1): _is_nan(BOOL), (math.isfinite, 1): _is_finite,
+    (np.sqrt, 1): _np_sqrt, (np.isnan, 1): _is_nan(NP_BOOL),
+    (np.floor, 1): _np_rounded("floor"), (np.ceil, 1): _np_rounded("ceil"),
 }
 # fmt: on
 

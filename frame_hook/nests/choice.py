@@ -5,12 +5,13 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests.entry import NestMaker, nest_entry
+from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry
 from ufuse.frame_hook.nests.reader import HANDLERS, loop_positions
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
@@ -18,11 +19,13 @@ from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
 MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
+ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
 SHORT = 1e-4  # seconds in the mean
 TOO_SHORT = "it takes too little time"
+MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
@@ -57,6 +60,19 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
     return found
 
 
+def outer_header(code: CodeType, position: int) -> int | None:
+    """The header of the loop around a loop, where a nest can have all its instructions."""
+    around = [
+        one.position
+        for one in instructions.instructions(code)
+        if one.opname == "FOR_ITER"
+        and one.position != position
+        and position in loop_positions(code, one.position)
+    ]
+    nearest = min(around, key=lambda one: len(loop_positions(code, one)), default=None)
+    return nearest if nearest in written_slots(code) else None
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -86,14 +102,66 @@ class Loops:
             return answer
         if not left:
             return ASK_AT_ONCE
+        around = self._reached_soon(cache, position, state, record) if self._measures else []
+        for depth in range(len(around), 0, -1):
+            outer = around[depth - 1]
+            entries = cache.entries(outer)
+            if not entries:
+                made = self._made(cache, outer, function, state[:-depth], record)
+                if isinstance(made, _hook.Entry):
+                    cache.add(outer, made)
+                    record.left_to_nests.add(outer)
+                    cache.drop_resume(outer)
+                    entries = [made]
+            if entries and visits.waits < MOST_WAITS:
+                visits.waits += 1
+                return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
+        return self._made(cache, position, function, state, record)
+
+    def _made(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> Any:
         try:
             return nest_entry(self.maker, cache, position, function, state, record, self._journal)
         except NotNativeError as why:
+            visits = record.visits.setdefault(position, Visits())
             visits.failures += 1
             if why.later and visits.failures < MOST_FAILURES:
                 return ASK_AT_ONCE
             visits.refused = str(why)
             return None
+
+    def _reached_soon(
+        self, cache: Any, position: int, state: tuple[Any, ...], record: CodeRecord
+    ) -> list[int]:
+        """The headers of loops around one, the nearest first, that come before a nest of it has paid.
+
+        A nest of the outermost makes all others needless.
+        """
+        found = []
+        turn, wait = record.visits[position].turn, 0.0
+        for depth in range(1, len(state) - len(instructions.slot_names(cache.code))):
+            iterator, around = state[-depth], state[-depth - 1]
+            wait += turn * iterator.__length_hint__()
+            turn *= len(iterator.__reduce__()[1][0])
+            outer = outer_header(cache.code, position)
+            if outer is None or type(around) is not RANGE_ITERATOR:
+                break
+            if wait >= self.maker.nest_seconds() or not around.__length_hint__():
+                break
+            visits = record.visits.get(outer)
+            if cache.given_up(outer) or (visits is not None and visits.refused is not None):
+                break
+            if any(entry.artefact.doubts for entry in cache.entries(outer)):
+                break
+            found.append(outer)
+            position = outer
+        return found
 
     def _put_off(self, visits: Visits, iterator: Any, left: int) -> int | None:
         """`NOW` where the loop is to be compiled; else as `capture`."""
@@ -105,4 +173,4 @@ class Loops:
         if is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs:
             visits.refused = TOO_SHORT
             return None
-        return ASK_AT_ONCE if rest is None else max(ASK_AT_ONCE, int(rest * 1e9))
+        return ASK_SOON if rest is None else max(ASK_SOON, int(rest * 1e9))

@@ -21,7 +21,7 @@ from ufuse.frame_hook.entries.recipe_iterators import Made
 from ufuse.frame_hook.nests.reader import Read, Reader
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, Source, Symbol
+from ufuse.frame_hook.trace.symbols import Constant, Number, Source, Symbol
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
@@ -106,8 +106,10 @@ def _read(
 ) -> Read:
     def known(symbol: Symbol) -> Any:
         symbol = trace.look(symbol)
+        if isinstance(symbol, Number) and type(trace.number_examples.get(symbol.node)) is float:
+            symbol = trace.specialised(symbol)
         if not isinstance(symbol, Constant):
-            raise NotNativeError("it uses a global that is no constant")
+            raise NotNativeError("it uses a variable from outside that is no constant")
         return symbol.value
 
     def global_of(name: str) -> Any:
@@ -116,8 +118,14 @@ def _read(
     def attribute_of(module: types.ModuleType, name: str) -> Any:
         return known(trace.module_attribute(module, name, module.__name__))
 
-    read = Reader(code, position, state, _hook.NULL, global_of, attribute_of).read()
+    def cell_of(slot: int) -> Any:
+        cell = trace.reader.cell(Source(slot, names[slot]), state[slot])
+        if cell.content is None:
+            raise NotNativeError(f"{names[slot]} has no value yet", later=True)
+        return known(cell.content)
+
     names = instructions.slot_names(code)
+    read = Reader(code, position, state, _hook.NULL, global_of, attribute_of, cell_of).read()
     for slot in read.slots[:-1]:
         trace.guards.check("BOUND", Source(slot, names[slot]))
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]

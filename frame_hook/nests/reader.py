@@ -95,6 +95,7 @@ class Reader:
         null: object,
         global_of: Lookup,
         attribute_of: Callable[[types.ModuleType, str], Any],
+        cell_of: Callable[[int], Any],
     ) -> None:
         self.code = code
         self.position = position
@@ -102,6 +103,7 @@ class Reader:
         self.state, self.null = state, null
         self._global_of = global_of
         self._attribute_of = attribute_of
+        self._cell_of = cell_of
         self.table = instructions.by_position(code)
         self.region = loop_positions(code, position)
         self.live = instructions.live_locals(code)
@@ -495,6 +497,10 @@ class Reader:
         """A global, guarded."""
         return Known(self._global_of(name))
 
+    def cell_value(self, slot: int) -> Item:
+        """A variable of the function around this one, guarded."""
+        return Known(self._cell_of(slot))
+
     def attribute(self, owner: Item, name: str) -> Item:
         """`owner.name`."""
         if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
@@ -520,23 +526,30 @@ class Reader:
             one = arguments[0]
             self.doubt_no_row(one)
             self.stack.append(self.length(one.slot, len(one.indices)))
-        elif value in (min, max) and len(arguments) == 2:
-            self._best(value, arguments[0], arguments[1], after)
-        elif _is_hashable(value) and value in arithmetic.FUNCTIONS and len(arguments) == 1:
-            self.stack.append(arithmetic.FUNCTIONS[value](out, arguments[0]))
+        elif value in (min, max) and len(arguments) >= 2:
+            self._best(value, [arithmetic.number(out, one) for one in arguments], after)
+        elif _is_hashable(value) and (value, len(arguments)) in arithmetic.FUNCTIONS:
+            self.stack.append(arithmetic.FUNCTIONS[value, len(arguments)](out, *arguments))
         else:
             raise NotNativeError(
                 f"calls of {getattr(value, '__name__', value)} are not compiled yet"
             )
 
-    def _best(self, function: Any, left: Item, right: Item, after: int) -> None:
+    def _best(self, function: Any, numbers: list[Number], after: int) -> None:
+        """Push the least or greatest number: one block for each type that it may have."""
         out = self.out
-        one, other = arithmetic.number(out, left), arithmetic.number(out, right)
+        one, other, *others = numbers
         first = arithmetic.is_first(out, function, one, other)
         if one.type == other.type:
             value = out.op("select", TYPES[one.type.kind], first, one.value, other.value)
-            self.stack.append(Number(one.type, value))
+            best = Number(one.type, value)
+            if others:
+                self._best(function, [best, *others], after)
+            else:
+                self.stack.append(best)
             return
+        if others:
+            raise NotNativeError(f"{function.__name__} of several types is not compiled yet")
         labels = []
         for each in (one, other):
             self.stack.append(each)
@@ -549,8 +562,6 @@ class Reader:
         given = [arithmetic.number(out, one) for one in arguments]
         if any(one.type.kind == "float" or one.type == NP_BOOL for one in given):
             raise NotNativeError("a range is not of ints")
-        if any(one.type.numpy for one in given):
-            raise NotNativeError("a range is of NumPy's integers")
         values = [arithmetic.as_i64(out, one) for one in given]
         if len(values) == 1:
             values.insert(0, out.constant(I64, 0))
@@ -583,7 +594,7 @@ class Reader:
 
 def _stack_variable(place: int, kind: NumberKind) -> str:
     """Where a number on the stack is kept across a jump: control may go on with one of two types there."""
-    return f"stack{place}:{kind.kind}{'.numpy' if kind.numpy else ''}"
+    return f".stack{place}:{kind.kind}{'.numpy' if kind.numpy else ''}"
 
 
 def _is_hashable(value: Any) -> bool:
@@ -811,6 +822,11 @@ def _load_global(reader: Reader, arg: int) -> None:
     value = reader.global_value(reader.code.co_names[arg >> 1])
     pair = [Empty(), value] if VERSION < (3, 13) else [value, Empty()]
     reader.stack += pair if arg & 1 else [value]
+
+
+@handles("LOAD_DEREF")
+def _load_deref(reader: Reader, slot: int) -> None:
+    reader.stack.append(reader.cell_value(slot))
 
 
 @handles("LOAD_ATTR LOAD_METHOD")

@@ -26,6 +26,7 @@ from ufuse.graph.nest import (
 )
 
 LIMIT = 1 << 63
+RANGE_ITERATOR = type(iter(range(0)))
 Number = float | int | bool
 
 
@@ -38,9 +39,9 @@ class UnlikeNansError(DoubtError):
 
 
 def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
-    """What a nest gives back for an object in each slot: the changed ones, or `NotImplemented` where no turn was done.
+    """The numbers that a nest changes, for an object in each slot; `NotImplemented` where no turn was done.
 
-    At most `turns` turns are done, and none that ends in a doubt. Arrays are written in place.
+    At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
     arrays = [
         thing
@@ -48,14 +49,17 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
         if isinstance(slot, ArraySlot)
     ]
     cells = unboxed(nest, objects)
-    left = _left(nest, cells)
+    left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
     saved = [array.copy() for array in arrays]
     while given > 0:
         cells[TURNS] = given
         tried = dict(cells)
         if execute(nest, arrays, tried):
-            return boxed(nest, tried, objects)
+            for iterator in (one for one in objects if isinstance(one, RANGE_ITERATOR)):
+                for _ in range(left - turns_left(nest, tried)):
+                    next(iterator)
+            return boxed(nest, tried)
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
@@ -79,18 +83,15 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
     return cells
 
 
-def boxed(nest: Nest, cells: dict[str, Number], objects: Sequence[Any]) -> Any:
-    """The objects that a run gives back: one alone, or a tuple."""
+def boxed(nest: Nest, cells: dict[str, Number]) -> Any:
+    """The changed numbers as objects: one alone, or a tuple, or None."""
     outputs: list[Any] = []
-    for slot, thing in zip(nest.slots, objects, strict=True):
+    for slot in nest.slots:
         if isinstance(slot, NumberSlot) and slot.is_changed:
             kinds: dict[str, type] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
             value = cells[slot.name]
             outputs.append(kinds[slot.kind](value) if cells[f"{slot.name}.numpy"] else value)
-        elif isinstance(slot, RangeSlot):
-            rest = _rest(thing)
-            outputs.append(iter(rest[len(rest) - int(cells[f"{slot.name}.left"]) :]))
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
 
 
 def _rest(iterator: Any) -> range:
@@ -100,7 +101,8 @@ def _rest(iterator: Any) -> range:
     return rest
 
 
-def _left(nest: Nest, cells: dict[str, Number]) -> int:
+def turns_left(nest: Nest, cells: dict[str, Number]) -> int:
+    """How many turns the iterator of the outermost loop still has."""
     names = [f"{slot.name}.left" for slot in nest.slots if isinstance(slot, RangeSlot)]
     return int(cells[names[0]]) if names else LIMIT - 1
 

@@ -59,6 +59,7 @@ class Draw:
         self.values: dict[str, list[Value]] = {}
         self.names: dict[str, list[str]] = {F64: ["x", "y"], I64: ["n"], I1: ["p", "x.numpy"]}
         self.labels = 0
+        self.counters: list[str] = []  # of the loops that are open
 
     def nest(self) -> Nest:
         """A nest."""
@@ -131,12 +132,17 @@ class Draw:
 
     def _loop(self, depth: int) -> None:
         name, after = self._label(), self._label()
-        start = self.code.whole(self.random.randint(-2, 2))
-        stop = self.code.whole(self.random.randint(0, 4))
-        self._fresh(self.code.loop(name, start, stop, after))
+        start, stop = self.random.randint(-2, 2), self.random.randint(0, 4)
+        step = self.random.choice([1, 1, -1])
+        first, last = (start, stop) if step > 0 else (stop, start)
+        self._fresh(
+            self.code.loop(name, self.code.whole(first), self.code.whole(last), after, step)
+        )
+        self.counters.append(name)
         if depth < 2:
             self._body(depth + 1)
-        self.code.again(name)
+        self.counters.pop()
+        self.code.again(name, step)
         self.code.begin(after)
         self._fresh()
 
@@ -172,6 +178,12 @@ class Draw:
     def _index(self, number: int) -> list[Value]:
         places = []
         for axis in range(ARRAYS[number].ndim):
+            if self.counters and self.random.random() < 0.5:
+                place = self.code.get(self.random.choice(self.counters))
+                if self.random.random() < 0.3:
+                    place = self.code.op("sub", place, self.code.whole(self.random.choice([1, -1])))
+                places.append(place)
+                continue
             place = self._value(I64)
             if self.random.random() > self.wildness:
                 place = self.code.op("mod", place, self.code.dim(number, axis))

@@ -19,7 +19,7 @@ ARITHMETIC = {"add", "sub", "mul", "div"}
 
 @dataclass
 class Known:
-    """What holds from here to the end of a block, and in blocks that it alone leads to. Values are named as written."""
+    """What holds from here to the end of a block, and in blocks that it dominates. Values are named as written."""
 
     made: dict[str, str] = field(default_factory=dict)  # from instructions to their results
     checked: set[str] = field(default_factory=set)  # conditions that hold

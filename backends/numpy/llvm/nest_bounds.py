@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 
 from ufuse.graph.nest import I64, Block, End, Instruction, Nest, Value
 
@@ -48,13 +49,13 @@ def _or_less(known: int | None) -> int:
 
 def bounds_at_blocks(nest: Nest) -> dict[str, Bounds]:
     """The bounds of variables where each block begins, whatever the nest is given."""
-    blocks = {block.label: block for block in nest.blocks}
+    places = {block.label: place for place, block in enumerate(nest.blocks)}
     found: dict[str, Bounds] = {nest.blocks[0].label: {}}
-    visits = dict.fromkeys(blocks, 0)
-    waiting = [nest.blocks[0].label]
+    visits = dict.fromkeys(places, 0)
+    waiting = [0]  # a heap: blocks mostly stand behind those that lead to them
     while waiting:
-        label = waiting.pop()
-        for target, bounds in _bounds_behind(blocks[label], found[label]):
+        block = nest.blocks[heappop(waiting)]
+        for target, bounds in _bounds_behind(block, found[block.label]):
             old = found.get(target)
             new = bounds if old is None else _both(old, bounds)
             if new == old:
@@ -63,8 +64,8 @@ def bounds_at_blocks(nest: Nest) -> dict[str, Bounds]:
             if old is not None and visits[target] > PATIENCE:
                 new = {name: 0 if low < old[name] else low for name, low in new.items() if low >= 0}
             found[target] = new
-            if target not in waiting:
-                waiting.append(target)
+            if places[target] not in waiting:
+                heappush(waiting, places[target])
     return found
 
 

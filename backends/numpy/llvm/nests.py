@@ -5,7 +5,8 @@ Variables are memory in the text; LLVM's passes make registers of them. Laws:
 1. Floating-point operations and comparisons are *constrained, strict*: no flag is lost or raised too often, and nothing
    is folded. Comparisons are quiet.
 2. A doubt ends the function with 1 after only `turns` was written back: what calls it undoes the stores.
-3. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
+3. One call does at most PATIENCE turns of inner loops, then it ends in a doubt: signals wait while it runs.
+4. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
    NumPy: a result that such an operation may have decided is a doubt when it is stored, kept or passed on.
 """
 
@@ -14,8 +15,11 @@ from __future__ import annotations
 from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, literal, result_type
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
+from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
+
+PATIENCE = 1 << 24  # some ten milliseconds to a tenth of a second
 
 
 def why_not_native() -> str | None:
@@ -67,15 +71,16 @@ class _Function:
         self.body = Body(nest)
         self.lines = self.body.lines
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
-        self._before = _only_predecessors(nest)
+        self._flow = Flow(nest)
         self._bounds = bounds_at_blocks(nest)
+        self._inner_headers = self._flow.inner_headers()
         self._known: dict[str, Known] = {}  # at the ends of blocks
 
     def write(self) -> None:
         """Write everything."""
         self._write_entry()
-        for block in self.nest.blocks:
-            self._write_block(block)
+        for label in self._flow.order:
+            self._write_block(self._flow.blocks[label])
         self.lines.append("doubt:")
         self.body.begin_block(Known(), {})
         at = self._cell(len(self.nest.cells) - 1)
@@ -87,6 +92,7 @@ class _Function:
         for variable in (*self.nest.cells, *self.nest.others):
             place = self.body.places[variable.name]
             self.lines.append(f"{place} = alloca {TYPES[variable.type]}")
+        self.lines += ["%patience = alloca i64", f"store i64 {PATIENCE}, ptr %patience"]
         at = 0
         for number, array in enumerate(self.nest.arrays):
             self._load_word(f"data{number}", "ptr", at)
@@ -116,10 +122,12 @@ class _Function:
 
     def _write_block(self, block: Block) -> None:
         self.lines.append(f"{self._labels[block.label]}:")
-        before = self._known.get(self._before.get(block.label, ""))
-        self.body.begin_block(
-            before.copy() if before is not None else Known(), self._bounds.get(block.label, {})
-        )
+        self.body.begin_block(self._known_before(block), self._bounds[block.label])
+        if block.label in self._inner_headers:
+            patience = self.body.add_new("load i64, ptr %patience")
+            left = self.body.add_new(f"sub nsw i64 {patience}, 1")
+            self.lines.append(f"store i64 {left}, ptr %patience")
+            self.body.doubt_if(self.body.add_new(f"icmp slt i64 {left}, 0"))
         for one in block.instructions:
             self._write_instruction(one)
         self._known[block.label] = self.body.known
@@ -133,6 +141,20 @@ class _Function:
             self._write_leave()
         else:
             self.lines.append("br label %doubt")
+
+    def _known_before(self, block: Block) -> Known:
+        """What is known at the end of the block that dominates this one, and not changed on the way here."""
+        dominator = self._flow.dominators.get(block.label)
+        if dominator is None:
+            return Known()
+        known = self._known[dominator].copy()
+        for one in self._flow.between(block.label):
+            for instruction in one.instructions:
+                if instruction.op == "set":
+                    known.variables.pop(instruction.attributes[0], None)
+                elif instruction.op == "store":
+                    known.elements.clear()
+        return known
 
     def _write_leave(self) -> None:
         for number, variable in enumerate(self.nest.cells):
@@ -154,12 +176,3 @@ class _Function:
             rule = RULES[one.op] if one.op in RULES else TYPED[one.op, result_type(one)]
             text = rule(self.body, one)
         self.body.keep(one, text)
-
-
-def _only_predecessors(nest: Nest) -> dict[str, str]:
-    """For blocks that one block alone leads to, that block."""
-    before: dict[str, list[str]] = {nest.blocks[0].label: [""]}
-    for block in nest.blocks:
-        for target in block.end.targets:
-            before.setdefault(target, []).append(block.label)
-    return {label: labels[0] for label, labels in before.items() if len(labels) == 1}

@@ -158,6 +158,12 @@ ask_has_only_str_keys(PyObject *Py_UNUSED(module), PyObject *type)
     return PyBool_FromLong(class_has_only_str_keys(type));
 }
 
+static PyObject *
+program_nanoseconds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLongLong(ufuse_disturbances.session_began - ufuse_disturbances.session_ns);
+}
+
 static PyMethodDef module_methods[] = {
     {"set_eager", set_eager, METH_O,
      "Have every dispatcher of the process call its function as it is, or no longer."},
@@ -193,6 +199,9 @@ static PyMethodDef module_methods[] = {
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"shared_session", (PyCFunction)(void (*)(void))shared_session, METH_FASTCALL,
      "The session of functions with this one's code, globals and builtins, and equal options."},
+    {"program_nanoseconds", program_nanoseconds, METH_NOARGS,
+     "program_nanoseconds(): the time until a session was asked what it now answers, without that\n"
+     "of all questions before; from an arbitrary moment on."},
     {"passed_frames", passed_frames, METH_NOARGS,
      "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,

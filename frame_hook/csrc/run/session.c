@@ -41,7 +41,7 @@ enter_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     fegetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
-    saved->began = now_ns();
+    saved->began = ufuse_disturbances.session_began = now_ns();
     saved->session = ufuse_thread.session;
     saved->exception = take_exception();
     saved->handled = thread->exc_info;

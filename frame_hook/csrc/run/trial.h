@@ -50,6 +50,7 @@ typedef struct {
     long long trials;
     long long captures;
     int64_t session_ns;
+    int64_t session_began; /* when the last one was asked */
 } Disturbances;
 extern Disturbances ufuse_disturbances __attribute__((visibility("hidden")));
 

@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy.llvm.nest_instructions import TYPED
+from ufuse.backends.numpy.llvm.nests import PATIENCE
 from ufuse.graph.nest import SIGNATURES, TURNS, Nest, Slot, Value
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow, run
@@ -302,15 +303,18 @@ def test_two_views_of_one_memory() -> None:
 
 
 def test_the_reference_gives_back_objects() -> None:
-    """A number alone or with the iterator; the turn in doubt is not done."""
+    """The iterator is moved; the turn in doubt is not done."""
     a = np.arange(5.0)
-    s, rest = run(total(), [a, 1.0, iter(range(1, 9, 2))])
-    assert (s, type(s)) == (5.0, float)
-    assert list(rest) == [5, 7]
-    s, rest = run(total(), [a, np.float64(1), iter(range(5))], turns=2)
-    assert (s, type(s)) == (2.0, np.float64)
-    assert list(rest) == [2, 3, 4]
-    assert run(total(), [a, 1.0, iter(range(7, 9))]) is NotImplemented
+    for start, rest, turns, wanted, left in [
+        (1.0, range(1, 9, 2), None, 5.0, [5, 7]),
+        (np.float64(1), range(5), 2, 2.0, [2, 3, 4]),
+        (1.0, range(7, 9), None, NotImplemented, [7, 8]),
+    ]:
+        iterator = iter(rest)
+        found = run(total(), [a, start, iterator], turns)
+        assert found == wanted
+        assert wanted is NotImplemented or type(found) is type(start)
+        assert list(iterator) == left
 
 
 def test_every_op_has_code_and_a_definition() -> None:
@@ -326,3 +330,45 @@ def test_names_in_any_letters() -> None:
     code.set("é", code.get("値"))
     code.end("jump", "header")
     assert check(code.nest(), [], over(range(3), **{"é": 0.5, "é.numpy": False}))
+
+
+def test_an_element_is_read_again_after_a_store() -> None:
+    """The array that was written may share its memory, at another index."""
+
+    def write(code: Code, i: Value) -> None:
+        place = code.op("add", i, code.whole(1))
+        code.store(0, i, code.op("add", code.load(1, place), code.real(1.0)))
+        code.store(2, i, code.load(1, place))
+
+    slots = (array("a", is_written=True), array("b"), array("c", is_written=True))
+    nest = element_by_element(write, *slots)
+    memory, c = np.arange(10.0), np.zeros(9)
+    assert Machine(nest).execute([memory[1:], memory, c], over(range(9)))[0]
+    assert memory.tolist() == [0.0, *np.arange(2.0, 11.0)]
+    assert c.tobytes() == memory[1:].tobytes()
+
+
+def test_a_turn_without_end_is_a_doubt() -> None:
+    """Signals wait while machine code runs: what takes long is plain Python's. Turns of the outermost loop are free."""
+    code = Code(number("n", "int"), RANGE)
+    code.header("i", "body")
+    code.end("jump", "inner")
+    code.begin("inner")
+    some = code.op("ilt", code.get("n"), code.whole(100))
+    code.end("branch", "inner", "header", condition=some)
+    machine = Machine(code.nest())
+    cells = over(range(5), n=0, **{"n.numpy": False})
+    assert not machine.execute([], cells)[0]
+    assert cells[TURNS] == 4
+    cells = over(range(PATIENCE - 5), n=100, **{"n.numpy": False})
+    assert machine.execute([], cells)[0]
+
+
+def test_turns_of_the_outermost_loop_are_not_counted() -> None:
+    """What calls the code says how many there are."""
+
+    def write(code: Code, i: Value) -> None:
+        code.set("n", code.op("xor", code.get("n"), i))
+
+    nest = element_by_element(write, number("n", "int"))
+    assert Machine(nest).execute([], over(range(2 * PATIENCE), n=0, **{"n.numpy": False}))[0]

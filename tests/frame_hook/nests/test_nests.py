@@ -341,6 +341,30 @@ def test_a_loop_that_runs_for_long_is_compiled_while_it_runs() -> None:
     assert sum(loop.turns for loop in loops_of(compiled)) > 190_000
 
 
+def summed_products(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(b.shape[0]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_inner_loops_wait_for_the_loop_around_them() -> None:
+    """One nest is made of three loops, unless the machine holds the program up in a turn."""
+    counts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # errors are plain Python's from the start
+        while 1 not in counts and len(counts) < 5:
+            compiled = ufuse.compile(summed_products)
+            for _ in range(2):
+                compiled(np.ones((200, 60)), np.ones((60, 60)), c := np.zeros((200, 60)))
+                assert (c == 60).all()
+            known = compiled.__ufuse_session__.specialisations
+            counts.append(sum(one.nest is not None for one in known))
+            compiled.reset()
+    assert 1 in counts
+
+
 @pytest.mark.usefixtures("_measuring")
 def test_the_report_names_native_loops() -> None:
     """With their turns, and why another has no native code."""
@@ -371,3 +395,87 @@ def test_names_that_change_are_noticed() -> None:
         for _ in range(2):
             assert compiled(-np.ones(N)).tolist() == [factor] * N
     assert sys.getrefcount(space["factor"]) < 100
+
+
+def smallest_of_three(a):
+    n = len(a)
+    for i in range(2, n):
+        a[i] = min(a[i - 2] + 1.5, a[i - 1], a[i])
+    return a
+
+
+def quotients(x, y, out):
+    for i in range(len(x)):
+        out[i] = x[i] // y[i] + x[i] % y[i]
+        out[i] += float(x[i]) // float(y[i]) - float(x[i]) % float(y[i])
+    return out
+
+
+def roundings(x, out):
+    for i in range(len(x)):
+        out[i] = round(x[i]) + 10 * math.floor(x[i]) + 100 * math.ceil(float(x[i])) + np.floor(x[i])
+        if math.isnan(x[i]) or not math.isfinite(x[i]):
+            out[i] = math.pi
+    return out
+
+
+def logarithms(x, out):
+    for i in range(len(x)):
+        out[i] = math.log(x[i]) + math.log10(float(x[i])) * math.atan2(x[i], math.e)
+    return out
+
+
+def shifted(data, out):
+    for i in range(len(data)):
+        out[i] = (data[i] >> 3) ^ (data[i] << 2) + data[i] ** 2 - i**3
+    return out
+
+
+def rows_of(starts, values, out):
+    for i in range(len(starts) - 1):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += values[k]
+        out[i] = total
+    return out
+
+
+def steps(low, high, count):
+    """Numbers around zero, from steps that are exact and some that are not."""
+    return np.concatenate([np.linspace(low, high, count), np.arange(-8, 8, 0.25) + 0.125])
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (smallest_of_three, lambda: (np.sin(np.arange(N) * 7.0),)),
+        (quotients, lambda: (steps(-9, 9, N), steps(5, -4.7, N), np.zeros(N + 64))),
+        (roundings, lambda: (steps(-9.5, 9.5, N), np.zeros(N + 64))),
+        (logarithms, lambda: (steps(0.1, 9.5, N)[:N], np.zeros(N))),
+        (shifted, lambda: (np.arange(-N, N) * 1001, np.zeros(2 * N, dtype=np.int64))),
+        (rows_of, lambda: (np.arange(0, 3 * N, 3), np.ones(3 * N), np.zeros(N))),
+    ],
+)
+def test_more_of_arithmetic_is_native(function, make) -> None:
+    """Quotients of floats, roundings, logarithms, shifts, powers and ranges of NumPy's integers."""
+    assert native_turns(function, make) > N
+
+
+def test_variables_of_the_function_around() -> None:
+    """They are constants of a nest, guarded."""
+
+    def scaled_by(factor):
+        def scaled(x):
+            for i in range(len(x)):
+                x[i] = x[i] * factor
+            return x
+
+        return scaled
+
+    for factor in (2.0, 3, -0.0, 0.0):
+        compiled = ufuse.compile(scaled_by(factor))
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")  # errors are plain Python's from the start
+            for _ in range(3):
+                assert compiled(np.ones(N)).tobytes() == scaled_by(factor)(np.ones(N)).tobytes()
+        assert sum(loop.turns for loop in loops_of(compiled)) > N

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.whole.fuzz import generate, shrink
+from tests.whole.fuzz import generate, loops, shrink
 from tests.whole.fuzz.check import World, difference
 from tests.whole.fuzz.python import programs
 from tests.whole.fuzz.python import shrink as python_shrink
@@ -40,6 +40,9 @@ KINDS = {
         python_shrink.is_usable,
         PythonWorld,
         40,
+    ),
+    "loops": Kind(
+        loops.generated, loops.shown, loops.smaller, loops.is_usable, loops.LoopsWorld, 12
     ),
 }
 

@@ -9,11 +9,11 @@ static const double USUAL = 2e6;         /* of those behind it */
 static const double LONGEST = 100e6;     /* where saving takes long */
 static const double RELIABLE = 20e3;     /* what is shorter is measured badly */
 static const double SAVINGS = 20;        /* a chunk takes so many times what saving takes */
-static const double PLAIN_AT_LEAST = 10; /* plain turns take so many times what native ones do */
+static const double PLAIN_AT_LEAST = 20; /* plain turns take so many times what native ones do */
 static const double BYTE = 0.15;         /* to save a byte, about */
 
 /* Bytes to save: always worth it; for a turn of unknown length; ever. */
-static const size_t FEW_BYTES = (size_t)256 << 10, TURN_BYTES = (size_t)64 << 10,
+static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
                     MOST_BYTES = (size_t)1 << 30;
 
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };

@@ -1,0 +1,512 @@
+"""Random programs of `for` loops over ranges, with numbers and elements of arrays: what becomes native code."""
+
+from __future__ import annotations
+
+import random
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tests.whole.fuzz.check import Tried, World
+from tests.whole.fuzz.python.programs import PythonProgram
+from tests.whole.fuzz.python.shrink import smaller
+from tests.whole.fuzz.values import Given, array, dense
+from ufuse.frame_hook import session
+from ufuse.frame_hook.nests import choice
+from ufuse.frame_hook.tracing import Tracer
+
+PRELUDE = """\
+import math
+import numpy as np
+
+HALF = 0.5
+NAN = float('nan')
+INF = float('inf')
+BIG = 2**62
+"""
+
+INTEGERS = (
+    "I + I", "I - I", "I + 1", "(I) * 2", "(I) * -1", "(I) * 7", "(I) * (I) % 1009", "(I) // 3", "(I) // (1 + (I) % 5)",
+    "(I) % 7", "(I) % -5", "-(I)", "abs(I)", "min(I, I)", "max(I, I)", "(I) & 15", "(I) | (I)", "(I) ^ (I)", "(I) >> 1",
+    "(I) >> 3", "((I) & 7) << 2", "~(I)", "(I if B else I)", "int(I)", "(I and I)", "(I or I)", "E", "E", "bool(I)", "int(B)",
+)  # fmt: skip
+RARE_INTEGERS = (
+    "(I) // (I)", "(I) % (I)", "(I) >> 70", "(I) << 60", "int(F)", "BIG", "2**53 + 1", "2**63 - 1", "(I) << (I)", "(I) >> (I)",
+    "(I) * BIG", "(I) ** 2", "I + BIG + BIG", "-2**63", "(I) ** 3", "(I) ** (I)", "min(I, I, I)", "max(I, I, 3, I)", "2 ** ((I) % 9)", "np.int64(I)", "+(I)", "pow(I, 2)", "divmod(I, 3)[1]", "(B) + (B)", "-(B)", "max(I, B)",
+)  # fmt: skip
+REALS = (
+    "F + F", "F - (F)", "(F) * (F)", "(F) * (F)", "(F) / 3.0", "F + I", "I - (F)", "(F) * (I)", "(I) / 4", "(I) / 7", "-(F)",
+    "abs(F)", "min(F, F)", "max(F, F)", "min(F, I)", "max(I, F)", "max(F, 0.0)", "min(F, 1)", "min(F, 2.5)", "math.sqrt(abs(F))",
+    "math.sin(F)", "math.exp(-abs(F))", "math.tanh(F)", "math.fabs(F)", "np.sqrt(abs(F))", "math.atan(F)", "np.abs(F)",
+    "(F) ** 2", "abs(F) ** 0.5", "(F) ** 3", "float(F)", "float(I)", "(F if B else F)", "(F and F)", "(F or F)", "math.cos(I)",
+    "float(B)", "(F if B else I)",
+)  # fmt: skip
+RARE_REALS = (
+    "(F) / (F)", "(F) / (I)", "(I) / (I)", "math.sqrt(F)", "math.exp(F)", "np.sqrt(F)", "(F) ** (F)", "(F) * (B)", "(F) // 2.0",
+    "(F) % 1.0", "np.sqrt(I)", "np.abs(I)", "math.tan(F)", "np.abs(B)", "np.float64(F)", "(F) + (B)", "min(F, B)", "(F) * 1e200",
+    "(F) * 1e-200", "max(F, F, F)", "np.minimum(F, F)", "math.floor(F)", "round(F)",
+    "math.log(abs(F))", "math.log(F)", "math.pow(F, F)", "math.hypot(F, F)", "math.atan2(F, F)", "math.copysign(F, F)", "np.exp(F)",
+    "math.ceil(F)", "math.fmod(F, F)", "math.log1p(abs(F))", "math.expm1(F)", "math.asin(F)", "(F) * math.pi", "(F) + np.inf",
+    "min(F, F, I)", "max(I, F, F, 0)", "math.sinh(F)", "math.cosh(F)", "math.log10(abs(F))", "math.log2(abs(F))", "(F) ** -1",
+    "np.sin(F)", "np.float64(I)", "(F) ** I", "max(F, -math.inf)", "min(F, math.inf)", "math.acos(F)", "math.trunc(F)", "+(F)",
+)  # fmt: skip
+TRUTHS = (
+    "(F @ F)", "(F @ F)", "(I @ I)", "(F @ I)", "(F @ F @ I)", "(I @ I @ F)", "(not B)", "(B and B)", "(B or B)", "(I)", "(F)",
+    "(B & B)", "(B | B)", "(B ^ B)", "((I) % 2 == 0)", "bool(F)", "(B if B else B)", "bool(B)", "(I @ F)", "(F @ B)", "math.isnan(F)", "math.isfinite(F)", "math.isinf(F)", "(I) in (1, 2)", "np.isnan(F)",
+)  # fmt: skip
+NAMES = "s t u v w p q total best turns turn doubt begin é x0 left".split()
+INDICES = "i j k l g h r".split()
+TURNS = 15000  # of the innermost loops of a program, about
+
+
+def overlapping(dtype: str, size: int, seed: int, special: int = 0) -> tuple[Any, Any]:
+    """Two views of one memory that overlap."""
+    memory = dense(dtype, (size + 3,), seed, special)
+    return memory[:-3], memory[3:]
+
+
+def odd_array(kind: str, size: int, seed: int) -> Any:
+    """An array that a nest has to refuse, or to take with care."""
+    values = dense("i8" if kind in {"q", "i4", "u8"} else "f8", (size,), seed)
+    if kind == "unaligned":
+        memory = np.zeros(size * 8 + 1, np.uint8)
+        found = memory[1:].view("f8")
+        found[:] = values
+        return found
+    if kind == "bytes":
+        return np.arange(size, dtype=np.uint8).view(np.bool_)
+    if kind == "buffer":
+        return np.frombuffer(bytearray(values.tobytes()), "f8")
+    if kind == "list":
+        return values.tolist()
+    return values.astype(kind)
+
+
+@dataclass(slots=True)
+class Writer:
+    """A function while it is written: its lines, and the names that are known."""
+
+    rng: random.Random
+    arrays: dict[str, tuple[str, int]]  # name: dtype, ndim
+    ints: list[str]
+    floats: list[str] = field(default_factory=list)
+    bools: list[str] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
+    loops: list[str] = field(default_factory=list)  # loop variables that are bound, the innermost last
+    free: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    is_odd: bool = False  # what no nest can do is rare, so that most programs have some
+
+    def put(self, text: str) -> None:
+        """One more line."""
+        self.lines.append("    " * self.depth + text)
+
+    def pick(self, *options: str) -> str:
+        """One of these."""
+        return self.rng.choice(options)
+
+    def chance(self, probability: float) -> bool:
+        """Whether it happens."""
+        return self.rng.random() < probability
+
+    def array_of(self, dtypes: str) -> str | None:
+        """An array of one of these types."""
+        known = [name for name, (dtype, _) in self.arrays.items() if dtype in dtypes]
+        return self.rng.choice(known) if known else None
+
+    # Expressions ----------------------------------------------------------------------------------------------
+
+    def filled(self, templates: tuple[str, ...], depth: int) -> str:
+        """One of these, with `I`, `F`, `B`: an int, a float, a condition; `E`: an element that is an int."""
+        return re.sub(r"\b[IFBE]\b", lambda found: self._part(found[0], depth), self.rng.choice(templates))
+
+    def _part(self, kind: str, depth: int) -> str:
+        if kind == "E":
+            found = self.array_of("l?")
+            return self.element(found, depth + 1) if found else self.small_integer()
+        return {"I": self.integer, "F": self.real, "B": self.truth}[kind](depth + 1)
+
+    def index(self, name: str, axis: str, depth: int) -> str:
+        """What an axis is indexed with: mostly inside."""
+        chance = self.rng.random()
+        if self.loops and chance < 0.6:
+            return self.rng.choice(self.loops[-3:])
+        if self.loops and chance < 0.75:
+            turn = self.rng.choice(self.loops)
+            return self.pick(f"{turn} - 1", f"-{turn} - 1", f"~{turn}", f"{turn} + 1", f"{turn} - 2")
+        length = f"len({name})" if axis == "0" else f"{name}.shape[{axis}]"
+        if axis == "1" and self.loops and chance < 0.85:
+            return f"{self.rng.choice(self.loops)} % {length}"
+        if chance < 0.97:
+            return self.filled((f"(I) % {length}", "(I) % 3", "0", "-1", "1", "2"), max(2, depth))
+        return self.integer(max(2, depth))
+
+    def element(self, name: str, depth: int = 1) -> str:
+        """An element of an array."""
+        ndim = self.arrays[name][1]
+        if ndim == 1:
+            return f"{name}[{self.index(name, '0', depth)}]"
+        one, other = self.index(name, "0", depth), self.index(name, "1", depth)
+        return self.pick(f"{name}[{one}, {other}]", f"{name}[{one}, {other}]", f"{name}[{one}][{other}]")
+
+    def integer(self, depth: int = 0) -> str:
+        """An int, mostly."""
+        if depth >= 3 or self.chance(0.4):
+            return self.small_integer()
+        return self.filled(RARE_INTEGERS if self.is_odd and self.chance(0.1) else INTEGERS, depth)
+
+    def small_integer(self) -> str:
+        """A name or a number."""
+        if self.loops and self.chance(0.5):
+            return self.rng.choice(self.loops)
+        if self.ints and self.chance(0.6):
+            return self.rng.choice(self.ints)
+        if self.chance(0.3):
+            name = self.rng.choice(list(self.arrays))
+            return self.pick(f"len({name})", f"{name}.shape[0]", f"{name}.shape[-1]", f"{name}.ndim")
+        return self.pick("0", "1", "2", "3", "-1", "-2", "5", "True", "7")
+
+    def real(self, depth: int = 0) -> str:
+        """A float, mostly."""
+        if depth < 3 and self.chance(0.6):
+            return self.filled(RARE_REALS if self.is_odd and self.chance(0.15) else REALS, depth)
+        found = self.array_of("d" if self.chance(0.8) else "dl?")
+        if found and self.chance(0.5):
+            return self.element(found, depth + 1)
+        if self.floats and self.chance(0.7):
+            return self.rng.choice(self.floats)
+        if self.chance(0.1):
+            return self.pick("NAN", "INF", "1e300", "-NAN", "1e-310", "3", "-INF")
+        return self.pick("0.5", "1.5", "-0.0", "2.0", "HALF", "0.1", "-3.0", "1.0", "1e-3", "0.0")
+
+    def truth(self, depth: int = 0) -> str:
+        """A condition."""
+        if not self.is_odd and self.chance(0.4):  # of Python's numbers alone, or of NumPy's floats
+            sign = self.pick("<", "<=", "==", "!=", ">", ">=")
+            return f"({self.real(depth + 2)} {sign} {self.real(depth + 2)})"
+        if depth < 3 and self.chance(0.7):
+            text = self.filled(TRUTHS, depth)
+            return re.sub("@", lambda _: self.pick("<", "<=", "==", "!=", ">", ">="), text)
+        mask = self.array_of("?")
+        if mask and self.chance(0.4):
+            return self.element(mask, depth + 1)
+        if self.bools and self.chance(0.4):
+            return self.rng.choice(self.bools)
+        return f"({self.small_integer()} {self.pick('<', '<=', '==', '!=', '>', '>=')} {self.small_integer()})"
+
+    def anything(self, depth: int = 0) -> str:
+        """A number of any kind."""
+        if self.mixed and self.chance(0.2):
+            return self.rng.choice(self.mixed)
+        return self.rng.choices((self.integer, self.real, self.truth), (4, 5, 2))[0](depth)
+
+    # Statements -----------------------------------------------------------------------------------------------
+
+    def assignment(self) -> None:
+        """To a local."""
+        kinds = [(self.ints, self.integer), (self.floats, self.real), (self.bools, self.truth), (self.mixed, self.anything)]
+        names, expression = self.rng.choices(kinds, (4, 5, 2, 2))[0]
+        own = [name for name in names if name not in {"n", "x", "m"} or self.chance(0.05)]
+        if not own or (self.free and self.chance(0.2)):
+            name = self.free.pop() if self.free else self.rng.choice(NAMES)
+            self.put(f"{name} = {expression()}")
+            names.append(name)
+            return
+        name = self.rng.choice(own)
+        if len(own) > 1 and self.chance(0.12):
+            other = self.rng.choice(own)
+            self.put(self.pick(f"{name}, {other} = {other}, {name}", f"{name}, {other} = {other}, {expression()}"))
+        elif self.chance(0.5):
+            signs = ("+", "+", "-", "*") if names is self.floats else ("+", "+", "-") if names is not self.bools else ("&", "|", "^")
+            sign = self.pick(*signs)
+            self.put(f"{name} {sign}= {self.pick('2', '0.5', '1.5', '-1') if sign == '*' else expression(1)}")
+        elif names is self.ints and self.chance(0.1):
+            self.put(f"{name} = {name} * {self.pick('3', '5')} + {self.integer(2)}")
+        elif self.chance(0.04):
+            self.put(f"{name} = {self.anything()}")
+        else:
+            self.put(f"{name} = {expression()}")
+
+    def store(self) -> None:
+        """Into an array."""
+        name = self.rng.choice(list(self.arrays))
+        dtype = self.arrays[name][0]
+        expression = {"d": self.real, "l": self.integer, "?": self.truth}[dtype]
+        if self.chance(0.15 if self.is_odd or dtype == "d" else 0.03):
+            expression = self.anything
+        place = self.element(name)
+        chance = self.rng.random()
+        if chance < 0.3 and dtype != "?":
+            sign = self.pick("+", "-", "*", "+") if dtype == "d" else self.pick("+", "-", "^", "&")
+            self.put(f"{place} {sign}= {expression(1)}")
+        elif chance < 0.4:
+            other = self.element(name)
+            self.put(f"{place}, {other} = {other}, {place}")
+        else:
+            self.put(f"{place} = {expression()}")
+
+    def bounds(self, product: int) -> tuple[str, int]:
+        """The arguments of a range, and about how many turns that is."""
+        name = self.rng.choice(list(self.arrays))
+        length = f"len({name})"
+        if self.loops and self.chance(0.3):
+            turn = self.loops[-1]
+            return self.pick(turn, f"{turn}, n", f"{turn} + 1, {length}", f"{turn} - 2, {turn} + 3", f"{turn}, -1, -1", f"{turn} % 5"), 25
+        if product > 500:
+            return self.pick("3", "2, 5", "0", "4, 0, -1", f"{length} % 4"), 3
+        if self.chance(0.1):
+            return self.pick(f"{self.integer(1)} % 9", "0", "5, 0", "1, 10, -1", f"{self.integer(2)} % 40", "3, 60, True + 6"), 10
+        return self.pick(
+            length, "n", f"{name}.shape[0]", f"{name}.shape[-1]", f"1, {length}", f"{length} - 1", f"{length} - 1, -1, -1", f"1, {length} - 1",
+            f"0, {length}, 2", f"-{length}, 0", "m", "n", length, "3, n + 2", f"{length} + 1" if self.chance(0.3) else length,
+        ), 60  # fmt: skip
+
+    def loop(self, product: int) -> None:
+        """A loop with what is in it."""
+        turn = next(name for name in INDICES if name not in self.loops)
+        text, turns = self.bounds(product)
+        shadowing = self.chance(0.03) and self.ints
+        name = self.rng.choice(self.ints) if shadowing and self.ints else turn
+        self.put(f"for {name} in range({text}):")
+        self.inside(product * turns, [name])
+        if self.chance(0.15):
+            self.put("else:")
+            self.inside(TURNS, [])
+
+    def inside(self, product: int, turn: list[str]) -> None:
+        """The statements of a block."""
+        known = (list(self.ints), list(self.floats), list(self.bools), list(self.mixed), list(self.loops))
+        self.loops += turn
+        self.depth += 1
+        for _ in range(self.rng.choice((1, 2, 2, 3, 4) if self.depth < 4 else (1, 1, 2))):
+            self.statement(product)
+        self.depth -= 1
+        if self.chance(0.6):  # else what is bound inside may be read behind it
+            self.ints, self.floats, self.bools, self.mixed = known[:4]
+        self.loops = known[4]
+
+    def statement(self, product: int) -> None:
+        """One statement."""
+        chance = self.rng.random()
+        deep = self.depth > 5 or (self.depth > 1 and not self.loops)
+        if chance < 0.32 or deep:
+            self.assignment()
+        elif chance < 0.58:
+            self.store()
+        elif (chance < 0.72 or self.depth == 1) and product < TURNS:
+            self.loop(product)
+        elif chance < 0.84:
+            self.branch(product)
+        elif self.loops:
+            self.leaving()
+        else:
+            self.assignment()
+
+    def branch(self, product: int) -> None:
+        """An `if`."""
+        self.put(f"if {self.truth()}:")
+        self.inside(product, [])
+        if self.chance(0.25):
+            self.put(f"elif {self.truth()}:")
+            self.inside(product, [])
+        if self.chance(0.4):
+            self.put("else:")
+            self.inside(product, [])
+
+    def leaving(self) -> None:
+        """What ends a turn, a loop or the function, or may."""
+        turn = self.loops[-1]
+        rare = self.pick(f"{turn} == 37", f"{turn} == 5", f"{turn} > 50", self.truth())
+        what = self.pick(
+            "continue", "continue", "continue", "break", "pass", f"return {turn}, {self.anything()}", "raise ValueError('stop')", "pass",
+            f"1 // ({turn} - 41)", f"{self.rng.choice(list(self.arrays))}[{turn} + 30]", "range(0, 3, 1)",
+        )  # fmt: skip
+        names = [name for name, (_, ndim) in self.arrays.items() if ndim == 2]
+        if names and self.chance(0.1):
+            what = self.pick(f"len({names[0]}[{turn}])", f"{names[0]}[{turn}]")
+        self.put(f"if {rare}:")
+        self.depth += 1
+        self.put(what)
+        self.depth -= 1
+
+
+NUMBERS = {
+    "n": ("50", "64", "41", "100", "50", "0", "40"),
+    "m": ("3", "12", "40", "0", "-5", "True", "np.int64(9)", "2"),
+    "x": ("1.5", "0.0", "-2.0", "np.float64(0.25)", "3", "np.int64(2)", "True", "float('nan')", "1e200", "np.float64(-1.0)", "2**70", "np.float32(1.5)", "np.bool_(True)"),
+}  # fmt: skip
+LAYOUTS = "C C C C C C C strided strided reversed reversed view view readonly".split()
+LAYOUTS2 = "C C C C C F F F T T strided strided reversed reversed view readonly broadcast".split()
+STARTS = {
+    "ints": ("0", "1", "-1", "n", "2**62", "np.int64(0)", "np.int64(5)", "True", "len(a)", "0", "0"),
+    "floats": ("0.0", "1.0", "0", "x", "-0.0", "np.float64(0.0)", "a[0]", "INF", "-INF", "1e308", "0.0", "0"),
+    "bools": ("False", "True", "np.True_", "a[0] > 0", "False"),
+    "mixed": ("0", "0.0", "None", "True", "x", "np.float64(1.0)", "np.int64(1)"),
+}
+
+
+def text_of_array(rng: random.Random, dtype: str, ndim: int, size: int) -> str:
+    """An argument."""
+    special = rng.choice((0, 0, 0, 0, 1, 3))
+    kind = {"d": "f8", "l": "i8", "?": "?"}[dtype]
+    shape = (size,) if ndim == 1 else (size, rng.choice((3, 40, size, size, size, size)))
+    if ndim == 1 and rng.random() < 0.05:
+        odd = rng.choice(("q", "i4", "f4", "u8", "unaligned", "bytes", "buffer", "list"))
+        return f"odd_array({odd!r}, {size}, {rng.randrange(100)})"
+    layout = rng.choice(LAYOUTS if ndim == 1 else LAYOUTS2)
+    return f"array({kind!r}, {shape}, {layout!r}, {rng.randrange(100)}, {special})"
+
+
+def random_set(rng: random.Random, arrays: dict[str, tuple[str, int]]) -> tuple[Given, ...]:
+    """Arguments for a call."""
+    size = rng.choice((41, 50, 64, 50, 45, 50))
+    given = []
+    pair: list[str] = []
+    if rng.random() < 0.15:
+        pair = [f"overlapping('f8', {size}, {rng.randrange(100)}, {rng.choice((0, 0, 2))})[{i}]" for i in (0, 1)]
+    for name, (dtype, ndim) in arrays.items():
+        text = text_of_array(rng, dtype, ndim, size)
+        if rng.random() < 0.05:
+            text = text_of_array(rng, rng.choice("dl?"), ndim, rng.choice((0, 1, 5, size)))
+        elif pair and dtype == "d" and ndim == 1:
+            text = pair.pop()
+        elif rng.random() < 0.05 and given and arrays[given[-1].name] == (dtype, ndim):
+            text = f"{given[-1].name}{rng.choice(('', '[::-1]', '[0:]'))}"
+        given.append(Given(name, text))
+    usual = rng.random() < 0.8
+    for name, texts in NUMBERS.items():
+        given.append(Given(name, str(size) if usual and name == "n" else rng.choice(texts)))
+    return tuple(given)
+
+
+def generated(seed: int) -> PythonProgram:
+    """The program of a seed."""
+    rng = random.Random(seed)  # noqa: S311  not for secrets
+    arrays = {"a": (rng.choice("dddl"), 1)}
+    for name in "bcd"[: rng.choice((0, 1, 1, 2, 3))]:
+        arrays[name] = rng.choice((("d", 1), ("d", 1), ("l", 1), ("?", 1), ("d", 2), ("d", 2), ("l", 2)))
+    names = list(NAMES)
+    rng.shuffle(names)
+    writer = Writer(rng, arrays, ["n", "m"], ["x"], free=names, is_odd=rng.random() < 0.3)
+    for kind, most in (("ints", 2), ("floats", 3), ("bools", 1), ("mixed", 1)):
+        for _ in range(rng.randint(0, most)):
+            name = names.pop()
+            start = rng.choice(STARTS[kind])
+            writer.put(f"{name} = {start}")
+            getattr(writer, kind).append(name)
+    used = [name for name in NAMES if name not in names]
+    inner = rng.random() < 0.1
+    generator = rng.random() < 0.05
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if rng.random() < 0.85:
+            writer.loop(1)
+        else:
+            writer.statement(1)
+    if generator:
+        writer.put("yield 0")
+    if rng.random() < 0.1:
+        writer.put("raise KeyError('end')")
+    returned = [name for name in used if rng.random() < 0.8]
+    writer.put(f"return ({', '.join([*returned, 'n'])},)")
+    parameters = ", ".join([*arrays, *NUMBERS])
+    body = "\n".join(writer.lines)
+    source = f"{PRELUDE}\n\ndef work({parameters}):\n{body}\n\n\n"
+    if generator:
+        source += f"def program({parameters}):\n    return list(work({parameters}))\n"
+    elif inner:
+        source += f"def program({parameters}):\n    return work({parameters}), work({parameters})\n"
+    else:
+        source = source.replace("def work(", "def program(")
+    sets = (random_set(rng, arrays), *(random_set(rng, arrays) for _ in range(rng.choice((1, 2, 3)))))
+    return PythonProgram(source, sets, seed)
+
+
+def shown(program: PythonProgram) -> str:
+    """The module without the prelude, and the arguments, to be read."""
+    lines = [program.source.replace(PRELUDE, "").strip()]
+    for given in program.sets:
+        lines.append("  with " + "; ".join(f"{g.name} = {g.text}" for g in given))
+    return "\n".join(lines)
+
+
+def _leaving(tracer: type[Tracer], *given: Any, leaves_loops: bool, **named: Any) -> Tracer:
+    return tracer(*given, leaves_loops=True, **named)
+
+
+class LoopsWorld(World):
+    """The module of such a program: nothing of it changes. What may become a nest is not unrolled."""
+
+    atoms = False
+    shorter_lives = True
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        session.Tracer = partial(_leaving, Tracer)  # type: ignore[assignment,misc]
+        choice.LEAST_TURNS = 3
+
+    def reset(self) -> None:
+        """There is nothing to put back."""
+
+    def state(self) -> tuple[Any, ...]:
+        """There is none."""
+        return ()
+
+    def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
+        """Arguments for a call."""
+        known: dict[str, Any] = {"np": np, "array": array, "odd_array": odd_array, "overlapping": overlapping}
+        for argument in given:
+            known[argument.name] = eval(argument.text, known)  # noqa: S307  our own text
+        return tuple(known[argument.name] for argument in given)
+
+    def sequence(self, program: Tried, compiled: Any) -> str:
+        """What differs in the locals of the frames that errors leave; those that nobody reads any more may be missing."""
+        for given in (*program.sets, *program.sets):
+            plain, other = (
+                self._locals_left(function, self.made(given))
+                for function in (self.function, compiled)
+            )
+            for one, two in zip(plain, other, strict=False):
+                kept = {name: value for name, value in one.items() if name in two}
+                if kept != two:
+                    return f"locals of a frame\n  f_locals: plain {kept}, compiled {two}"
+        return ""
+
+    def _locals_left(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> list[dict[str, str]]:
+        """The numbers that the frames behind an error hold."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                function(*arguments)
+            except Exception as error:  # noqa: BLE001  any is compared
+                frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+                return [
+                    {
+                        name: f"{type(value).__name__} {value!r}"
+                        for name, value in frame.f_locals.items()
+                        if isinstance(value, int | float | np.generic)
+                    }
+                    for frame in frames
+                    if frame.f_code.co_filename == self.file
+                ]
+        return []
+
+
+def is_usable(program: PythonProgram) -> bool:
+    """Whether the module can be made and its arguments, too."""
+    world = None
+    with suppress(Exception):
+        world = LoopsWorld(program.source)
+        for given in program.sets:
+            world.made(given)
+        return callable(world.function)
+    return False
