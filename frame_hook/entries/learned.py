@@ -73,6 +73,7 @@ class CodeRecord:
     put_off: set[int] = field(
         default_factory=set
     )  # positions where a trace is to begin when there is time for one
+    waits: int = 0  # how often in a row traces were put off
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
