@@ -26,6 +26,7 @@ from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, Span, c_order
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.shapes import canonical
 
 NONE = Constant(None)
 
@@ -129,7 +130,7 @@ def _created_like(
         raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
     kind = dtype_argument(interpreter, dtype) or like.type.dtype
     inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
-    attributes = {"shape": like.type.shape, "dtype": kind, "order": like.type.order}
+    attributes = {"shape": like.type.shape, "dtype": kind, "order": canonical(like.type).order}
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
 
