@@ -126,7 +126,8 @@ def _created_like(
     interpreter: Interpreter, op: Op, a: Symbol, dtype: Symbol | None, value: Symbol | None = None
 ) -> Symbol:
     like = array_argument(interpreter, a, f"numpy.{op.name}_like")
-    if like.type.order is None:
+    # where axes are left out NumPy looks at the strides of those of length 1, too
+    if like.type.order is None or not (like.type.contiguous or 1 not in like.type.shape):
         raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
     kind = dtype_argument(interpreter, dtype) or like.type.dtype
     inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
