@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent / "results"
 NOT_EXACT = "~"  # beside the speed of a rival whose bits are not eager's
 
-LEAST, LATE = (
-    0.95,
-    0.4,
-)  # a ratio, and seconds that a first call may take more: what users must never meet
+LEAST, LATE = 0.95, 0.4  # a ratio; seconds that a first call may take more
 
 
 def heading(peers: list[str]) -> str:

@@ -40,6 +40,7 @@ MOST_TRACES = 48  # of one position, those whose entries died with a class or fu
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
 MOST_FAILURES = 3  # of a position where traces are cut short
 ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
+MOST_DOUBLED = 6  # times that this is doubled, where a trace is put off again and again
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 
@@ -148,6 +149,7 @@ class Session:
         if position in record.put_off:
             record.put_off.discard(position)
             cache.drop_resume(position)
+        record.waits = 0
         traces = record.traces.get(position, 0) + 1
         record.traces[position] = traces
         if traces >= MOST_TRACES:
@@ -183,7 +185,8 @@ class Session:
         if position not in record.put_off:
             record.put_off.add(position)
             cache.drop_resume(position)
-        return ASK_AGAIN
+        record.waits += 1
+        return ASK_AGAIN << min(record.waits - 1, MOST_DOUBLED)
 
     def captured_for(self, function: FunctionType) -> int:
         """For how many calls of a function the frame was traced from its start."""

@@ -26,7 +26,7 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 from ufuse.graph import ops
-from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.types import ArrayType, NumberType, c_order
 from ufuse.graph.typing.shapes import is_c_like
 
 MOST_NUMBERS = 32  # of a list that becomes an array, each of which is an input of its own
@@ -238,6 +238,8 @@ def _conjugate(interpreter: Interpreter, a: Symbol, /) -> Symbol:
 
 
 def _copied(interpreter: Interpreter, array: Array, order: str) -> Symbol:
+    if order == "K":
+        _refuse_unknown_order(array)
     node = interpreter.trace.graph.node(
         ops.COPY, (interpreter.trace.graph.value(array),), {"order": order}
     )
@@ -275,7 +277,16 @@ def _astype(
     return _cast(interpreter, symbol, wanted)
 
 
+def _refuse_unknown_order(array: Array) -> None:
+    """Break where a copy would keep the order of axes of length 1, which is that of their strides."""
+    kind = array.type
+    if not kind.contiguous and 1 in kind.shape and kind.order != c_order(kind.ndim):
+        raise GraphBreak("layout", "a copy of an array with unusual strides")
+
+
 def _cast(interpreter: Interpreter, symbol: Symbol, dtype: np.dtype) -> Symbol:
+    if isinstance(symbol, Array):
+        _refuse_unknown_order(symbol)
     node = arrays.node_of(interpreter.trace, symbol)
     return interpreter.trace.graph.fresh(
         interpreter.trace.graph.node(ops.CAST, (node,), {"dtype": dtype})

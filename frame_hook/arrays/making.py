@@ -26,6 +26,7 @@ from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, Span, c_order
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.shapes import canonical
 
 NONE = Constant(None)
 
@@ -125,11 +126,12 @@ def _created_like(
     interpreter: Interpreter, op: Op, a: Symbol, dtype: Symbol | None, value: Symbol | None = None
 ) -> Symbol:
     like = array_argument(interpreter, a, f"numpy.{op.name}_like")
-    if like.type.order is None:
+    # where axes are left out NumPy looks at the strides of those of length 1, too
+    if like.type.order is None or not (like.type.contiguous or 1 not in like.type.shape):
         raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
     kind = dtype_argument(interpreter, dtype) or like.type.dtype
     inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
-    attributes = {"shape": like.type.shape, "dtype": kind, "order": like.type.order}
+    attributes = {"shape": like.type.shape, "dtype": kind, "order": canonical(like.type).order}
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
 

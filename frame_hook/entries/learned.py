@@ -123,6 +123,7 @@ class CodeRecord:
     put_off: set[int] = field(
         default_factory=set
     )  # positions where a trace is to begin when there is time for one
+    waits: int = 0  # how often in a row traces were put off
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
     visits: dict[int, Visits] = field(default_factory=dict)  # of loops' headers, by position
     left_to_nests: set[int] = field(

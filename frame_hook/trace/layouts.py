@@ -12,12 +12,15 @@ def memory_order(value: np.ndarray) -> tuple[int, ...] | None:
     strides = value.strides
     if value.size == 0:
         return tuple(range(value.ndim))  # NumPy may give it any strides
-    # axes of length 1 take the place that C order gives them: NumPy ignores their strides
     real = [axis for axis in range(value.ndim) if value.shape[axis] != 1]
     if any(strides[axis] < value.itemsize for axis in real):
         return None
     if len({strides[axis] for axis in real}) < len(real):
         return None  # turned, such axes would go on being in C order
+    flags = value.flags
+    if len(real) < value.ndim and not (flags.c_contiguous or flags.f_contiguous):
+        return tuple(sorted(range(value.ndim), key=lambda axis: (-abs(strides[axis]), axis)))
+    # in contiguous memory NumPy ignores the strides of axes of length 1: they take the place that C order gives them
     ordered = sorted(real, key=lambda axis: (-strides[axis], axis))
     if ordered == real:
         return tuple(range(value.ndim))

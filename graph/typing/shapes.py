@@ -126,7 +126,7 @@ def is_f_like(type_: ArrayType) -> bool:
     return wide == sorted(wide, reverse=True)
 
 
-def _canonical(type_: ArrayType) -> ArrayType:
+def canonical(type_: ArrayType) -> ArrayType:
     """The same view with the plainer of equivalent orders: NumPy looks at its C and F flags first."""
     if not type_.contiguous or type_.order is None:
         return type_
@@ -171,7 +171,7 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
     else:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
     contiguous = _stays_contiguous(type_, entries)
-    return _canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous))
+    return canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous))
 
 
 def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:
@@ -247,7 +247,7 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
     view_order = [view_axis for axis in order for view_axis in takes.get(axis, ())] + ones
     if len(view_order) != len(shape):
         raise CannotInfer("it is not known whether this reshape copies")
-    return _canonical(ArrayType(type_.dtype, shape, tuple(view_order), type_.contiguous))
+    return canonical(ArrayType(type_.dtype, shape, tuple(view_order), type_.contiguous))
 
 
 def _common(

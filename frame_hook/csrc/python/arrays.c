@@ -70,8 +70,26 @@ array_writeable(PyObject *array)
 }
 
 /*
- * Whether strides fall along `axes`, slowest first, and all are positive; axes of size 1 do not
- * count. False for another number of axes. An empty array is in C order: its strides may be zero.
+ * Whether `axes`, slowest first, are sorted by their strides whatever their sizes, those with the
+ * same stride by their numbers: so NumPy sorts them where it copies what is not contiguous.
+ */
+static bool
+strides_are_sorted(PyArrayObject *a, const int32_t *axes, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 1; i < count; i++) {
+        npy_intp before = Py_ABS(PyArray_STRIDE(a, axes[i - 1]));
+        npy_intp stride = Py_ABS(PyArray_STRIDE(a, axes[i]));
+        if (before < stride || (before == stride && axes[i - 1] > axes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Whether strides fall along `axes`, slowest first, and all are positive; axes of size 1 count only
+ * in an array that is not contiguous. False for another number of axes. An empty array is in C
+ * order: its strides may be zero.
  */
 bool
 array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
@@ -82,10 +100,11 @@ array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
     }
     npy_intp previous = NPY_MAX_INTP;
     npy_intp item = PyArray_ITEMSIZE(a);
-    bool in_c_order = true, empty = false;
+    bool in_c_order = true, empty = false, has_single = false;
     for (Py_ssize_t i = 0; i < count; i++) {
         in_c_order = in_c_order && axes[i] == i;
         empty = empty || PyArray_DIM(a, i) == 0;
+        has_single = has_single || PyArray_DIM(a, i) == 1;
     }
     if (empty) {
         return in_c_order;
@@ -100,7 +119,8 @@ array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
         }
         previous = stride;
     }
-    return true;
+    return !has_single || PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a) ||
+           strides_are_sorted(a, axes, count);
 }
 
 /*

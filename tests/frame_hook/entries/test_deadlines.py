@@ -10,6 +10,7 @@ import pytest
 
 import ufuse
 from ufuse.frame_hook import _hook, tracing
+from ufuse.frame_hook import session as sessions
 from ufuse.frame_hook.session import Session
 from ufuse.frame_hook.tracing import Attempt, Tracer
 
@@ -83,6 +84,19 @@ def test_a_frame_is_not_stopped_where_no_trace_may_begin() -> None:
     assert session._put_off(cache, 0, record) > 0
     session.resume_code(cache, 0)
     assert not record.stops[0]
+
+
+def test_what_is_put_off_again_waits_longer() -> None:
+    """To be asked takes time, too; a trace that is made ends that."""
+    session = Session(lambda _: lambda *_: None, measures=True)
+    cache = _hook.CodeCache(turned.__code__, session)
+    record = session.record(turned.__code__)
+    waits = [session._put_off(cache, 0, record) for _ in range(10)]
+    assert waits[:3] == [sessions.ASK_AGAIN, 2 * sessions.ASK_AGAIN, 4 * sessions.ASK_AGAIN]
+    assert waits[-1] == waits[-2] < 2e9
+    session.unhurried = True
+    session.capture(cache, 0, turned, (X, 1, *[_hook.NULL] * (turned.__code__.co_nlocals - 2)))
+    assert session._put_off(cache, 0, record) == sessions.ASK_AGAIN
 
 
 def test_time_enough_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
