@@ -99,10 +99,10 @@ class Loops:
         if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
             return None
         left = state[-1].__length_hint__()
-        if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
-            return answer
         if not left:
             return ASK_AT_ONCE
+        if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
+            return answer
         around = self._reached_soon(cache, position, state, record) if self._measures else []
         for depth in range(len(around), 0, -1):
             outer = around[depth - 1]
@@ -182,7 +182,8 @@ class Loops:
             return NOW
         visits = record.visits[position]
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
-        if len(rests) == 1 and (is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs):
+        is_short = is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs
+        if is_short and len(rests) == 1 and not cache.entries(position):
             visits.refused = TOO_SHORT
             return None
         pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
