@@ -1,21 +1,29 @@
-"""The command: `python -m benchmarks [NAMES…] [--quick] [--peers numba,jax]`."""
+"""The command: `python -m benchmarks [NAMES…] [--quick] [--peers numba,jax]`; `programs` and `loops` name groups."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 import ufuse
+from benchmarks import apart
 from benchmarks import peers as rivals
 from benchmarks.cases import CASES
+from benchmarks.cases.loops import GROUP as LOOP_GROUP
+from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import compared
-from benchmarks.report import heading, line, save
+from benchmarks.programs import GROUP, PROGRAMS
+from benchmarks.report import heading, line, save, save_rows, summary
+
+GROUPS = {GROUP: PROGRAMS, LOOP_GROUP: LOOPS}
 
 
 def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CASES)}")
+    known = {**CASES, **PROGRAMS, **LOOPS, **dict.fromkeys(GROUPS)}
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
     parser.add_argument("--quick", action="store_true", help="small sizes, short runs")
     parser.add_argument("--seconds", type=float, help="how long to time each pair")
     parser.add_argument(
@@ -25,9 +33,9 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--no-save", action="store_true", help="leave benchmarks/results as it is")
     chosen = parser.parse_args()
-    if unknown := set(chosen.names) - set(CASES):
+    if unknown := set(chosen.names) - set(known):
         parser.error(
-            f"no program is called {', '.join(sorted(unknown))}; there are {', '.join(CASES)}"
+            f"no program is called {', '.join(sorted(unknown))}; there are {', '.join(known)}"
         )
     if chosen.peers is None:
         chosen.peers = rivals.installed()
@@ -44,6 +52,18 @@ def options() -> argparse.Namespace:
 def main() -> int:
     """Run what was asked for; give 1 where any result differs from eager."""
     chosen = options()
+    cases = [name for name in chosen.names or CASES if name in CASES]
+    differing = run_cases(cases, chosen) if cases else 0
+    for group, programs in GROUPS.items():
+        names = [name for name in chosen.names if name in programs]
+        if group in chosen.names or not chosen.names:
+            names = list(programs)
+        differing += run_programs(group, names, chosen) if names else 0
+    return min(differing, 1)
+
+
+def run_cases(names: list[str], chosen: argparse.Namespace) -> int:
+    """Time programs beside rivals, and save each; how many results differ from eager's."""
     usable = []
     for name in chosen.peers:
         if reason := rivals.install(name):
@@ -54,7 +74,7 @@ def main() -> int:
         print(f"{name}: {rivals.PEERS[name].given} (~ where the bits are not eager's)")
     print(heading(usable), flush=True)
     differing = 0
-    for name in chosen.names or CASES:
+    for name in names:
         case = CASES[name]
         rows = []
         for size in case.quick if chosen.quick else case.sizes:
@@ -68,7 +88,23 @@ def main() -> int:
             differing += bool(row.difference)
         if not chosen.no_save and not chosen.quick:
             save(name, rows)
-    return min(differing, 1)
+    return differing
+
+
+def run_programs(group: str, names: list[str], chosen: argparse.Namespace) -> int:
+    """Time programs in processes of their own; save a group that ran whole; how many results differ from eager's."""
+    print(heading([]), flush=True)
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        program = GROUPS[group][name]
+        for size in program.quick if chosen.quick else program.sizes:
+            row = apart.row_of(name, size, chosen.seconds)
+            print("\n    ".join([line(name, row, {}), *row.loops]), flush=True)
+            rows.append({"program": name} | row.as_json())
+    print(summary(rows))
+    if not chosen.no_save and not chosen.quick and names == list(GROUPS[group]):
+        save_rows(group, rows)
+    return sum(bool(row["difference"]) for row in rows)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ import math
 import statistics
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from operator import truediv
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from benchmarks.cases import Case
+    from benchmarks.programs import Program
+
+Clock: TypeAlias = "Callable[[], float]"
 
 SAMPLE_SECONDS = 0.002  # shorter calls are timed several at once
 FEWEST, MOST = 7, 400  # samples of each side
@@ -39,15 +43,17 @@ class Row:
     eager: Timing
     other: Timing
     first_call: float
+    paired: float  # the median, over pairs of neighbouring samples, of their quotients
     difference: str = ""  # empty: identical, to the bit and in all else
+    loops: tuple[str, ...] = ()  # how each loop over a range ran
 
     @property
     def ratio(self) -> float:
-        """How many times faster than eager, by medians; only where the results are the same."""
+        """How many times faster than eager, by pairs; only where the results are the same."""
         if self.difference:
             message = f"no ratio: {self.difference}"
             raise ValueError(message)
-        return self.speed
+        return self.paired
 
     @property
     def speed(self) -> float:
@@ -59,16 +65,24 @@ class Row:
         return asdict(self) | ({} if self.difference else {"ratio": self.ratio})
 
 
-def compared(case: Case, size: int, compiled: Callable[..., Any], seconds: float) -> Row:
+def compared(
+    case: Case | Program,
+    size: int,
+    compiled: Callable[..., Any],
+    seconds: float,
+    warm_up: Callable[[Callable[..., Any], tuple[Any, ...]], None] | None = None,
+    clock: Clock = time.perf_counter,
+) -> Row:
     """Time a compiled function against the eager one; what differs is found before."""
     arguments = case.make_args(size)
-    started = time.perf_counter()
-    compiled(*arguments)
-    first_call = time.perf_counter() - started
-    return timed(case, size, compiled, seconds, first_call, difference_of(case, size, compiled))
+    first_call = seconds_per_call(compiled, arguments, 1, clock)
+    if warm_up is not None:
+        warm_up(compiled, arguments)
+    difference = difference_of(case, size, compiled)
+    return timed(case, size, compiled, seconds, first_call, difference, clock=clock)
 
 
-def difference_of(case: Case, size: int, compiled: Callable[..., Any]) -> str:
+def difference_of(case: Case | Program, size: int, compiled: Callable[..., Any]) -> str:
     """Say what the compiled function does that the eager one does not; empty: nothing."""
 
     def already_compiled(*args: Any) -> Any:
@@ -82,13 +96,14 @@ def difference_of(case: Case, size: int, compiled: Callable[..., Any]) -> str:
 
 
 def timed(
-    case: Case,
+    case: Case | Program,
     size: int,
     other: Callable[..., Any],
     seconds: float,
     first_call: float,
     difference: str,
     convert: Callable[[Any], Any] = lambda argument: argument,
+    clock: Clock = time.perf_counter,
 ) -> Row:
     """Time both sides in turns, A B A B, so that a slow moment of the machine hits both."""
     sides = [
@@ -103,21 +118,27 @@ def timed(
         end = time.perf_counter() + seconds
         while len(samples[0]) < FEWEST or (time.perf_counter() < end and len(samples[0]) < MOST):
             for (function, args), count, kept in zip(sides, loops, samples, strict=True):
-                kept.append(seconds_per_call(function, args, count))
+                kept.append(seconds_per_call(function, args, count, clock))
     finally:
         if collecting:
             gc.enable()
     eager, fast = (Timing(statistics.median(kept), min(kept), len(kept)) for kept in samples)
-    return Row(size, eager, fast, first_call, difference)
+    paired = statistics.median(map(truediv, *samples))
+    return Row(size, eager, fast, first_call, paired, difference)
 
 
-def seconds_per_call(function: Callable[..., Any], args: tuple[Any, ...], count: int) -> float:
+def seconds_per_call(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    count: int,
+    clock: Clock = time.perf_counter,
+) -> float:
     """Time `count` calls; results are dropped at once, as a loop over them would."""
     repeat = range(count)
-    started = time.perf_counter()
+    started = clock()
     for _ in repeat:
         function(*args)
-    return (time.perf_counter() - started) / count
+    return (clock() - started) / count
 
 
 def calls_per_sample(function: Callable[..., Any], args: tuple[Any, ...]) -> int:
@@ -130,6 +151,8 @@ def calls_per_sample(function: Callable[..., Any], args: tuple[Any, ...]) -> int
 
 def same_bits(one: Any, other: Any) -> bool:
     """Tell whether two results have equal dtypes, shapes and bits, whatever holds them."""
+    if isinstance(one, dict):
+        return same_bits([*one.items()], [*other.items()])
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(same_bits, one, other))
     if one is None or other is None:

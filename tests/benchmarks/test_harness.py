@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from benchmarks import report
+from benchmarks import apart, report
 from benchmarks.cases import CASES, Case
-from benchmarks.harness import compared, same_bits
+from benchmarks.harness import Row, Timing, compared, same_bits
+from benchmarks.programs import PROGRAMS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ def test_same_results_give_a_ratio() -> None:
     row = compared(case_of_double(), 8, lambda x: x * 2.0, SECONDS)
     assert row.difference == ""
     assert row.eager.samples == row.other.samples
-    assert row.ratio == row.eager.median / row.other.median
+    assert row.ratio == row.paired > 0
     assert 0 < row.other.least <= row.other.median
     assert row.first_call > 0
     assert f"{row.ratio:.2f}x" in report.line("double", row, {})
@@ -77,10 +78,10 @@ def test_results_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *PROGRAMS])
 def test_programs_are_plain_and_repeatable(name: str) -> None:
     """Each program gives the same bits from the same arguments, and knows nothing of ufuse."""
-    case = CASES[name]
+    case = {**CASES, **PROGRAMS}[name]
     size = case.quick[0]
     first, second = case.make_args(size), case.make_args(size)
     assert same_bits(case.function(*first), case.function(*second))
@@ -94,3 +95,23 @@ def test_bits_are_compared_not_values() -> None:
     assert not same_bits(np.zeros(2), -np.zeros(2))
     assert not same_bits(np.zeros(2), np.zeros(2, "f4"))
     assert not same_bits((np.zeros(2),), ())
+
+
+def test_a_program_is_measured_in_a_process_of_its_own() -> None:
+    """Its row comes back as it was measured there, without a difference."""
+    row = apart.row_of("filled", 50, SECONDS)
+    assert row.size == 50
+    assert row.ratio > 0
+    assert row.first_call > 0
+
+
+def test_programs_that_lose_are_named() -> None:
+    """Those that are slower than eager, and those whose first call takes long."""
+    timing = Timing(1.0, 1.0, 7)
+    slow = Row(8, timing, timing, 1.0, paired=0.5)
+    late = Row(9, timing, timing, 1.5, paired=1.5)
+    text = report.summary([{"program": "one"} | row.as_json() for row in (slow, late)])
+    assert text == (
+        "1 of 2 below 0.95 x eager's speed\n    one of 8\n"
+        "1 of 2 first calls above eager + 400 ms\n    one of 9"
+    )

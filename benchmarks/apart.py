@@ -1,0 +1,83 @@
+"""A program in a process of its own: `python -m benchmarks.apart NAME SIZE SECONDS` prints one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ufuse
+from benchmarks.cases.loops import LOOPS
+from benchmarks.harness import Row, Timing, compared, seconds_per_call
+from benchmarks.programs import PROGRAMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KNOWN = {**PROGRAMS, **LOOPS}
+ROOT = Path(__file__).resolve().parent.parent
+WARM_UP = 0.5  # seconds of calls, and so many of them at least
+WARM_CALLS = 40
+LONGEST = 300  # seconds for one program at one size
+
+
+def measured(name: str, size: int, seconds: float) -> Row:
+    """Time a program that nothing in this process has run before; in processor time, as these are short."""
+    program = KNOWN[name]
+    arguments = program.make_args(size)
+    for _ in range(2):
+        program.function(*arguments)  # what NumPy imports at first is not ufuse's
+    compiled = program.decorated(ufuse.compile)
+    row = compared(program, size, compiled, seconds, warm_up, time.process_time)
+    return replace(row, loops=tuple(loops_of(compiled))) if name in LOOPS else row
+
+
+def loops_of(compiled: Any) -> Iterator[str]:
+    """How the loops over ranges of a compiled function ran."""
+    session = compiled.__ufuse_session__
+    for loop in session.loop_records((compiled.__ufuse_cache__, *session.caches)):
+        why = f"plain, as {loop.why_not}" if loop.why_not else "plain"
+        how = f"native, {loop.turns} turns, {loop.doubts} doubts" if loop.turns else why
+        yield f"line {loop.line}: {how}"
+
+
+def warm_up(function: Any, arguments: tuple[Any, ...]) -> None:
+    """Call a function until what is worth its place is decided."""
+    end = time.perf_counter() + WARM_UP
+    calls = 0
+    while calls < WARM_CALLS or time.perf_counter() < end:
+        seconds_per_call(function, arguments, 1)
+        calls += 1
+
+
+def row_of(name: str, size: int, seconds: float) -> Row:
+    """The row of a program, measured in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.apart", name, str(size), str(seconds)],
+        check=False,
+        capture_output=True,
+        cwd=ROOT,
+        text=True,
+        timeout=LONGEST,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{name} of {size}: {done.stderr.strip() or done.returncode}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    found.pop("ratio", None)
+    eager, other = (Timing(**found.pop(side)) for side in ("eager", "other"))
+    found["loops"] = tuple(found["loops"])
+    return Row(eager=eager, other=other, **found)
+
+
+def main() -> None:
+    """Print the row of one program."""
+    name, size, seconds = sys.argv[1:]
+    print(json.dumps(measured(name, int(size), float(seconds)).as_json()))
+
+
+if __name__ == "__main__":
+    main()
