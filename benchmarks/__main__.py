@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [NAMES…] [--quick] [--peers numba,jax]`; `programs` names that whole group."""
+"""The command: `python -m benchmarks [NAMES…] [--quick] [--peers numba,jax]`; `programs` and `loops` name groups."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import ufuse
 from benchmarks import apart
 from benchmarks import peers as rivals
 from benchmarks.cases import CASES
+from benchmarks.cases.loops import GROUP as LOOP_GROUP
+from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import compared
 from benchmarks.programs import GROUP, PROGRAMS
 from benchmarks.report import heading, line, save, save_rows, summary
+
+GROUPS = {GROUP: PROGRAMS, LOOP_GROUP: LOOPS}
 
 
 def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    known = {**CASES, **PROGRAMS, GROUP: None}
+    known = {**CASES, **PROGRAMS, **LOOPS, **dict.fromkeys(GROUPS)}
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
     parser.add_argument("--quick", action="store_true", help="small sizes, short runs")
     parser.add_argument("--seconds", type=float, help="how long to time each pair")
@@ -49,11 +53,12 @@ def main() -> int:
     """Run what was asked for; give 1 where any result differs from eager."""
     chosen = options()
     cases = [name for name in chosen.names or CASES if name in CASES]
-    programs = [name for name in chosen.names if name in PROGRAMS]
-    if GROUP in chosen.names or not chosen.names:
-        programs = list(PROGRAMS)
     differing = run_cases(cases, chosen) if cases else 0
-    differing += run_programs(programs, chosen) if programs else 0
+    for group, programs in GROUPS.items():
+        names = [name for name in chosen.names if name in programs]
+        if group in chosen.names or not chosen.names:
+            names = list(programs)
+        differing += run_programs(group, names, chosen) if names else 0
     return min(differing, 1)
 
 
@@ -86,19 +91,19 @@ def run_cases(names: list[str], chosen: argparse.Namespace) -> int:
     return differing
 
 
-def run_programs(names: list[str], chosen: argparse.Namespace) -> int:
-    """Time programs in processes of their own; save them where all ran; how many results differ from eager's."""
+def run_programs(group: str, names: list[str], chosen: argparse.Namespace) -> int:
+    """Time programs in processes of their own; save a group that ran whole; how many results differ from eager's."""
     print(heading([]), flush=True)
     rows: list[dict[str, Any]] = []
     for name in names:
-        program = PROGRAMS[name]
+        program = GROUPS[group][name]
         for size in program.quick if chosen.quick else program.sizes:
             row = apart.row_of(name, size, chosen.seconds)
-            print(line(name, row, {}), flush=True)
+            print("\n    ".join([line(name, row, {}), *row.loops]), flush=True)
             rows.append({"program": name} | row.as_json())
     print(summary(rows))
-    if not chosen.no_save and not chosen.quick and names == list(PROGRAMS):
-        save_rows(GROUP, rows)
+    if not chosen.no_save and not chosen.quick and names == list(GROUPS[group]):
+        save_rows(group, rows)
     return sum(bool(row["difference"]) for row in rows)
 
 

@@ -6,13 +6,19 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ufuse
+from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import Row, Timing, compared, seconds_per_call, timed
 from benchmarks.programs import PROGRAMS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KNOWN = {**PROGRAMS, **LOOPS}
 ROOT = Path(__file__).resolve().parent.parent
 WARM_UP = 0.5  # seconds of calls, and so many of them at least
 WARM_CALLS = 40
@@ -22,24 +28,32 @@ LONGEST = 300  # seconds for one program at one size
 
 def measured(name: str, size: int, seconds: float) -> Row:
     """Time a program that nothing in this process has run before; in processor time, as these are short."""
-    program = PROGRAMS[name]
+    program = KNOWN[name]
     arguments = program.make_args(size)
     for _ in range(2):
         program.function(*arguments)  # what NumPy imports at first is not ufuse's
     compiled = program.decorated(ufuse.compile)
     row = compared(program, size, compiled, seconds, warm_up, time.process_time)
     if row.paired < CLOSE:
-        seconds *= LONGER
         row = timed(
             program,
             size,
             compiled,
-            seconds,
+            seconds * LONGER,
             row.first_call,
             row.difference,
             clock=time.process_time,
         )
-    return row
+    return replace(row, loops=tuple(loops_of(compiled))) if name in LOOPS else row
+
+
+def loops_of(compiled: Any) -> Iterator[str]:
+    """How the loops over ranges of a compiled function ran."""
+    session = compiled.__ufuse_session__
+    for loop in session.loop_records((compiled.__ufuse_cache__, *session.caches)):
+        why = f"plain, as {loop.why_not}" if loop.why_not else "plain"
+        how = f"native, {loop.turns} turns, {loop.doubts} doubts" if loop.turns else why
+        yield f"line {loop.line}: {how}"
 
 
 def warm_up(function: Any, arguments: tuple[Any, ...]) -> None:
@@ -66,6 +80,7 @@ def row_of(name: str, size: int, seconds: float) -> Row:
     found = json.loads(done.stdout.splitlines()[-1])
     found.pop("ratio", None)
     eager, other = (Timing(**found.pop(side)) for side in ("eager", "other"))
+    found["loops"] = tuple(found["loops"])
     return Row(eager=eager, other=other, **found)
 
 

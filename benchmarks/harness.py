@@ -45,6 +45,7 @@ class Row:
     first_call: float
     paired: float  # the median, over pairs of neighbouring samples, of their quotients
     difference: str = ""  # empty: identical, to the bit and in all else
+    loops: tuple[str, ...] = ()  # how each loop over a range ran
 
     @property
     def ratio(self) -> float:

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent / "results"
 NOT_EXACT = "~"  # beside the speed of a rival whose bits are not eager's
 
-LEAST, LATE = 0.95, 0.4  # a ratio; seconds that a first call may take more
+LEAST, LATE = (
+    0.95,
+    0.4,
+)  # a ratio, and seconds that a first call may take more: what users must never meet
 
 
 def heading(peers: list[str]) -> str:
     """Name the columns."""
     columns = ["eager ms", "compiled ms", "ratio", "least", "first ms", *peers]
-    return f"{'program':<18}{'size':>10}" + "".join(f"{name:>13}" for name in columns)
+    return f"{'program':<26}{'size':>10}" + "".join(f"{name:>13}" for name in columns)
 
 
 def line(name: str, row: Row, peers: dict[str, dict[str, Any]]) -> str:
@@ -34,7 +37,7 @@ def line(name: str, row: Row, peers: dict[str, dict[str, Any]]) -> str:
         ratios = [f"{row.ratio:.2f}x", f"{row.eager.least / row.other.least:.2f}x"]
     cells = [milliseconds(row.eager.median), milliseconds(row.other.median), *ratios]
     cells += [milliseconds(row.first_call), *(peer_cell(result) for result in peers.values())]
-    text = f"{name:<18}{row.size:>10}" + "".join(f"{cell:>13}" for cell in cells)
+    text = f"{name:<26}{row.size:>10}" + "".join(f"{cell:>13}" for cell in cells)
     notes = [f"    {peer}: {r['failed']}" for peer, r in peers.items() if r.get("failed")]
     differences = [f"    {part}" for part in row.difference.splitlines()]
     return "\n".join([text, *differences, *notes])

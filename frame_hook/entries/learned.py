@@ -48,11 +48,11 @@ class Retrace:
 
 @dataclass(slots=True)
 class Visits:
-    """What is known of a loop over a range: its iterator at the last visit of the header, and when that was.
+    """What is known of a loop over a range: its iterator in the present run, how many turns were left and when.
 
-    `runs` is how often the loop was timed, `seconds` what these took, about, and `turn` what a turn took. `begun`
-    counts all its runs, `waits` how often it waited for a loop around it, `failures` tries to read it. `refused` says
-    why it is not compiled.
+    `runs` is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it,
+    and `turn` what a turn took. `begun` counts all its runs, `waits` how often it waited for a loop around it,
+    `failures` tries to read it. `refused` says why it is not compiled.
     """
 
     iterator: Any = None
@@ -62,24 +62,27 @@ class Visits:
     begun: int = 0
     runs: int = 0
     seconds: float = 0.0
+    counted: float = 0.0
     waits: int = 0
     failures: int = 0
     refused: str | None = None
 
     def rest(self, iterator: Any, left: int) -> float | None:
-        """Note a visit; how many seconds the turns left will take, by the last one; None for a run that begins."""
+        """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""
         now = program_nanoseconds() / 1e9
-        turns = self.left - left if iterator is self.iterator else 0
-        if turns > 0:
-            self.turn = max(0.0, now - self.when) / turns  # another thread's session may be between
-            rest = self.turn * left
-            self.runs += 1
-            self.seconds += rest
-            return rest
-        self.iterator, self.left = iterator, left
-        self.begun += 1
-        self.when = now
-        return None
+        if iterator is not self.iterator:
+            self.iterator, self.left, self.when, self.counted = iterator, left, now, 0.0
+            self.begun += 1
+            return None
+        turns = self.left - left
+        if turns <= 0:
+            return None
+        self.turn = max(0.0, now - self.when) / turns  # another thread's session may be between
+        whole = self.turn * self.left
+        self.runs += not self.counted
+        self.seconds += whole - self.counted
+        self.counted = whole
+        return self.turn * left
 
 
 @dataclass(frozen=True, slots=True)

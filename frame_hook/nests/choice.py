@@ -20,6 +20,7 @@ MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
 ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
+ASK_LATEST = 1_000_000
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
@@ -98,10 +99,10 @@ class Loops:
         if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
             return None
         left = state[-1].__length_hint__()
-        if self._measures and (answer := self._put_off(visits, state[-1], left)) != NOW:
-            return answer
         if not left:
             return ASK_AT_ONCE
+        if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
+            return answer
         around = self._reached_soon(cache, position, state, record) if self._measures else []
         for depth in range(len(around), 0, -1):
             outer = around[depth - 1]
@@ -163,14 +164,27 @@ class Loops:
             position = outer
         return found
 
-    def _put_off(self, visits: Visits, iterator: Any, left: int) -> int | None:
-        """`NOW` where the loop is to be compiled; else as `capture`."""
-        before = visits.seconds
-        rest = visits.rest(iterator, left)
-        if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
+    def _put_off(
+        self, cache: Any, position: int, state: tuple[Any, ...], record: CodeRecord
+    ) -> int | None:
+        """`NOW` where a loop or one around it is to be compiled; else as `capture`."""
+        rests, pays, depth = [], False, 1
+        header: int | None = position
+        while header is not None and type(state[-depth]) is RANGE_ITERATOR:
+            visits = record.visits.setdefault(header, Visits())
+            rest = visits.rest(state[-depth], state[-depth].__length_hint__())
+            before = visits.seconds - visits.counted
+            if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
+                pays = pays or visits.refused is None
+            rests.append(rest)
+            header, depth = outer_header(cache.code, header), depth + 1
+        if pays:
             return NOW
+        visits = record.visits[position]
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
-        if is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs:
+        is_short = is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs
+        if is_short and len(rests) == 1 and not cache.entries(position):
             visits.refused = TOO_SHORT
             return None
-        return ASK_SOON if rest is None else max(ASK_SOON, int(rest * 1e9))
+        pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
+        return pause if len(rests) > 1 or rests[0] is None else max(pause, int(rests[0] * 1e9))

@@ -42,7 +42,7 @@ KINDS = {
         40,
     ),
     "loops": Kind(
-        loops.generated, loops.shown, loops.smaller, loops.is_usable, loops.LoopsWorld, 12
+        loops.generated, loops.shown, python_shrink.smaller, loops.is_usable, loops.LoopsWorld, 20
     ),
 }
 

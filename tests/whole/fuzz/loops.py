@@ -6,7 +6,7 @@ import random
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,6 @@ import numpy as np
 
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.python.programs import PythonProgram
-from tests.whole.fuzz.python.shrink import smaller
 from tests.whole.fuzz.values import Given, array, dense
 from ufuse.frame_hook import session
 from ufuse.frame_hook.nests import choice
@@ -99,7 +98,9 @@ class Writer:
     floats: list[str] = field(default_factory=list)
     bools: list[str] = field(default_factory=list)
     mixed: list[str] = field(default_factory=list)
-    loops: list[str] = field(default_factory=list)  # loop variables that are bound, the innermost last
+    loops: list[str] = field(
+        default_factory=list
+    )  # loop variables that are bound, the innermost last
     free: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     depth: int = 1
@@ -126,7 +127,9 @@ class Writer:
 
     def filled(self, templates: tuple[str, ...], depth: int) -> str:
         """One of these, with `I`, `F`, `B`: an int, a float, a condition; `E`: an element that is an int."""
-        return re.sub(r"\b[IFBE]\b", lambda found: self._part(found[0], depth), self.rng.choice(templates))
+        return re.sub(
+            r"\b[IFBE]\b", lambda found: self._part(found[0], depth), self.rng.choice(templates)
+        )
 
     def _part(self, kind: str, depth: int) -> str:
         if kind == "E":
@@ -141,7 +144,9 @@ class Writer:
             return self.rng.choice(self.loops[-3:])
         if self.loops and chance < 0.75:
             turn = self.rng.choice(self.loops)
-            return self.pick(f"{turn} - 1", f"-{turn} - 1", f"~{turn}", f"{turn} + 1", f"{turn} - 2")
+            return self.pick(
+                f"{turn} - 1", f"-{turn} - 1", f"~{turn}", f"{turn} + 1", f"{turn} - 2"
+            )
         length = f"len({name})" if axis == "0" else f"{name}.shape[{axis}]"
         if axis == "1" and self.loops and chance < 0.85:
             return f"{self.rng.choice(self.loops)} % {length}"
@@ -155,7 +160,9 @@ class Writer:
         if ndim == 1:
             return f"{name}[{self.index(name, '0', depth)}]"
         one, other = self.index(name, "0", depth), self.index(name, "1", depth)
-        return self.pick(f"{name}[{one}, {other}]", f"{name}[{one}, {other}]", f"{name}[{one}][{other}]")
+        return self.pick(
+            f"{name}[{one}, {other}]", f"{name}[{one}, {other}]", f"{name}[{one}][{other}]"
+        )
 
     def integer(self, depth: int = 0) -> str:
         """An int, mostly."""
@@ -171,7 +178,9 @@ class Writer:
             return self.rng.choice(self.ints)
         if self.chance(0.3):
             name = self.rng.choice(list(self.arrays))
-            return self.pick(f"len({name})", f"{name}.shape[0]", f"{name}.shape[-1]", f"{name}.ndim")
+            return self.pick(
+                f"len({name})", f"{name}.shape[0]", f"{name}.shape[-1]", f"{name}.ndim"
+            )
         return self.pick("0", "1", "2", "3", "-1", "-2", "5", "True", "7")
 
     def real(self, depth: int = 0) -> str:
@@ -212,7 +221,12 @@ class Writer:
 
     def assignment(self) -> None:
         """To a local."""
-        kinds = [(self.ints, self.integer), (self.floats, self.real), (self.bools, self.truth), (self.mixed, self.anything)]
+        kinds = [
+            (self.ints, self.integer),
+            (self.floats, self.real),
+            (self.bools, self.truth),
+            (self.mixed, self.anything),
+        ]
         names, expression = self.rng.choices(kinds, (4, 5, 2, 2))[0]
         own = [name for name in names if name not in {"n", "x", "m"} or self.chance(0.05)]
         if not own or (self.free and self.chance(0.2)):
@@ -223,11 +237,24 @@ class Writer:
         name = self.rng.choice(own)
         if len(own) > 1 and self.chance(0.12):
             other = self.rng.choice(own)
-            self.put(self.pick(f"{name}, {other} = {other}, {name}", f"{name}, {other} = {other}, {expression()}"))
+            self.put(
+                self.pick(
+                    f"{name}, {other} = {other}, {name}",
+                    f"{name}, {other} = {other}, {expression()}",
+                )
+            )
         elif self.chance(0.5):
-            signs = ("+", "+", "-", "*") if names is self.floats else ("+", "+", "-") if names is not self.bools else ("&", "|", "^")
+            signs = (
+                ("+", "+", "-", "*")
+                if names is self.floats
+                else ("+", "+", "-")
+                if names is not self.bools
+                else ("&", "|", "^")
+            )
             sign = self.pick(*signs)
-            self.put(f"{name} {sign}= {self.pick('2', '0.5', '1.5', '-1') if sign == '*' else expression(1)}")
+            self.put(
+                f"{name} {sign}= {self.pick('2', '0.5', '1.5', '-1') if sign == '*' else expression(1)}"
+            )
         elif names is self.ints and self.chance(0.1):
             self.put(f"{name} = {name} * {self.pick('3', '5')} + {self.integer(2)}")
         elif self.chance(0.04):
@@ -259,11 +286,25 @@ class Writer:
         length = f"len({name})"
         if self.loops and self.chance(0.3):
             turn = self.loops[-1]
-            return self.pick(turn, f"{turn}, n", f"{turn} + 1, {length}", f"{turn} - 2, {turn} + 3", f"{turn}, -1, -1", f"{turn} % 5"), 25
+            return self.pick(
+                turn,
+                f"{turn}, n",
+                f"{turn} + 1, {length}",
+                f"{turn} - 2, {turn} + 3",
+                f"{turn}, -1, -1",
+                f"{turn} % 5",
+            ), 25
         if product > 500:
             return self.pick("3", "2, 5", "0", "4, 0, -1", f"{length} % 4"), 3
         if self.chance(0.1):
-            return self.pick(f"{self.integer(1)} % 9", "0", "5, 0", "1, 10, -1", f"{self.integer(2)} % 40", "3, 60, True + 6"), 10
+            return self.pick(
+                f"{self.integer(1)} % 9",
+                "0",
+                "5, 0",
+                "1, 10, -1",
+                f"{self.integer(2)} % 40",
+                "3, 60, True + 6",
+            ), 10
         return self.pick(
             length, "n", f"{name}.shape[0]", f"{name}.shape[-1]", f"1, {length}", f"{length} - 1", f"{length} - 1, -1, -1", f"1, {length} - 1",
             f"0, {length}, 2", f"-{length}, 0", "m", "n", length, "3, n + 2", f"{length} + 1" if self.chance(0.3) else length,
@@ -283,7 +324,13 @@ class Writer:
 
     def inside(self, product: int, turn: list[str]) -> None:
         """The statements of a block."""
-        known = (list(self.ints), list(self.floats), list(self.bools), list(self.mixed), list(self.loops))
+        known = (
+            list(self.ints),
+            list(self.floats),
+            list(self.bools),
+            list(self.mixed),
+            list(self.loops),
+        )
         self.loops += turn
         self.depth += 1
         for _ in range(self.rng.choice((1, 2, 2, 3, 4) if self.depth < 4 else (1, 1, 2))):
@@ -346,8 +393,33 @@ NUMBERS = {
 LAYOUTS = "C C C C C C C strided strided reversed reversed view view readonly".split()
 LAYOUTS2 = "C C C C C F F F T T strided strided reversed reversed view readonly broadcast".split()
 STARTS = {
-    "ints": ("0", "1", "-1", "n", "2**62", "np.int64(0)", "np.int64(5)", "True", "len(a)", "0", "0"),
-    "floats": ("0.0", "1.0", "0", "x", "-0.0", "np.float64(0.0)", "a[0]", "INF", "-INF", "1e308", "0.0", "0"),
+    "ints": (
+        "0",
+        "1",
+        "-1",
+        "n",
+        "2**62",
+        "np.int64(0)",
+        "np.int64(5)",
+        "True",
+        "len(a)",
+        "0",
+        "0",
+    ),
+    "floats": (
+        "0.0",
+        "1.0",
+        "0",
+        "x",
+        "-0.0",
+        "np.float64(0.0)",
+        "a[0]",
+        "INF",
+        "-INF",
+        "1e308",
+        "0.0",
+        "0",
+    ),
     "bools": ("False", "True", "np.True_", "a[0] > 0", "False"),
     "mixed": ("0", "0.0", "None", "True", "x", "np.float64(1.0)", "np.int64(1)"),
 }
@@ -371,7 +443,10 @@ def random_set(rng: random.Random, arrays: dict[str, tuple[str, int]]) -> tuple[
     given = []
     pair: list[str] = []
     if rng.random() < 0.15:
-        pair = [f"overlapping('f8', {size}, {rng.randrange(100)}, {rng.choice((0, 0, 2))})[{i}]" for i in (0, 1)]
+        pair = [
+            f"overlapping('f8', {size}, {rng.randrange(100)}, {rng.choice((0, 0, 2))})[{i}]"
+            for i in (0, 1)
+        ]
     for name, (dtype, ndim) in arrays.items():
         text = text_of_array(rng, dtype, ndim, size)
         if rng.random() < 0.05:
@@ -392,7 +467,9 @@ def generated(seed: int) -> PythonProgram:
     rng = random.Random(seed)  # noqa: S311  not for secrets
     arrays = {"a": (rng.choice("dddl"), 1)}
     for name in "bcd"[: rng.choice((0, 1, 1, 2, 3))]:
-        arrays[name] = rng.choice((("d", 1), ("d", 1), ("l", 1), ("?", 1), ("d", 2), ("d", 2), ("l", 2)))
+        arrays[name] = rng.choice(
+            (("d", 1), ("d", 1), ("l", 1), ("?", 1), ("d", 2), ("d", 2), ("l", 2))
+        )
     names = list(NAMES)
     rng.shuffle(names)
     writer = Writer(rng, arrays, ["n", "m"], ["x"], free=names, is_odd=rng.random() < 0.3)
@@ -425,7 +502,10 @@ def generated(seed: int) -> PythonProgram:
         source += f"def program({parameters}):\n    return work({parameters}), work({parameters})\n"
     else:
         source = source.replace("def work(", "def program(")
-    sets = (random_set(rng, arrays), *(random_set(rng, arrays) for _ in range(rng.choice((1, 2, 3)))))
+    sets = (
+        random_set(rng, arrays),
+        *(random_set(rng, arrays) for _ in range(rng.choice((1, 2, 3)))),
+    )
     return PythonProgram(source, sets, seed)
 
 
@@ -449,8 +529,15 @@ class LoopsWorld(World):
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
-        session.Tracer = partial(_leaving, Tracer)  # type: ignore[assignment,misc]
+        self._least_turns = choice.LEAST_TURNS
         choice.LEAST_TURNS = 3
+        session.Tracer = partial(_leaving, Tracer)  # type: ignore[assignment,misc]
+
+    def forget(self) -> None:
+        """Drop the source; loops are unrolled again."""
+        super().forget()
+        session.Tracer = Tracer  # type: ignore[misc]
+        choice.LEAST_TURNS = self._least_turns
 
     def reset(self) -> None:
         """There is nothing to put back."""
@@ -461,7 +548,12 @@ class LoopsWorld(World):
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call."""
-        known: dict[str, Any] = {"np": np, "array": array, "odd_array": odd_array, "overlapping": overlapping}
+        known: dict[str, Any] = {
+            "np": np,
+            "array": array,
+            "odd_array": odd_array,
+            "overlapping": overlapping,
+        }
         for argument in given:
             known[argument.name] = eval(argument.text, known)  # noqa: S307  our own text
         return tuple(known[argument.name] for argument in given)
@@ -503,10 +595,12 @@ class LoopsWorld(World):
 
 def is_usable(program: PythonProgram) -> bool:
     """Whether the module can be made and its arguments, too."""
-    world = None
     with suppress(Exception):
         world = LoopsWorld(program.source)
-        for given in program.sets:
-            world.made(given)
-        return callable(world.function)
+        try:
+            for given in program.sets:
+                world.made(given)
+            return callable(world.function)
+        finally:
+            world.forget()
     return False

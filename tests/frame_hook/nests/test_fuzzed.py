@@ -1,0 +1,102 @@
+"""What random programs of loops found."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.frame_hook.nests.test_nests import loops_of, native_turns
+from tests.support.compare import check_same
+from tests.support.recording import arguments
+
+N = 3000
+
+
+def least_of_two_types(a):
+    s = 0.0
+    for i in range(len(a)):
+        s = s + min(1.5, a[i]) + max(a[i], -0.5)
+    return s
+
+
+def calls_as_the_compiler_does(a):
+    turns = doubt = begin = 0
+    stack0 = 0
+    for i in range(len(a)):
+        turns = turns + i
+        doubt = doubt + turns
+        stack0 = float(stack0) + (a[i] if a[i] > 0 else 2.5)
+        begin = begin + int(stack0)
+        stack0 = 1
+    return turns, doubt, begin, stack0
+
+
+def leaves_the_inner_loop(a, n):
+    s = 0
+    for i in range(n):
+        for j in range(len(a)):
+            if a[j] > i:
+                break
+            s = s + j
+    return s
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (least_of_two_types, lambda: (np.linspace(-3, 3, N),)),
+        (calls_as_the_compiler_does, lambda: (np.linspace(-3, 3, N),)),
+        (leaves_the_inner_loop, lambda: (np.arange(N) / 50.0, 50)),
+    ],
+)
+def test_programs_are_native_and_the_same(function, make) -> None:
+    assert native_turns(function, make) > 0
+
+
+def length_of_a_row(m, n):
+    s = 0
+    for i in range(n):
+        s = s + len(m[i])
+    return s
+
+
+def a_row_alone(m, n):
+    s = 0
+    for i in range(n):
+        m[i]
+        s = s + i
+    return s
+
+
+def steps_that_nobody_takes(_, n):
+    s = 0
+    for i in range(n):
+        range(0, 5, n - 1 - i)
+        s = s + i
+    return s
+
+
+@pytest.mark.parametrize("function", [length_of_a_row, a_row_alone, steps_that_nobody_takes])
+def test_errors_of_what_nobody_uses(function) -> None:
+    check_same(function, ufuse.compile(function), lambda: arguments(np.zeros((N - 1, 3)), N))
+
+
+def last_of(a):
+    t = 0
+    for i in range(len(a)):
+        t = a[i]
+    return t
+
+
+def test_long_long_is_no_int64() -> None:
+    compiled = ufuse.compile(last_of)
+    for dtype in ("l", "q", "l"):
+        given = np.arange(N).astype(dtype)
+        assert type(compiled(given)) is type(given[0])
+    check_same(last_of, ufuse.compile(last_of), lambda: arguments(np.arange(N).astype("q")))
+    assert loops_of(compiled)
