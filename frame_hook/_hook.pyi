@@ -81,6 +81,7 @@ class CodeCache:
     @property
     def session(self) -> Any: ...
     stops_later: bool
+    loops_wait: int
     shared: tuple[object, dict[str, Any], dict[str, Any]] | None
     @property
     def frames(self) -> int: ...

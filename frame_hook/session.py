@@ -41,6 +41,7 @@ MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it
 MOST_FAILURES = 3  # of a position where traces are cut short
 ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
 MOST_DOUBLED = 6  # times that this is doubled, where a trace is put off again and again
+CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of its header
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 
@@ -130,6 +131,7 @@ class Session:
             return None
         if self.loops is not None and begins_loop(code, position, state):
             found = self.loops.capture(cache, position, function, state, record)
+            cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record)
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
                 cache.drop_resume(position)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import length_hint
 from types import CodeType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
@@ -24,11 +27,12 @@ ASK_LATEST = 1_000_000
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
-SHORT = 1e-4  # seconds in the mean
+SHORT = 3e-5  # seconds in the mean
 TOO_SHORT = "it takes too little time"
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
+NEVER_USED = (FunctionType, np.ndarray, list, dict, set, str)  # as globals of nests
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
@@ -74,6 +78,30 @@ def outer_header(code: CodeType, position: int) -> int | None:
     return nearest if nearest in written_slots(code) else None
 
 
+@per_code
+def names_in_loops(code: CodeType) -> dict[int, frozenset[str]]:
+    """For the header of each of those loops: the globals that it uses."""
+    table = instructions.by_position(code)
+    return {
+        header: frozenset(
+            code.co_names[(table[one].arg or 0) >> 1]
+            for one in loop_positions(code, header)
+            if table[one].opname == "LOAD_GLOBAL"
+        )
+        for header in written_slots(code)
+    }
+
+
+def _why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
+    """What can be seen at once: instructions that no nest has, and globals."""
+    names = names_in_loops(code).get(header)
+    if names is None:
+        return "it does what is not compiled yet"
+    used = (function.__globals__.get(name) for name in sorted(names))
+    kind = next((type(one) for one in used if isinstance(one, NEVER_USED)), None)
+    return None if kind is None else f"it uses a global {kind.__name__}"
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -98,7 +126,10 @@ class Loops:
         visits = record.visits.setdefault(position, Visits())
         if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
             return None
-        left = state[-1].__length_hint__()
+        if not visits.begun and (why := _why_not(cache.code, position, function)) is not None:
+            visits.refused = why
+            return None
+        left = length_hint(state[-1])
         if not left:
             return ASK_AT_ONCE
         if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
@@ -118,6 +149,14 @@ class Loops:
                 visits.waits += 1
                 return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
         return self._made(cache, position, function, state, record)
+
+    @staticmethod
+    def wait(cache: Any, record: CodeRecord) -> bool:
+        """Whether a loop that was timed has neither a nest nor a refusal: how long calls take is not known before."""
+        return any(
+            visits.begun and visits.refused is None and not cache.entries(position)
+            for position, visits in record.visits.items()
+        )
 
     def _made(
         self,
@@ -148,12 +187,12 @@ class Loops:
         turn, wait = record.visits[position].turn, 0.0
         for depth in range(1, len(state) - len(instructions.slot_names(cache.code))):
             iterator, around = state[-depth], state[-depth - 1]
-            wait += turn * iterator.__length_hint__()
+            wait += turn * length_hint(iterator)
             turn *= len(iterator.__reduce__()[1][0])
             outer = outer_header(cache.code, position)
             if outer is None or type(around) is not RANGE_ITERATOR:
                 break
-            if wait >= self.maker.nest_seconds() or not around.__length_hint__():
+            if wait >= self.maker.nest_seconds() or not length_hint(around):
                 break
             visits = record.visits.get(outer)
             if cache.given_up(outer) or (visits is not None and visits.refused is not None):
@@ -172,7 +211,7 @@ class Loops:
         header: int | None = position
         while header is not None and type(state[-depth]) is RANGE_ITERATOR:
             visits = record.visits.setdefault(header, Visits())
-            rest = visits.rest(state[-depth], state[-depth].__length_hint__())
+            rest = visits.rest(state[-depth], length_hint(state[-depth]))
             before = visits.seconds - visits.counted
             if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
                 pays = pays or visits.refused is None

@@ -580,6 +580,8 @@ static PyMemberDef CodeCache_members[] = {
      "Options, globals and builtins of the functions that are to have its session, or None."},
     {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
      "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
+    {"loops_wait", T_INT, offsetof(CodeCache, loops_wait), 0,
+     "How many calls more decide nothing, because a loop of theirs may become native code."},
     {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},
     {"whole", T_LONGLONG, offsetof(CodeCache, whole), READONLY,
      "Frames that one entry brought to their end."},

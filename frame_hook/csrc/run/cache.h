@@ -54,7 +54,8 @@ typedef struct {
     long long epoch;             /* of arrivals at that position */
     int largest;                 /* of the magnitudes of calls; -1: none was measured */
     bool gave_back;              /* loops, at that magnitude */
-    int64_t ask_after;           /* the session is not asked for entries before (`now_ns`) */
+    int loops_wait;     /* so many calls tell nothing, as some loop may become native code soon */
+    int64_t ask_after;  /* the session is not asked for entries before (`now_ns`) */
     char stops_later;   /* a frame that no entry takes at its start is suspended at later stops */
     long long frames;   /* frames of this code that were begun */
     long long whole;    /* those that one entry brought to their end */

@@ -89,9 +89,9 @@ begin_measured(CodeCache *cache, Measured *run)
 }
 
 /*
- * The call has ended; one that `succeeded` is a sample, unless a trace was put off in it: then it
- * says nothing of how long compiled calls will take. An exception that is set stays set. Tells the
- * session of a decision.
+ * The call has ended; one that `succeeded` is a sample, unless a trace was put off in it, or a
+ * loop may become native code soon: then it says nothing of how long compiled calls will take. An
+ * exception that is set stays set. Tells the session of a decision.
  */
 void
 end_measured(CodeCache *cache, Measured *run, bool succeeded)
@@ -103,7 +103,8 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     if (trial->decided) {
         return;
     }
-    bool waits = run->way != WAY_PLAIN && cache->ask_after != 0;
+    bool waits = run->way != WAY_PLAIN && (cache->ask_after != 0 || cache->loops_wait > 0);
+    cache->loops_wait -= cache->loops_wait > 0;
     bool discarded = waits || !succeeded || trial_discard(trial, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */
     if (discarded) {

@@ -61,7 +61,8 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
     }
     RunOutcome outcome = entry_run(entry, registers, result, next);
-    if (outcome == RUN_DECLINED && entry_tells_declined(entry) && tell_eager_run(cache, position, entry) < 0) {
+    if (outcome == RUN_DECLINED && entry_tells_declined(entry) &&
+        tell_eager_run(cache, position, entry) < 0) {
         outcome = RUN_RAISED;
     }
     Py_DECREF(entry);

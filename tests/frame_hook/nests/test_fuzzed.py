@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.frame_hook.nests.test_nests import loops_of, native_turns
 from tests.support.compare import check_same
+from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
 
 N = 3000
@@ -55,6 +55,7 @@ def leaves_the_inner_loop(a, n):
     ],
 )
 def test_programs_are_native_and_the_same(function, make) -> None:
+    """What random programs found, smaller."""
     assert native_turns(function, make) > 0
 
 
@@ -83,6 +84,7 @@ def steps_that_nobody_takes(_, n):
 
 @pytest.mark.parametrize("function", [length_of_a_row, a_row_alone, steps_that_nobody_takes])
 def test_errors_of_what_nobody_uses(function) -> None:
+    """They are raised all the same."""
     check_same(function, ufuse.compile(function), lambda: arguments(np.zeros((N - 1, 3)), N))
 
 
@@ -94,6 +96,7 @@ def last_of(a):
 
 
 def test_long_long_is_no_int64() -> None:
+    """Its scalars have another class."""
     compiled = ufuse.compile(last_of)
     for dtype in ("l", "q", "l"):
         given = np.arange(N).astype(dtype)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import signal
 import sys
@@ -19,33 +18,13 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
-from tests.support.recording import arguments
+from tests.support.native_loops import loops_of, native_turns
 from ufuse import decorator
-from ufuse.frame_hook.entries.learned import LoopRecord
 
 pytest.importorskip("llvmlite")
 
 N = 3000  # turns: more than a trace unrolls
 RNG = np.random.default_rng(7)
-
-
-def loops_of(compiled: Any) -> list[LoopRecord]:
-    """The loops of a compiled function, by line."""
-    caches = (compiled.__ufuse_cache__, *compiled.__ufuse_session__.caches)
-    return list(compiled.__ufuse_session__.loop_records(caches))
-
-
-def native_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
-    """Compare a function with itself compiled; how many turns were native in a call of its own."""
-    check_same(function, ufuse.compile(function), lambda: arguments(*make()))
-    compiled = ufuse.compile(function)
-    for _ in range(2):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with contextlib.suppress(Exception):  # compared above
-                compiled(*make())
-    return sum(loop.turns for loop in loops_of(compiled))
 
 
 # Programs --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,31 @@
+"""Functions whose loops run as native code, compared with plain Python."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ufuse
+from tests.support.compare import check_same
+from tests.support.recording import arguments
+from ufuse.frame_hook.entries.learned import LoopRecord
+
+
+def loops_of(compiled: Any) -> list[LoopRecord]:
+    """The loops of a compiled function, by line."""
+    caches = (compiled.__ufuse_cache__, *compiled.__ufuse_session__.caches)
+    return list(compiled.__ufuse_session__.loop_records(caches))
+
+
+def native_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
+    """Compare a function with itself compiled; how many turns were native in a call of its own."""
+    check_same(function, ufuse.compile(function), lambda: arguments(*make()))
+    compiled = ufuse.compile(function)
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with contextlib.suppress(Exception):  # compared above
+                compiled(*make())
+    return sum(loop.turns for loop in loops_of(compiled))
