@@ -13,7 +13,7 @@ from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook.budget import Budget
 from ufuse.frame_hook.code import resume
 from ufuse.frame_hook.code.by_code import ByCode, ByFunction
-from ufuse.frame_hook.code.instructions import by_position
+from ufuse.frame_hook.code.instructions import by_position, successors
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.markers import DISABLED
 from ufuse.frame_hook.code.places import in_words
@@ -131,6 +131,8 @@ class Session:
             return None
         if self.loops is not None and begins_loop(code, position, state):
             found = self.loops.capture(cache, position, function, state, record)
+            if found is None:
+                _unroll_again(cache, position, record)
             cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record)
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
@@ -458,6 +460,18 @@ class Session:
         self._places = Places()
         for cache in self.caches:
             cache.clear()
+
+
+def _unroll_again(cache: Any, header: int, record: CodeRecord) -> None:
+    """A loop that was not unrolled because it might become a nest, and does not, is unrolled again at the next call."""
+    table = by_position(cache.code)
+    jumps = {one for one in record.kept_loops if successors(table[one])[-1] == header}
+    if jumps and not record.visits[header].is_unrolled:
+        record.visits[header].is_unrolled = True
+        record.kept_loops -= jumps
+        for entry in cache.entries(0):
+            if entry.data.ends_with is not None and entry.data.ends_with.code == "loop":
+                cache.remove(0, entry)
 
 
 def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 import types
 import weakref
@@ -227,7 +228,7 @@ def _session(options: Options, function: FunctionType) -> Session:
 
 def _nests(backend: Backend) -> NestMaker | None:
     """What makes native code of loops, if the backend can."""
-    if not isinstance(backend, NestMaker):
+    if not isinstance(backend, NestMaker) or backend.nest_seconds() == math.inf:
         return None
     return CheckedNests(backend) if CHECKING else backend
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ufuse.backends.numpy._tiles import set_threads, threads
@@ -29,7 +30,9 @@ class NumpyBackend:
         return nest_object(nest)
 
     def nest_seconds(self) -> float:
-        """How long making one takes, about: the first loads LLVM."""
+        """How long making one takes, about: the first loads LLVM; infinite where there is none."""
+        if compiler.why_unavailable() is not None:
+            return math.inf
         return 0.015 if compiler.is_loaded() else 0.06
 
     def source(self, graph: Graph) -> str:

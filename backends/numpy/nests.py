@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,9 +17,21 @@ def nest_object(nest: Nest) -> Callable[..., object] | None:
     """What runs turns of a loop; None where there is no LLVM."""
     if nests.why_not_native() is not None:
         return None
-    address, owner = Work(partial(nests.compiled_nest, nest)).result()
-    found: Callable[..., object] = _tiles.Nest(address, owner, tuple(map(_slot, nest.slots)))
-    return found
+    try:
+        return Work(partial(_made, nest)).result()
+    except TimeoutError:
+        logging.getLogger("ufuse.kernels").info("a loop took too long to be compiled")
+        return None
+
+
+def _made(nest: Nest) -> Callable[..., object] | None:
+    try:
+        address, owner = nests.compiled_nest(nest)
+    except Exception:  # LLVM is not ours, and plain Python is right
+        logging.getLogger("ufuse.kernels").info("a loop could not be compiled", exc_info=True)
+        return None
+    made: Callable[..., object] = _tiles.Nest(address, owner, tuple(map(_slot, nest.slots)))
+    return made
 
 
 def _slot(slot: Slot) -> tuple[Any, ...]:

@@ -66,6 +66,7 @@ class Visits:
     waits: int = 0
     failures: int = 0
     refused: str | None = None
+    is_unrolled: bool = False  # since it was refused
 
     def rest(self, iterator: Any, left: int) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""

@@ -65,17 +65,17 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
     return found
 
 
-def outer_header(code: CodeType, position: int) -> int | None:
-    """The header of the loop around a loop, where a nest can have all its instructions."""
-    around = [
-        one.position
-        for one in instructions.instructions(code)
-        if one.opname == "FOR_ITER"
-        and one.position != position
-        and position in loop_positions(code, one.position)
-    ]
-    nearest = min(around, key=lambda one: len(loop_positions(code, one)), default=None)
-    return nearest if nearest in written_slots(code) else None
+@per_code
+def outer_headers(code: CodeType) -> dict[int, int]:
+    """For the header of a loop that of the loop around it, where a nest can have all instructions of that."""
+    headers = [one.position for one in instructions.instructions(code) if one.opname == "FOR_ITER"]
+    found = {}
+    for header in headers:
+        around = [one for one in headers if one != header and header in loop_positions(code, one)]
+        nearest = min(around, key=lambda one: len(loop_positions(code, one)), default=None)
+        if nearest is not None and nearest in written_slots(code):
+            found[header] = nearest
+    return found
 
 
 @per_code
@@ -189,7 +189,7 @@ class Loops:
             iterator, around = state[-depth], state[-depth - 1]
             wait += turn * length_hint(iterator)
             turn *= len(iterator.__reduce__()[1][0])
-            outer = outer_header(cache.code, position)
+            outer = outer_headers(cache.code).get(position)
             if outer is None or type(around) is not RANGE_ITERATOR:
                 break
             if wait >= self.maker.nest_seconds() or not length_hint(around):
@@ -216,7 +216,7 @@ class Loops:
             if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
                 pays = pays or visits.refused is None
             rests.append(rest)
-            header, depth = outer_header(cache.code, header), depth + 1
+            header, depth = outer_headers(cache.code).get(header), depth + 1
         if pays:
             return NOW
         visits = record.visits[position]

@@ -37,7 +37,7 @@ class NestMaker(Protocol):
         """What runs a nest, see `_tiles.Nest`; None where it cannot."""
 
     def nest_seconds(self) -> float:
-        """How long making one takes now, about."""
+        """How long making one takes now, about; infinite where nothing can be made."""
 
 
 def begins_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:

@@ -626,6 +626,18 @@ def loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
 
     Behind a `break` a loop around this one may come to the header again, from above: that is another run of it.
     """
+    known = _loops(code)
+    if header not in known:
+        known[header] = _loop_positions(code, header)
+    return known[header]
+
+
+@instructions.per_code
+def _loops(_: types.CodeType) -> dict[int, frozenset[int]]:
+    return {}
+
+
+def _loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
     table = instructions.by_position(code)
     inside = instructions.successors(table[header])[0]
     seen, waiting = {inside}, [inside]
