@@ -681,7 +681,7 @@ Handler = Callable[[Reader, int], None]
 HANDLERS: dict[str, Handler] = {}
 
 
-def handles(names: str) -> Callable[[Handler], Handler]:
+def reads(names: str) -> Callable[[Handler], Handler]:
     """Register what reads some opcodes."""
 
     def register(handler: Handler) -> Handler:
@@ -693,35 +693,35 @@ def handles(names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-@handles("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG")
+@reads("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG")
 def _nothing(_: Reader, __: int) -> None:
     return
 
 
-@handles("POP_TOP POP_ITER")
+@reads("POP_TOP POP_ITER")
 def _pop(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
     if isinstance(item, Array):
         reader.doubt_no_row(item)
 
 
-@handles("PUSH_NULL")
+@reads("PUSH_NULL")
 def _push_null(reader: Reader, _: int) -> None:
     reader.stack.append(Empty())
 
 
-@handles("COPY")
+@reads("COPY")
 def _copy(reader: Reader, arg: int) -> None:
     reader.stack.append(reader.stack[-arg])
 
 
-@handles("SWAP")
+@reads("SWAP")
 def _swap(reader: Reader, arg: int) -> None:
     stack = reader.stack
     stack[-1], stack[-arg] = stack[-arg], stack[-1]
 
 
-@handles("LOAD_CONST")
+@reads("LOAD_CONST")
 def _load_const(reader: Reader, arg: int) -> None:
     value = reader.code.co_consts[arg]
     if type(value) is tuple:
@@ -730,40 +730,40 @@ def _load_const(reader: Reader, arg: int) -> None:
         reader.stack.append(Known(value))
 
 
-@handles("LOAD_SMALL_INT")
+@reads("LOAD_SMALL_INT")
 def _load_small_int(reader: Reader, arg: int) -> None:
     reader.stack.append(Known(arg))
 
 
-@handles("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW")
+@reads("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW")
 def _load_fast(reader: Reader, slot: int) -> None:
     reader.load(slot)
 
 
-@handles("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
+@reads("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 def _load_fast_load_fast(reader: Reader, arg: int) -> None:
     reader.load(arg >> 4)
     reader.load(arg & 15)
 
 
-@handles("STORE_FAST")
+@reads("STORE_FAST")
 def _store_fast(reader: Reader, slot: int) -> None:
     reader.store(slot)
 
 
-@handles("STORE_FAST_LOAD_FAST")
+@reads("STORE_FAST_LOAD_FAST")
 def _store_fast_load_fast(reader: Reader, arg: int) -> None:
     reader.store(arg >> 4)
     reader.load(arg & 15)
 
 
-@handles("STORE_FAST_STORE_FAST")
+@reads("STORE_FAST_STORE_FAST")
 def _store_fast_store_fast(reader: Reader, arg: int) -> None:
     reader.store(arg >> 4)
     reader.store(arg & 15)
 
 
-@handles("BINARY_OP")
+@reads("BINARY_OP")
 def _binary_op(reader: Reader, arg: int) -> None:
     name = dis._nb_ops[arg][1]  # type: ignore[attr-defined]
     right, left = reader.stack.pop(), reader.stack.pop()
@@ -773,26 +773,26 @@ def _binary_op(reader: Reader, arg: int) -> None:
     reader.stack.append(arithmetic.binary(reader.out, name.rstrip("="), left, right))
 
 
-@handles("BINARY_SUBSCR")
+@reads("BINARY_SUBSCR")
 def _binary_subscr(reader: Reader, _: int) -> None:
     key, container = reader.stack.pop(), reader.stack.pop()
     reader.stack.append(reader.element(container, key))
 
 
-@handles("STORE_SUBSCR")
+@reads("STORE_SUBSCR")
 def _store_subscr(reader: Reader, _: int) -> None:
     key, container, item = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
     reader.store_element(container, key, item)
 
 
-@handles("BUILD_TUPLE")
+@reads("BUILD_TUPLE")
 def _build_tuple(reader: Reader, count: int) -> None:
     items = tuple(reader.stack[len(reader.stack) - count :])
     del reader.stack[len(reader.stack) - count :]
     reader.stack.append(Items(items))
 
 
-@handles("UNPACK_SEQUENCE")
+@reads("UNPACK_SEQUENCE")
 def _unpack_sequence(reader: Reader, count: int) -> None:
     one = reader.stack.pop()
     if not isinstance(one, Items) or len(one.items) != count:
@@ -800,7 +800,7 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
     reader.stack += reversed(one.items)
 
 
-@handles("COMPARE_OP")
+@reads("COMPARE_OP")
 def _compare_op(reader: Reader, arg: int) -> None:
     right, left = reader.stack.pop(), reader.stack.pop()
     name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
@@ -808,40 +808,40 @@ def _compare_op(reader: Reader, arg: int) -> None:
     reader.stack.append(Number(NumberKind("bool"), found.value) if arg & AS_BOOL else found)
 
 
-@handles("TO_BOOL")
+@reads("TO_BOOL")
 def _to_bool(reader: Reader, _: int) -> None:
     value = arithmetic.truth(reader.out, reader.stack.pop())
     reader.stack.append(Number(NumberKind("bool"), value))
 
 
-@handles("UNARY_NOT")
+@reads("UNARY_NOT")
 def _unary_not(reader: Reader, _: int) -> None:
     reader.stack.append(arithmetic.inverse_truth(reader.out, reader.stack.pop()))
 
 
-@handles("UNARY_NEGATIVE")
+@reads("UNARY_NEGATIVE")
 def _unary_negative(reader: Reader, _: int) -> None:
     reader.stack.append(arithmetic.negative(reader.out, reader.stack.pop()))
 
 
-@handles("UNARY_INVERT")
+@reads("UNARY_INVERT")
 def _unary_invert(reader: Reader, _: int) -> None:
     reader.stack.append(arithmetic.invert(reader.out, reader.stack.pop()))
 
 
-@handles("LOAD_GLOBAL")
+@reads("LOAD_GLOBAL")
 def _load_global(reader: Reader, arg: int) -> None:
     value = reader.global_value(reader.code.co_names[arg >> 1])
     pair = [Empty(), value] if VERSION < (3, 13) else [value, Empty()]
     reader.stack += pair if arg & 1 else [value]
 
 
-@handles("LOAD_DEREF")
+@reads("LOAD_DEREF")
 def _load_deref(reader: Reader, slot: int) -> None:
     reader.stack.append(reader.cell_value(slot))
 
 
-@handles("LOAD_ATTR LOAD_METHOD")
+@reads("LOAD_ATTR LOAD_METHOD")
 def _load_attr(reader: Reader, arg: int) -> None:
     method = reader.at.opname == "LOAD_METHOD" or (VERSION >= (3, 12) and arg & 1)
     name = reader.code.co_names[arg >> 1 if VERSION >= (3, 12) else arg]
@@ -850,12 +850,12 @@ def _load_attr(reader: Reader, arg: int) -> None:
     reader.stack += pair if method else [value]
 
 
-@handles("GET_ITER")
+@reads("GET_ITER")
 def _get_iter(reader: Reader, _: int) -> None:
     reader.stack.append(reader.iterate(reader.stack.pop(), reader.at.position))
 
 
-@handles("CALL")
+@reads("CALL")
 def _call(reader: Reader, count: int) -> None:
     """Below the arguments stand a function and the NULL beside it; a method and its `self` are not followed."""
     stack = reader.stack
