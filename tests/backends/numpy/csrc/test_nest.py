@@ -500,15 +500,20 @@ def test_long_loops_come_back() -> None:
 
 
 def test_the_first_turn_of_larger_loops_is_alone() -> None:
-    """How long turns take is measured again where the bounds of inner loops may be larger."""
-    calls: list[int] = []
-    one = nest((("int", False), ("array", "d", 1, False), RANGE), ignore, calls)
-    for bound, size in ((10, 10), (10, 10), (1000, 10), (1000, 10), (1000, 10**6), (10, 10)):
-        calls.clear()
-        assert one(bound, np.ones(size), iter(range(4))) is None
-        assert (calls[0] == 1) == (
-            (bound, size, one.runs) in {(10, 10, 1), (1000, 10, 3), (1000, 10**6, 5)}
-        )
+    """How long turns take is measured again where the bounds of inner loops may be larger; else several are done."""
+    alone = {(10, 10, 1), (1000, 10, 3), (1000, 10**6, 5)}
+    for _ in range(20):  # on a busy machine turns may seem long
+        calls: list[int] = []
+        one = nest((("int", False), ("array", "d", 1, False), RANGE), ignore, calls)
+        first = {}
+        for bound, size in ((10, 10), (10, 10), (1000, 10), (1000, 10), (1000, 10**6), (10, 10)):
+            calls.clear()
+            assert one(bound, np.ones(size), iter(range(4))) is None
+            first[bound, size, one.runs] = calls[0]
+        assert all(first[key] == 1 for key in alone)
+        if all(turns > 1 for key, turns in first.items() if key not in alone):
+            return
+    raise AssertionError(first)
 
 
 def test_memory_that_is_not_worth_saving() -> None:
