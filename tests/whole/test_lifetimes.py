@@ -6,7 +6,6 @@ import contextlib
 import gc
 import os
 import sys
-import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 
 import ufuse
 from tests.support.compare import check_lifetimes
+from ufuse.backends.numpy.llvm import background
 
 X = np.linspace(0.0, 1.0, 8)
 
@@ -222,9 +222,7 @@ def make_hot(compiled: Callable[..., Any]) -> None:
     """Call until the kernels are hot, and wait for the threads that compile them."""
     for length in (200_000, 200_000, X.size):
         compiled(np.linspace(0.0, 1.0, length))
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            thread.join(60)
+    background.finish()
 
 
 def test_calls_leak_nothing() -> None:

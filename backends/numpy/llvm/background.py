@@ -60,7 +60,7 @@ class Work(Generic[T]):
 _begun: list[Work[Any]] = []  # which may still run
 
 
-def _finish() -> None:
+def finish() -> None:
     """Before a fork and at exit: a child would find LLVM half loaded, and Python would warn of the thread."""
     until = time.monotonic() + LONGEST_WAIT
     while _begun:
@@ -70,5 +70,5 @@ def _finish() -> None:
             time.sleep(1e-4)
 
 
-os.register_at_fork(before=_finish)
-atexit.register(_finish)
+os.register_at_fork(before=finish)
+atexit.register(finish)
