@@ -81,9 +81,6 @@ class Read:
     empty: frozenset[int]
 
 
-Lookup = Callable[[str], Any]
-
-
 class Reader:
     """Reads the loop whose FOR_ITER stands at a position, for the state in which a frame comes to it."""
 
@@ -93,7 +90,7 @@ class Reader:
         position: int,
         state: tuple[Any, ...],
         null: object,
-        global_of: Lookup,
+        global_of: Callable[[str], Any],
         attribute_of: Callable[[types.ModuleType, str], Any],
         cell_of: Callable[[int], Any],
     ) -> None:
@@ -344,14 +341,11 @@ class Reader:
                 return
             if (
                 position == self.position
-                or position in self._joins()
+                or position in joins(self.code)
                 or position not in self.region
             ):
                 self.out.end("jump", self._target(position))
                 return
-
-    def _joins(self) -> frozenset[int]:
-        return joins(self.code)
 
     def _jump(self, instruction: Instruction) -> None:
         name = instruction.opname
