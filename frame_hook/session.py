@@ -26,7 +26,7 @@ from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
 from ufuse.frame_hook.nests.choice import TOO_SHORT, Loops, written_slots
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop
-from ufuse.frame_hook.nests.reader import loop_positions
+from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line

@@ -15,7 +15,8 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry
-from ufuse.frame_hook.nests.reader import HANDLERS, loop_positions
+from ufuse.frame_hook.nests.handlers import HANDLERS
+from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
 

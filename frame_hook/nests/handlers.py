@@ -1,0 +1,213 @@
+"""What each opcode does where a loop is read as a nest."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests.values import (
+    Array,
+    Empty,
+    Items,
+    Known,
+    NotNativeError,
+    Number,
+    NumberKind,
+)
+from ufuse.frame_hook.opcodes.operators import AS_BOOL, COMPARISONS, OPERATOR_SHIFT
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+Handler = Callable[["Reader", int], None]
+HANDLERS: dict[str, Handler] = {}
+
+
+def reads(names: str) -> Callable[[Handler], Handler]:
+    """Register what reads some opcodes."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names.split():
+            assert name not in HANDLERS, name
+            HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+@reads("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG")
+def _nothing(_: Reader, __: int) -> None:
+    return
+
+
+@reads("POP_TOP POP_ITER")
+def _pop(reader: Reader, _: int) -> None:
+    item = reader.stack.pop()
+    if isinstance(item, Array):
+        reader.doubt_no_row(item)
+
+
+@reads("PUSH_NULL")
+def _push_null(reader: Reader, _: int) -> None:
+    reader.stack.append(Empty())
+
+
+@reads("COPY")
+def _copy(reader: Reader, arg: int) -> None:
+    reader.stack.append(reader.stack[-arg])
+
+
+@reads("SWAP")
+def _swap(reader: Reader, arg: int) -> None:
+    stack = reader.stack
+    stack[-1], stack[-arg] = stack[-arg], stack[-1]
+
+
+@reads("LOAD_CONST")
+def _load_const(reader: Reader, arg: int) -> None:
+    value = reader.code.co_consts[arg]
+    if type(value) is tuple:
+        reader.stack.append(Items(tuple(map(Known, value))))
+    else:
+        reader.stack.append(Known(value))
+
+
+@reads("LOAD_SMALL_INT")
+def _load_small_int(reader: Reader, arg: int) -> None:
+    reader.stack.append(Known(arg))
+
+
+@reads("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW")
+def _load_fast(reader: Reader, slot: int) -> None:
+    reader.load(slot)
+
+
+@reads("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
+def _load_fast_load_fast(reader: Reader, arg: int) -> None:
+    reader.load(arg >> 4)
+    reader.load(arg & 15)
+
+
+@reads("STORE_FAST")
+def _store_fast(reader: Reader, slot: int) -> None:
+    reader.store(slot)
+
+
+@reads("STORE_FAST_LOAD_FAST")
+def _store_fast_load_fast(reader: Reader, arg: int) -> None:
+    reader.store(arg >> 4)
+    reader.load(arg & 15)
+
+
+@reads("STORE_FAST_STORE_FAST")
+def _store_fast_store_fast(reader: Reader, arg: int) -> None:
+    reader.store(arg >> 4)
+    reader.store(arg & 15)
+
+
+@reads("BINARY_OP")
+def _binary_op(reader: Reader, arg: int) -> None:
+    name = dis._nb_ops[arg][1]  # type: ignore[attr-defined]
+    right, left = reader.stack.pop(), reader.stack.pop()
+    if name == "[]":
+        reader.stack.append(reader.element(left, right))
+        return
+    reader.stack.append(arithmetic.binary(reader.out, name.rstrip("="), left, right))
+
+
+@reads("BINARY_SUBSCR")
+def _binary_subscr(reader: Reader, _: int) -> None:
+    key, container = reader.stack.pop(), reader.stack.pop()
+    reader.stack.append(reader.element(container, key))
+
+
+@reads("STORE_SUBSCR")
+def _store_subscr(reader: Reader, _: int) -> None:
+    key, container, item = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
+    reader.store_element(container, key, item)
+
+
+@reads("BUILD_TUPLE")
+def _build_tuple(reader: Reader, count: int) -> None:
+    items = tuple(reader.stack[len(reader.stack) - count :])
+    del reader.stack[len(reader.stack) - count :]
+    reader.stack.append(Items(items))
+
+
+@reads("UNPACK_SEQUENCE")
+def _unpack_sequence(reader: Reader, count: int) -> None:
+    one = reader.stack.pop()
+    if not isinstance(one, Items) or len(one.items) != count:
+        raise NotNativeError("it unpacks what is no tuple")
+    reader.stack += reversed(one.items)
+
+
+@reads("COMPARE_OP")
+def _compare_op(reader: Reader, arg: int) -> None:
+    right, left = reader.stack.pop(), reader.stack.pop()
+    name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
+    found = arithmetic.compare(reader.out, name, left, right)
+    reader.stack.append(Number(NumberKind("bool"), found.value) if arg & AS_BOOL else found)
+
+
+@reads("TO_BOOL")
+def _to_bool(reader: Reader, _: int) -> None:
+    value = arithmetic.truth(reader.out, reader.stack.pop())
+    reader.stack.append(Number(NumberKind("bool"), value))
+
+
+@reads("UNARY_NOT")
+def _unary_not(reader: Reader, _: int) -> None:
+    reader.stack.append(arithmetic.inverse_truth(reader.out, reader.stack.pop()))
+
+
+@reads("UNARY_NEGATIVE")
+def _unary_negative(reader: Reader, _: int) -> None:
+    reader.stack.append(arithmetic.negative(reader.out, reader.stack.pop()))
+
+
+@reads("UNARY_INVERT")
+def _unary_invert(reader: Reader, _: int) -> None:
+    reader.stack.append(arithmetic.invert(reader.out, reader.stack.pop()))
+
+
+@reads("LOAD_GLOBAL")
+def _load_global(reader: Reader, arg: int) -> None:
+    value = reader.global_value(reader.code.co_names[arg >> 1])
+    pair = [Empty(), value] if VERSION < (3, 13) else [value, Empty()]
+    reader.stack += pair if arg & 1 else [value]
+
+
+@reads("LOAD_DEREF")
+def _load_deref(reader: Reader, slot: int) -> None:
+    reader.stack.append(reader.cell_value(slot))
+
+
+@reads("LOAD_ATTR LOAD_METHOD")
+def _load_attr(reader: Reader, arg: int) -> None:
+    method = reader.at.opname == "LOAD_METHOD" or (VERSION >= (3, 12) and arg & 1)
+    name = reader.code.co_names[arg >> 1 if VERSION >= (3, 12) else arg]
+    value = reader.attribute(reader.stack.pop(), name)
+    pair = [Empty(), value] if VERSION < (3, 13) else [value, Empty()]
+    reader.stack += pair if method else [value]
+
+
+@reads("GET_ITER")
+def _get_iter(reader: Reader, _: int) -> None:
+    reader.stack.append(reader.iterate(reader.stack.pop(), reader.at.position))
+
+
+@reads("CALL")
+def _call(reader: Reader, count: int) -> None:
+    """Below the arguments stand a function and the NULL beside it; a method and its `self` are not followed."""
+    stack = reader.stack
+    arguments = stack[len(stack) - count :]
+    del stack[len(stack) - count :]
+    pair = [stack.pop(), stack.pop()]
+    functions = [one for one in pair if not isinstance(one, Empty)]
+    if len(functions) != 1:
+        raise NotNativeError("calls of methods are not compiled yet")
+    reader.call(functions[0], arguments, reader.at.position + reader.at.size)
