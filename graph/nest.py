@@ -1,4 +1,4 @@
-"""Loop nests over numbers and elements of arrays, as code over variables: what a backend makes machine code of.
+"""Loop nests over numbers and arrays, as code over variables: what a backend makes machine code of.
 
 A nest is traced from bytecode once and runs any number of turns of its outermost loop. Its laws:
 
@@ -7,7 +7,10 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
    range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known.
-4. Only stores write memory, only through the nest's arrays, and they do so in the program's order.
+4. Only `store` and `map` write memory, only through the nest's arrays and temporaries, and they do so in the
+   program's order. A `map` reads everything before it writes anything.
+5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`. So what an array variable is,
+   when it is bound again, is a number of an array.
 """
 
 from __future__ import annotations
@@ -59,6 +62,73 @@ class Value:
     type: str
 
 
+# What `fold` and `dot` are named for: a ufunc; `np.dot` (also `np.inner`), `np.matmul` (also `@` and `np.vdot`).
+FOLDS = ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and")
+DOTS = ("dot", "matmul")
+MAP_AXES = 4  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of an array that an array statement reads or writes.
+
+    `array` is its number. For each axis of the array it takes an input: where the view begins there, not negative and
+    less than the length (where the view is empty along the axis, at most the length). `axes`: for each axis of the
+    space an axis of the array and a step along it, or None where the view is the same all along it.
+    """
+
+    array: int
+    axes: tuple[tuple[int, int] | None, ...]
+
+    def __str__(self) -> str:
+        axes = ("*" if one is None else f"{one[0]}:{one[1]:+d}" for one in self.axes)
+        return f"#{self.array}[{' '.join(axes)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number as an operand of an array statement, converted to a dtype as C converts it; it takes one input."""
+
+    dtype: np.dtype
+
+    def __str__(self) -> str:
+        return self.dtype.name
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One elementwise operation.
+
+    `name` is a ufunc of NumPy, or `cast`, `copy` or `where`; `dtypes` are those of its inputs and last of its result.
+    `inputs` are numbers: of the operands first, then of the results of the steps before.
+    """
+
+    name: str
+    dtypes: tuple[np.dtype, ...]
+    inputs: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.dtypes[-1].name}({' '.join(map(str, self.inputs))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Elementwise work over a space of 1 to MAP_AXES axes. Everything is read before anything is written.
+
+    Inputs of the instruction: the lengths of the axes, never negative; those of each operand; those of the target. The
+    target gets the result of the last step, of which there is at least one; its dtype is the array's.
+    """
+
+    ndim: int
+    operands: tuple[View | Scalar, ...]
+    steps: tuple[Step, ...]
+    target: View
+
+    def __str__(self) -> str:
+        operands = " ".join(map(str, self.operands))
+        return f"{self.target} = {'; '.join(map(str, self.steps))} of {operands} over {self.ndim}-d"
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One step. Beside the ops of SIGNATURES there are some more.
@@ -67,6 +137,12 @@ class Instruction:
     `call` (attribute: the name of a function of C's mathematics library, on one or two f64), `load` and `store`
     (attribute: the number of an array; inputs: an i64 for each axis, negative ones counted from the end; last the
     value to be stored), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+
+    Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
+    (attributes: a name of FOLDS, a View; inputs: a length, the view's; `ufunc.reduce` over one axis, a doubt where
+    NumPy would raise), `dot` (attributes: a name of DOTS, two Views of one dtype; inputs: a length, those of each
+    view; the product of vectors), `alloc` (attribute: the number of a temporary; inputs: its lengths, never negative;
+    it gets memory in C order, with any contents). The type of what `fold` and `dot` give is the element's.
     """
 
     op: str
@@ -95,12 +171,18 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ArraySlot:
-    """An array that the nest is given."""
+    """An array that the nest is given; or, among `Nest.temporaries`, memory of its own.
+
+    An array variable that is bound again (`is_rebound`) has a cell, `name.array`: the number of the array that it is,
+    its own at first; where the nest is left perhaps another slot's or a temporary's. It is given back then: the object
+    of that slot, or a new array with the temporary's contents.
+    """
 
     name: str
     dtype: np.dtype
     ndim: int
     is_written: bool
+    is_rebound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +213,25 @@ KINDS = {"float": F64, "int": I64, "bool": I1}
 class Nest:
     """Code that begins at its first block, which is the header of the outermost loop.
 
-    `slots` are what it is given; the arrays among them are numbered in their order. `others` are its other variables.
+    `slots` are what it is given; the arrays among them are numbered in their order, and behind them the `temporaries`.
+    `others` are its other variables.
     """
 
     name: str
     slots: tuple[Slot, ...]
     others: tuple[Variable, ...]
     blocks: tuple[Block, ...]
+    temporaries: tuple[ArraySlot, ...] = ()
 
     @property
     def arrays(self) -> tuple[ArraySlot, ...]:
-        """The arrays, by number."""
+        """The arrays that the nest is given, by number."""
         return tuple(slot for slot in self.slots if isinstance(slot, ArraySlot))
+
+    @property
+    def numbered(self) -> tuple[ArraySlot, ...]:
+        """All arrays by number: those that the nest is given, then the temporaries."""
+        return (*self.arrays, *self.temporaries)
 
     @property
     def cells(self) -> tuple[Variable, ...]:
@@ -151,7 +240,10 @@ class Nest:
 
     def _cells(self) -> Iterator[Variable]:
         for slot in self.slots:
-            if isinstance(slot, NumberSlot):
+            if isinstance(slot, ArraySlot):
+                if slot.is_rebound:
+                    yield Variable(f"{slot.name}.array", I64)
+            elif isinstance(slot, NumberSlot):
                 yield Variable(slot.name, KINDS[slot.kind])
                 yield Variable(f"{slot.name}.numpy", I1)
             elif isinstance(slot, RangeSlot):
@@ -165,6 +257,8 @@ class Nest:
         yield f"nest {self.name}"
         for slot in self.slots:
             yield f"  {_described(slot)}"
+        for temporary in self.temporaries:
+            yield f"  {_described(temporary)}, temporary"
         for block in self.blocks:
             yield f"{block.label}:"
             for one in block.instructions:
@@ -180,7 +274,8 @@ def _described(slot: Slot) -> str:
     match slot:
         case ArraySlot():
             written = ", written" if slot.is_written else ""
-            return f"{slot.name}: {slot.ndim}-d array of {slot.dtype}{written}"
+            rebound = ", bound again" if slot.is_rebound else ""
+            return f"{slot.name}: {slot.ndim}-d array of {slot.dtype}{written}{rebound}"
         case NumberSlot():
             return f"{slot.name}: {slot.kind}{', changed' if slot.is_changed else ''}"
     return f"{slot.name}: the range of the loop"
