@@ -14,7 +14,9 @@ _Segment: TypeAlias = (
 )
 _How: TypeAlias = tuple[str] | tuple[str, tuple[int, ...] | Literal["C"] | int | bool | None]
 _Slot: TypeAlias = (
-    tuple[Literal["array"], str, int, bool]  # the dtype's character, axes, whether it is written
+    # the dtype's character, axes, whether it is written, whether the variable is bound again
+    tuple[Literal["array"], str, int, bool]
+    | tuple[Literal["array"], str, int, bool, bool]
     | tuple[Literal["float", "int", "bool"], bool]  # whether it is changed
     | tuple[Literal["range"]]
 )
@@ -81,7 +83,14 @@ class Scalars:
 class Nest:
     budget: float  # seconds a call may take, about
 
-    def __new__(cls, address: int, owner: object, slots: tuple[_Slot, ...]) -> Self: ...
+    def __new__(
+        cls,
+        address: int,
+        owner: object,
+        slots: tuple[_Slot, ...],
+        temporaries: tuple[tuple[str, int], ...] = (),  # the dtype's character, axes
+        scratches: int = 0,
+    ) -> Self: ...
     @property
     def runs(self) -> int: ...
     @property
@@ -107,6 +116,7 @@ class Program:
     def steps(self) -> int: ...
     def __call__(self, *inputs: object) -> Any: ...
 
+def nest_helpers() -> dict[str, int]: ...  # addresses of what machine code calls
 def threads() -> int: ...
 def set_threads(count: int, /) -> None: ...
 def set_pool_limit(limit: int, /) -> None: ...  # bytes of dead arrays' memory

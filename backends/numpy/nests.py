@@ -38,7 +38,7 @@ def _slot(slot: Slot) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
         case ArraySlot():
-            return "array", slot.dtype.char, slot.ndim, slot.is_written
+            return "array", slot.dtype.char, slot.ndim, slot.is_written, slot.is_rebound
         case NumberSlot():
             return slot.kind, slot.is_changed
     return ("range",)

@@ -19,10 +19,14 @@ from ufuse.graph.nest import (
     ArraySlot,
     Block,
     Instruction,
+    Map,
     Nest,
     NumberSlot,
     RangeSlot,
+    Scalar,
+    Step,
     Value,
+    View,
 )
 
 LIMIT = 1 << 63
@@ -39,7 +43,7 @@ class UnlikeNansError(DoubtError):
 
 
 def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
-    """The numbers that a nest changes, for an object in each slot; `NotImplemented` where no turn was done.
+    """What a nest changes or binds again, for an object in each slot; `NotImplemented` where no turn was done.
 
     At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
@@ -54,12 +58,12 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     saved = [array.copy() for array in arrays]
     while given > 0:
         cells[TURNS] = given
-        tried = dict(cells)
-        if execute(nest, arrays, tried):
+        tried, temporaries = dict(cells), list[np.ndarray]()
+        if execute(nest, arrays, tried, temporaries):
             for iterator in (one for one in objects if isinstance(one, RANGE_ITERATOR)):
                 for _ in range(left - turns_left(nest, tried)):
                     next(iterator)
-            return boxed(nest, tried)
+            return boxed(nest, tried, [*arrays, *temporaries])
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
@@ -71,7 +75,10 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
     """The cells for an object in each slot; no turn may begin."""
     cells: dict[str, Number] = {}
     for slot, thing in zip(nest.slots, objects, strict=True):
-        if isinstance(slot, NumberSlot):
+        if isinstance(slot, ArraySlot):
+            if slot.is_rebound:
+                cells[f"{slot.name}.array"] = nest.arrays.index(slot)
+        elif isinstance(slot, NumberSlot):
             cells[slot.name] = {"float": float, "int": int, "bool": bool}[slot.kind](thing)
             cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
         elif isinstance(slot, RangeSlot):
@@ -83,11 +90,16 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
     return cells
 
 
-def boxed(nest: Nest, cells: dict[str, Number]) -> Any:
-    """The changed numbers as objects: one alone, or a tuple, or None."""
+def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) -> Any:
+    """The changed numbers and the rebound arrays as objects: one alone, or a tuple, or None.
+
+    `arrays` are all as they are now, also the temporaries.
+    """
     outputs: list[Any] = []
     for slot in nest.slots:
-        if isinstance(slot, NumberSlot) and slot.is_changed:
+        if isinstance(slot, ArraySlot) and slot.is_rebound:
+            outputs.append(arrays[int(cells[f"{slot.name}.array"])])
+        elif isinstance(slot, NumberSlot) and slot.is_changed:
             kinds: dict[str, type] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
             value = cells[slot.name]
             outputs.append(kinds[slot.kind](value) if cells[f"{slot.name}.numpy"] else value)
@@ -107,16 +119,29 @@ def turns_left(nest: Nest, cells: dict[str, Number]) -> int:
     return int(cells[names[0]]) if names else LIMIT - 1
 
 
-def execute(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -> bool:
-    """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False)."""
+def execute(
+    nest: Nest,
+    arrays: Sequence[np.ndarray],
+    cells: dict[str, Number],
+    temporaries: list[np.ndarray] | None = None,
+) -> bool:
+    """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False).
+
+    The temporaries, as they are at the end, are put into an empty list.
+    """
     try:
-        follow(nest, arrays, cells)
+        follow(nest, arrays, cells, temporaries)
     except DoubtError:
         return False
     return True
 
 
-def follow(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -> None:
+def follow(
+    nest: Nest,
+    arrays: Sequence[np.ndarray],
+    cells: dict[str, Number],
+    temporaries: list[np.ndarray] | None = None,
+) -> None:
     """As `execute`.
 
     Raises:
@@ -126,20 +151,21 @@ def follow(nest: Nest, arrays: Sequence[np.ndarray], cells: dict[str, Number]) -
     zeros: dict[str, Number] = {F64: 0.0, I64: 0, I1: False}
     variables: dict[str, Number] = {one.name: zeros[one.type] for one in nest.others}
     variables.update(cells)
+    every = [*arrays, *(np.empty((0,) * one.ndim, one.dtype) for one in nest.temporaries)]
     blocks = {block.label: block for block in nest.blocks}
     label: str | None = nest.blocks[0].label
     try:
         while label is not None:
-            label = _run_block(blocks[label], arrays, variables)
+            label = _run_block(blocks[label], every, variables)
     except DoubtError:
         cells[TURNS] = variables[TURNS]
         raise
+    if temporaries is not None:
+        temporaries += every[len(arrays) :]
     cells.update((name, variables[name]) for name in cells)
 
 
-def _run_block(
-    block: Block, arrays: Sequence[np.ndarray], variables: dict[str, Number]
-) -> str | None:
+def _run_block(block: Block, arrays: list[np.ndarray], variables: dict[str, Number]) -> str | None:
     values: dict[Value, Number] = {}
     for one in block.instructions:
         inputs = [values[value] for value in one.inputs]
@@ -160,10 +186,20 @@ def _run_block(
 def _computed(
     one: Instruction,
     inputs: list[Any],
-    arrays: Sequence[np.ndarray],
+    arrays: list[np.ndarray],
     variables: dict[str, Number],
 ) -> Any:
     match one.op:
+        case "map":
+            return _mapped(one.attributes[0], inputs, arrays)
+        case "fold":
+            return _folded(*one.attributes, inputs, arrays)
+        case "dot":
+            return _product(*one.attributes, inputs, arrays)
+        case "alloc":
+            (number,) = one.attributes
+            arrays[number] = np.empty(inputs, arrays[number].dtype)
+            return None
         case "const":
             return one.attributes[0]
         case "get":
@@ -198,6 +234,64 @@ def _index(array: np.ndarray, index: Sequence[int]) -> tuple[int, ...]:
             raise DoubtError
         places.append(place)
     return tuple(places)
+
+
+def _view(view: View, lengths: Sequence[int], places: list[int], arrays: list[np.ndarray]) -> Any:
+    """A part of an array; takes its places off the list."""
+    array = arrays[view.array]
+    begin = [places.pop(0) for _ in array.shape]
+    last = list(begin)
+    for length, axis in zip(lengths, view.axes, strict=True):
+        if axis is not None:
+            last[axis[0]] += axis[1] * (length - 1)
+    if 0 in lengths:
+        return np.empty(lengths, array.dtype)
+    ends = zip(begin, last, array.shape, strict=True)
+    if any(not 0 <= place < shape for *both, shape in ends for place in both):
+        raise IndexError(f"{view} of {array.shape} from {begin} over {lengths}")
+    strides = [0 if axis is None else axis[1] * array.strides[axis[0]] for axis in view.axes]
+    corner = array[tuple(slice(place, None) for place in begin)]
+    return np.lib.stride_tricks.as_strided(corner, lengths, strides)
+
+
+def _mapped(what: Map, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
+    lengths, rest = list(inputs[: what.ndim]), list(inputs[what.ndim :])
+    values: list[Any] = []
+    for operand in what.operands:
+        if isinstance(operand, Scalar):
+            values.append(np.asarray(rest.pop(0)).astype(operand.dtype)[()])
+        else:
+            values.append(_view(operand, lengths, rest, arrays))
+    target = _view(what.target, lengths, rest, arrays)
+    for step in what.steps:
+        values.append(_stepped(step, [values[number] for number in step.inputs]))
+    target[...] = values[-1]
+
+
+def _stepped(step: Step, inputs: list[Any]) -> Any:
+    match step.name:
+        case "cast":
+            return inputs[0].astype(step.dtypes[-1])
+        case "copy":
+            return inputs[0]
+        case "where":
+            return np.where(*inputs)
+    return getattr(np, step.name)(*inputs, signature=tuple(one.char for one in step.dtypes))
+
+
+def _folded(name: str, view: View, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:
+    length, *places = inputs
+    if length == 0 and name in ("maximum", "minimum"):
+        raise DoubtError
+    return getattr(np, name).reduce(_view(view, [length], places, arrays)).item()
+
+
+def _product(
+    name: str, one: View, other: View, inputs: Sequence[Any], arrays: list[np.ndarray]
+) -> Any:
+    length, *places = inputs
+    left = _view(one, [length], places, arrays)
+    return getattr(np, name)(left, _view(other, [length], places, arrays)).item()
 
 
 def _kept(type_: str, result: Number) -> Number:

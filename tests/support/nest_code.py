@@ -22,15 +22,18 @@ from ufuse.graph.nest import (
     Block,
     End,
     Instruction,
+    Map,
     Nest,
     NumberSlot,
     RangeSlot,
     Slot,
     Value,
     Variable,
+    View,
 )
 
-FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+# With the lock of the interpreter held: NumPy's loops may set exceptions.
+FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 # glibc's on x86-64
 FLAGS = {"invalid": 1, "divide": 4, "overflow": 8, "underflow": 16}
 MATHEMATICS = ctypes.CDLL("libm.so.6")
@@ -41,6 +44,7 @@ class Code:
 
     def __init__(self, *slots: Slot) -> None:
         self.slots = slots
+        self.temporaries: list[ArraySlot] = []
         self.others: dict[str, Variable] = {}
         self.blocks: list[Block] = []
         self._label = ""
@@ -50,7 +54,8 @@ class Code:
 
     def nest(self) -> Nest:
         """What was written."""
-        return Nest("test", self.slots, tuple(self.others.values()), tuple(self.blocks))
+        others, blocks = tuple(self.others.values()), tuple(self.blocks)
+        return Nest("test", self.slots, others, blocks, tuple(self.temporaries))
 
     def begin(self, label: str) -> None:
         """Open a block."""
@@ -105,7 +110,7 @@ class Code:
 
     def load(self, array: int, *index: Value) -> Value:
         """An element."""
-        return self.append("load", index, ELEMENTS[self.nest().arrays[array].dtype], array)
+        return self.append("load", index, ELEMENTS[self.nest().numbered[array].dtype], array)
 
     def store(self, array: int, *index_and_value: Value) -> None:
         """Write an element."""
@@ -122,6 +127,24 @@ class Code:
     def call(self, name: str, *inputs: Value) -> Value:
         """A function of C."""
         return self.append("call", inputs, F64, name)
+
+    def alloc(self, number: int, *lengths: Value) -> None:
+        """Memory for a temporary."""
+        self.append("alloc", lengths, None, number)
+
+    def map(self, what: Map, *inputs: Value) -> None:
+        """An array statement."""
+        self.append("map", inputs, None, what)
+
+    def fold(self, name: str, view: View, length: Value, *places: Value) -> Value:
+        """All elements of a vector, added up or the like."""
+        type_ = ELEMENTS[self.nest().numbered[view.array].dtype]
+        return self.append("fold", (length, *places), type_, name, view)
+
+    def dot(self, name: str, one: View, other: View, length: Value, *places: Value) -> Value:
+        """The product of two vectors."""
+        type_ = ELEMENTS[self.nest().numbered[one.array].dtype]
+        return self.append("dot", (length, *places), type_, name, one, other)
 
     def doubt_if(self, condition: Value) -> None:
         """A doubt."""
@@ -163,9 +186,16 @@ class Code:
         self.end("jump", f"{name}.head")
 
 
-def array(name: str, dtype: Any = float, ndim: int = 1, *, is_written: bool = False) -> ArraySlot:
+def array(
+    name: str,
+    dtype: Any = float,
+    ndim: int = 1,
+    *,
+    is_written: bool = False,
+    is_rebound: bool = False,
+) -> ArraySlot:
     """A slot."""
-    return ArraySlot(name, np.dtype(dtype), ndim, is_written)
+    return ArraySlot(name, np.dtype(dtype), ndim, is_written, is_rebound)
 
 
 def number(name: str, kind: str = "float", *, is_changed: bool = True) -> NumberSlot:
@@ -193,7 +223,7 @@ class Machine:
         memory = ctypes.create_string_buffer(packed, len(packed))
         given = (ctypes.c_int64 * max(1, len(words)))(*words)
         MATHEMATICS.feclearexcept(0x3F)
-        status = self.function(ctypes.addressof(given), ctypes.addressof(memory), 0)
+        status = self.function(ctypes.addressof(given), ctypes.addressof(memory), None)
         raised = MATHEMATICS.fetestexcept(0x3F)
         MATHEMATICS.feclearexcept(0x3F)
         for place, (name, kind) in enumerate(kinds.items()):

@@ -12,11 +12,24 @@ import numpy as np
 
 from ufuse.backends.numpy import _tiles
 
-NATIVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64), ctypes.c_int64)  # fmt: skip
+
+class Own(ctypes.Structure):
+    """Memory of a nest's own, as C has it."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("capacity", ctypes.c_int64),
+        ("length", ctypes.c_int64 * 4),
+    )
+
+
+NATIVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(Own))  # fmt: skip
+HELPERS = _tiles.nest_helpers()
+GROW = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Own), ctypes.c_int64)(HELPERS["grow"])
 MATH = ctypes.CDLL(ctypes.util.find_library("m"))
 # Flags as feraiseexcept() takes them on x86-64, by NumPy's names.
 FLAGS = {"invalid": 1, "divide": 4, "over": 8, "under": 16}
-TYPES = {"d": "<f8", "l": "<i8", "?": "|b1"}
+TYPES = {"d": "<f8", "f": "<f4", "l": "<i8", "i": "<i4", "?": "|b1"}
 
 
 class DoubtError(Exception):
@@ -29,6 +42,8 @@ class State:
 
     arrays: list[Any] = field(default_factory=list)
     numbers: list[list[Any]] = field(default_factory=list)
+    rebound: list[int] = field(default_factory=list)  # numbers of arrays
+    memory: Any = None
     flags: int = 0
 
 
@@ -63,6 +78,9 @@ def state_of(slots: tuple[Any, ...], words: Any, cells: Any) -> tuple[State, int
         if kind == "array":
             state.arrays.append(array_at(words, at, rest[0], rest[1]))
             at += 1 + 2 * rest[1]
+            if any(rest[3:]):
+                state.rebound.append(cells[cell])
+                cell += 1
         elif kind == "range":
             range_cell = cell
             cell += 3
@@ -75,9 +93,12 @@ def state_of(slots: tuple[Any, ...], words: Any, cells: Any) -> tuple[State, int
 
 def store(slots: tuple[Any, ...], state: State, cells: Any) -> None:
     """Write the numbers into the cells."""
-    cell, numbers = 0, iter(state.numbers)
-    for kind, *_ in slots:
+    cell, numbers, rebound = 0, iter(state.numbers), iter(state.rebound)
+    for kind, *rest in slots:
         if kind == "array":
+            if any(rest[3:]):
+                cells[cell] = next(rebound)
+                cell += 1
             continue
         if kind == "range":
             cell += 3
@@ -89,14 +110,19 @@ def store(slots: tuple[Any, ...], state: State, cells: Any) -> None:
 
 
 def nest(
-    slots: tuple[Any, ...], turn: Callable[[State, int], None], calls: list[int] | None = None
+    slots: tuple[Any, ...],
+    turn: Callable[[State, int], None],
+    calls: list[int] | None = None,
+    temporaries: tuple[tuple[str, int], ...] = (),
+    scratches: int = 0,
 ) -> Any:
     """A nest that does `turn` with its state and the number of the range; `calls`: how many turns it was to do."""
-    last = sum({"array": 0, "range": 3}.get(slot[0], 2) for slot in slots)
+    last = sum({"array": any(slot[4:]), "range": 3}.get(slot[0], 2) for slot in slots)
 
     @NATIVE  # type: ignore[untyped-decorator]
-    def function(words: Any, cells: Any, _: int) -> int:
+    def function(words: Any, cells: Any, memory: Any) -> int:
         state, at = state_of(slots, words, cells)
+        state.memory = memory
         following, step, left, turns = cells[at], cells[at + 1], cells[at + 2], cells[last]
         if calls is not None:
             calls.append(turns)
@@ -115,13 +141,27 @@ def nest(
         MATH.feraiseexcept(state.flags)
         return verdict
 
-    return native_nest(function, slots)
+    return native_nest(function, slots, temporaries, scratches)
 
 
-def native_nest(function: Any, slots: tuple[Any, ...]) -> Any:
+def native_nest(
+    function: Any,
+    slots: tuple[Any, ...],
+    temporaries: tuple[tuple[str, int], ...] = (),
+    scratches: int = 0,
+) -> Any:
     """The nest of a C function."""
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
-    made = _tiles.Nest(address, function, slots)
+    made = _tiles.Nest(address, function, slots, temporaries, scratches)
     made.budget = 1e6  # Python is slow, and a busy machine slower
     return made
+
+
+def own_array(memory: Any, number: int, character: str, *lengths: int) -> Any:
+    """Memory of a nest's own as an array of these lengths, which it is grown for."""
+    one = memory[number]
+    assert GROW(ctypes.byref(one), np.dtype(TYPES[character]).itemsize * int(np.prod(lengths))) == 0
+    one.length[: len(lengths)] = lengths
+    interface = {"data": (one.data or 1, False), "shape": lengths, "typestr": TYPES[character]}
+    return np.asarray(Memory({**interface, "version": 3}))

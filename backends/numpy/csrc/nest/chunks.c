@@ -16,13 +16,16 @@ static const double BYTE = 0.15;         /* to save a byte, about */
 static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
                     MOST_BYTES = (size_t)1 << 30;
 
+/* Of temporaries and scratch, between calls. */
+static const size_t KEPT_BYTES = (size_t)64 << 10;
+
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
 
 /* A call under way. */
 typedef struct {
     Nest *nest;
-    PyObject *const *objects;
-    unsigned mask; /* of the flags that are not ignored */
+    PyObject **objects; /* borrowed; of array variables what they are behind the last commit */
+    unsigned mask;      /* of the flags that are not ignored */
     int64_t *words;
     const Register *given; /* cells when the call began */
     Register *reached;     /* cells behind the last turn that is committed */
@@ -54,7 +57,7 @@ range_agrees(const Call *call, int64_t turns)
            after[0].whole == before[0].whole + turns * before[1].whole;
 }
 
-/* Make the chunk's end the state that is reached. False: there is no memory for its numbers. */
+/* Make the chunk's end the state that is reached. False: there is no memory for its objects. */
 static bool
 commit(Call *call, int64_t turns)
 {
@@ -63,7 +66,7 @@ commit(Call *call, int64_t turns)
         return false;
     }
     for (int i = 0; i < nest->outputs; i++) {
-        Py_XDECREF(call->outputs[i]); /* numbers: runs no code */
+        Py_XDECREF(call->outputs[i]); /* numbers and plain arrays: runs no code */
         call->outputs[i] = call->made[i];
     }
     memcpy(call->reached, call->cells, sizeof(Register) * (size_t)nest->cells);
@@ -84,7 +87,7 @@ run_chunk(Call *call, int64_t turns)
         memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
         left->whole = turns;
         status_clear();
-        bool doubt = nest->function(call->words, call->cells, 0) != 0;
+        bool doubt = nest->function(call->words, call->cells, nest->memory) != 0;
         bool flagged = (status_numbered(status_raw()) & call->mask) != 0;
         bool counted = left->whole >= 0 && left->whole <= turns;
         int64_t begun = counted ? turns - left->whole : 0;
@@ -121,6 +124,53 @@ turns_for(const Nest *nest, double time, int64_t left)
     return turns >= (double)left ? left : turns < 1 ? 1 : (int64_t)turns;
 }
 
+/* Note what the chunks save. */
+static void
+save_written(Call *call)
+{
+    const Nest *nest = call->nest;
+    call->saved.arrays = 0;
+    call->saved.bytes = 0;
+    for (int i = 0; i < nest->slots; i++) {
+        if (nest->slot[i].kind == SLOT_ARRAY && nest->slot[i].changed) {
+            saved_add(&call->saved, (PyArrayObject *)call->objects[i]);
+        }
+    }
+}
+
+/*
+ * Behind a commit: have the machine code begin with what the array variables are now. False: it
+ * cannot, as one is no array of the slot's dtype.
+ */
+static bool
+rebind(Call *call)
+{
+    const Nest *nest = call->nest;
+    bool moved = false;
+    for (int i = 0, output = 0, cell = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->kind == SLOT_ARRAY && slot->rebound) {
+            moved = moved || call->objects[i] != call->outputs[output];
+            call->objects[i] = call->outputs[output];
+            call->reached[cell].whole = call->given[cell].whole;
+        }
+        output += slot->kind == SLOT_ARRAY ? slot->rebound : slot->changed;
+        cell += slot_cells(slot);
+    }
+    if (!moved) {
+        return true;
+    }
+    size_t bytes = call->saved.bytes;
+    if (!objects_read_arrays(nest, call->objects, call->words)) {
+        return false;
+    }
+    save_written(call);
+    if (call->saved.bytes > bytes) {
+        saved_drop(&call->saved);
+    }
+    return true;
+}
+
 /* Run chunks until the range, the time or the luck ends. */
 static void
 run_chunks(Call *call)
@@ -143,7 +193,7 @@ run_chunks(Call *call)
         }
         int64_t done = run_chunk(call, turns);
         double end = now_ns();
-        if (call->odd) {
+        if (call->odd || (nest->rebound > 0 && !rebind(call))) {
             return;
         }
         learn_turn(nest, end - start, done);
@@ -187,12 +237,10 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
             }
             words += 1 + 2 * slot->axes;
         }
-        else {
-            if (slot->kind == SLOT_INT && !slot->changed) {
-                size += cells->whole < 0 ? -(double)cells->whole : (double)cells->whole;
-            }
-            cells += slot->kind == SLOT_RANGE ? 3 : 2;
+        else if (slot->kind == SLOT_INT && !slot->changed) {
+            size += cells->whole < 0 ? -(double)cells->whole : (double)cells->whole;
         }
+        cells += slot_cells(slot);
     }
     return size;
 }
@@ -218,11 +266,7 @@ run_call(Call *call)
     Nest *nest = call->nest;
     struct SavedArray arrays[nest->written + 1];
     call->saved = (Saved){.array = arrays};
-    for (int i = 0; i < nest->slots; i++) {
-        if (nest->slot[i].kind == SLOT_ARRAY && nest->slot[i].changed) {
-            saved_add(&call->saved, (PyArrayObject *)call->objects[i]);
-        }
-    }
+    save_written(call);
     double size = size_of(nest, call->words, call->given);
     if (size > 4 * nest->size) {
         nest->turn_ns = 0; /* inner loops may be longer: measure again */
@@ -235,6 +279,7 @@ run_call(Call *call)
     run_chunks(call);
     status_put_back(before);
     saved_drop(&call->saved);
+    own_memory_drop(nest, KEPT_BYTES);
     learn_call(nest, call);
 }
 
@@ -247,15 +292,17 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
 {
     int64_t words[nest->words + 1];
     Register given[nest->cells], reached[nest->cells], cells[nest->cells];
-    PyObject *made[nest->outputs + 1];
-    if (!objects_read(nest, objects, words, given) || given[nest->range_cell + 2].whole < 1) {
+    PyObject *made[nest->outputs + 1], *current[nest->slots];
+    if (!objects_read_cells(nest, objects, given) || given[nest->range_cell + 2].whole < 1 ||
+        !objects_read_arrays(nest, objects, words)) {
         return false;
     }
     given[nest->cells - 1].whole = 0;
+    memcpy(current, objects, sizeof current);
     memcpy(reached, given, sizeof reached);
     Call call = {
         .nest = nest,
-        .objects = objects,
+        .objects = current,
         .mask = mask,
         .words = words,
         .given = given,

@@ -5,32 +5,46 @@
 
 static PyTypeObject *nest_type;
 
-/* ("array", character of the dtype, axes, whether it is written). 0, or -1 with an exception. */
+/* The dtype and the axes of an array. 0, or -1 with an exception. */
+static int
+set_type(NestSlot *slot, PyObject *given, PyObject *character, int most_axes)
+{
+    const char *text = PyUnicode_AsUTF8(character);
+    if (text == NULL) {
+        return -1;
+    }
+    bool known = text[0] != '\0' && text[1] == '\0' && strchr("?bBhHiIlLqQfd", text[0]) != NULL;
+    if (!known || slot->axes < 0 || slot->axes > most_axes) {
+        PyErr_Format(PyExc_ValueError, "no array of a nest: %R", given);
+        return -1;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(text[0]);
+    if (descr == NULL) {
+        return -1;
+    }
+    slot->kind = SLOT_ARRAY;
+    slot->type = descr->type_num;
+    Py_DECREF(descr);
+    return 0;
+}
+
+/* ("array", character of the dtype, axes, whether it is written, whether it is rebound). */
 static int
 read_array(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *character;
-    int written;
-    if (!PyArg_ParseTuple(given, "UUip", &name, &character, &slot->axes, &written)) {
+    int written, rebound = 0;
+    if (!PyArg_ParseTuple(given, "UUip|p", &name, &character, &slot->axes, &written, &rebound) ||
+        set_type(slot, given, character, MAX_AXES) < 0) {
         return -1;
     }
-    static const struct {
-        const char *character;
-        int type;
-    } types[] = {{"d", NPY_DOUBLE}, {"l", NPY_LONG}, {"?", NPY_BOOL}};
-    slot->kind = SLOT_ARRAY;
     slot->changed = written;
-    slot->type = -1;
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(types); i++) {
-        if (PyUnicode_CompareWithASCIIString(character, types[i].character) == 0) {
-            slot->type = types[i].type;
-        }
-    }
-    if (slot->type < 0 || slot->axes < 0 || slot->axes > MAX_AXES) {
-        PyErr_Format(PyExc_ValueError, "no array of a nest: %R", given);
-        return -1;
-    }
+    slot->rebound = rebound;
+    self->arrays++;
     self->words += 1 + 2 * slot->axes;
+    self->cells += rebound;
+    self->rebound += rebound;
+    self->outputs += rebound;
     self->written += written;
     return 0;
 }
@@ -96,13 +110,47 @@ read_slots(Nest *self, PyObject *given)
     return 0;
 }
 
+/* (character of the dtype, axes) of each temporary. 0, or -1 with an exception. */
+static int
+read_temporaries(Nest *self, PyObject *given, int scratches)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(given);
+    if (count > MOST_MEMORIES || scratches < 0 || scratches > MOST_MEMORIES) {
+        PyErr_Format(PyExc_ValueError, "%zd temporaries and %d scratches", count, scratches);
+        return -1;
+    }
+    self->temporary = PyMem_Calloc((size_t)count + 1, sizeof(NestSlot));
+    self->memory = PyMem_Calloc((size_t)(count + scratches) + 1, sizeof(NestMemory));
+    if (self->temporary == NULL || self->memory == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        NestSlot *slot = &self->temporary[i];
+        PyObject *one = PyTuple_GET_ITEM(given, i), *character;
+        if (!PyTuple_Check(one)) {
+            PyErr_Format(PyExc_TypeError, "no temporary of a nest: %R", one);
+            return -1;
+        }
+        if (!PyArg_ParseTuple(one, "Ui", &character, &slot->axes) ||
+            set_type(slot, one, character, MOST_LENGTHS) < 0) {
+            return -1;
+        }
+    }
+    self->temporaries = (int)count;
+    self->memories = (int)count + scratches;
+    return 0;
+}
+
 static PyObject *
 nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"address", "owner", "slots", NULL};
-    PyObject *address, *owner, *slots;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!:Nest", names, &PyLong_Type, &address,
-                                     &owner, &PyTuple_Type, &slots)) {
+    static char *names[] = {"address", "owner", "slots", "temporaries", "scratches", NULL};
+    PyObject *address, *owner, *slots, *temporaries = NULL;
+    int scratches = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!i:Nest", names, &PyLong_Type,
+                                     &address, &owner, &PyTuple_Type, &slots, &PyTuple_Type,
+                                     &temporaries, &scratches)) {
         return NULL;
     }
     void *function = PyLong_AsVoidPtr(address);
@@ -118,10 +166,12 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->owner = Py_NewRef(owner);
     self->range = -1;
     self->budget = 0.010;
-    if (read_slots(self, slots) < 0) {
-        Py_DECREF(self);
-        return NULL;
+    temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
+    if (temporaries == NULL || read_slots(self, slots) < 0 ||
+        read_temporaries(self, temporaries, scratches) < 0) {
+        Py_CLEAR(self);
     }
+    Py_XDECREF(temporaries);
     return (PyObject *)self;
 }
 
@@ -148,6 +198,9 @@ nest_dealloc(Nest *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     nest_clear(self);
+    own_memory_drop(self, 0);
+    PyMem_Free(self->memory);
+    PyMem_Free(self->temporary);
     PyMem_Free(self->slot);
     type->tp_free(self);
     Py_DECREF(type);
@@ -166,11 +219,10 @@ static PyMemberDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Nest(address, owner, slots)\n--\n\n"
+     "Nest(address, owner, slots, temporaries=(), scratches=0)\n--\n\n"
      "Machine code for turns of a loop over a range, called with an object for each slot. Moves "
-     "the "
-     "range's iterator, and gives the numbers that have changed: one alone, or a tuple, or None. "
-     "NotImplemented: nothing was done."},
+     "the range's iterator, and gives the numbers that have changed and the arrays that are bound "
+     "again: one alone, or a tuple, or None. NotImplemented: nothing was done."},
     {Py_tp_new, nest_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, nest_traverse},
@@ -197,5 +249,7 @@ nest_begin(PyObject *module)
         }
         nest_type = (PyTypeObject *)PyType_FromSpec(&spec);
     }
-    return nest_type == NULL ? -1 : PyModule_AddObjectRef(module, "Nest", (PyObject *)nest_type);
+    return nest_type == NULL || PyModule_AddFunctions(module, nest_methods) < 0
+               ? -1
+               : PyModule_AddObjectRef(module, "Nest", (PyObject *)nest_type);
 }

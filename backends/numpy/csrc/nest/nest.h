@@ -12,7 +12,7 @@
 
 #include "scalars/scalars.h"
 
-enum { MOST_SLOTS = 128 };
+enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4 };
 
 typedef enum { SLOT_ARRAY, SLOT_FLOAT, SLOT_INT, SLOT_BOOL, SLOT_RANGE } SlotKind;
 
@@ -20,16 +20,25 @@ typedef enum { SLOT_ARRAY, SLOT_FLOAT, SLOT_INT, SLOT_BOOL, SLOT_RANGE } SlotKin
 typedef struct {
     SlotKind kind;
     bool changed;   /* of an array: written */
+    bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
     int type, axes; /* of an array */
 } NestSlot;
 
+/* Memory of a nest's own: of a temporary, with its lengths, or scratch. */
+typedef struct {
+    char *data;
+    int64_t capacity; /* bytes */
+    int64_t length[MOST_LENGTHS];
+} NestMemory;
+
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
- * for each number its value and whether it is NumPy's; of the range the next number, the step, and
- * how many are left; how many turns may begin. Returns 0 with all cells stored; 1 for a doubt, with
- * the last one stored.
+ * for each number its value and whether it is NumPy's; for each array that is rebound the number of
+ * an array, its own at first; of the range the next number, the step, and how many are left; how
+ * many turns may begin. `memory`: the temporaries', then scratch. Returns 0 with all cells stored;
+ * 1 for a doubt, with the last one stored.
  */
-typedef int NestFunction(int64_t *words, Register *cells, int64_t unused);
+typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 
 typedef struct {
     PyObject_HEAD
@@ -37,9 +46,12 @@ typedef struct {
     NestFunction *function; /* NULL once garbage */
     PyObject *owner;        /* of the machine code */
     NestSlot *slot;
-    int slots, words, cells, written, outputs;
-    int range, range_cell; /* the range's slot, and its first cell */
-    double budget;         /* seconds that a call may take, about */
+    NestSlot *temporary;
+    NestMemory *memory;
+    int slots, arrays, words, cells, written, rebound, outputs;
+    int temporaries, memories; /* memories: with scratch */
+    int range, range_cell;     /* the range's slot, and its first cell */
+    double budget;             /* seconds that a call may take, about */
     /* What calls before have shown. */
     double turn_ns;        /* 0: not known */
     double size;           /* of what the last call was given, about */
@@ -58,7 +70,9 @@ void range_move(PyObject *object, int64_t left);
 
 /* objects.c */
 int objects_begin(void);
-bool objects_read(const Nest *nest, PyObject *const *objects, int64_t *words, Register *cells);
+int slot_cells(const NestSlot *slot);
+bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
+bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                   const Register *after, PyObject **made);
 
@@ -80,6 +94,16 @@ void saved_drop(Saved *saved);
 
 /* chunks.c */
 PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names);
+
+/* own_memory.c */
+int nest_grow(NestMemory *one, int64_t bytes);
+void own_memory_drop(Nest *nest, size_t most);
+PyObject *own_memory_array(const Nest *nest, int temporary);
+
+/* helpers.c */
+int nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps);
+int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count);
+extern PyMethodDef nest_methods[];
 
 /* nest.c */
 int nest_begin(PyObject *module);

@@ -71,26 +71,51 @@ number_cells(SlotKind kind, PyObject *object, Register *cells)
     return number_read(&number[numpy], object, &cells[0]);
 }
 
+/* How many cells a slot has. */
+int
+slot_cells(const NestSlot *slot)
+{
+    return slot->kind == SLOT_ARRAY ? slot->rebound : slot->kind == SLOT_RANGE ? 3 : 2;
+}
+
 /*
- * Fill the words and all cells but the last from borrowed objects. False: a nest cannot take some
- * object. Runs no Python code, sets no exception.
+ * Fill the words from borrowed objects. False: a nest cannot take some array. Runs no Python code,
+ * sets no exception.
  */
 bool
-objects_read(const Nest *nest, PyObject *const *objects, int64_t *words, Register *cells)
+objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
 {
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
+        if (slot->kind != SLOT_ARRAY) {
+            continue;
+        }
+        if (!array_fits(slot, objects[i])) {
+            return false;
+        }
+        PyArrayObject *array = (PyArrayObject *)objects[i];
+        *words++ = (int64_t)(intptr_t)PyArray_DATA(array);
+        for (int axis = 0; axis < slot->axes; axis++) {
+            words[axis] = PyArray_DIM(array, axis);
+            words[slot->axes + axis] = PyArray_STRIDE(array, axis);
+        }
+        words += 2 * slot->axes;
+    }
+    return true;
+}
+
+/* Fill all cells but the last, as `objects_read_arrays` does the words. */
+bool
+objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
+{
+    int arrays = 0;
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
         if (slot->kind == SLOT_ARRAY) {
-            if (!array_fits(slot, objects[i])) {
-                return false;
+            if (slot->rebound) {
+                cells[0].whole = arrays;
             }
-            PyArrayObject *array = (PyArrayObject *)objects[i];
-            *words++ = (int64_t)(intptr_t)PyArray_DATA(array);
-            for (int axis = 0; axis < slot->axes; axis++) {
-                words[axis] = PyArray_DIM(array, axis);
-                words[slot->axes + axis] = PyArray_STRIDE(array, axis);
-            }
-            words += 2 * slot->axes;
+            arrays++;
         }
         else if (slot->kind == SLOT_RANGE) {
             Range range;
@@ -100,36 +125,77 @@ objects_read(const Nest *nest, PyObject *const *objects, int64_t *words, Registe
             cells[0].whole = range.next;
             cells[1].whole = range.step;
             cells[2].whole = range.left;
-            cells += 3;
         }
-        else {
-            if (!number_cells(slot->kind, objects[i], cells)) {
-                return false;
-            }
-            cells += 2;
+        else if (!number_cells(slot->kind, objects[i], cells)) {
+            return false;
         }
+        cells += slot_cells(slot);
     }
     return true;
 }
 
+/* The object of the array of this number, among those that the nest is given. Borrowed. */
+static PyObject *
+array_numbered(const Nest *nest, PyObject *const *objects, int64_t number)
+{
+    int i = 0;
+    for (; nest->slot[i].kind != SLOT_ARRAY || number > 0; i++) {
+        number -= nest->slot[i].kind == SLOT_ARRAY;
+    }
+    return objects[i];
+}
+
 /*
- * Make the numbers that are changed: new references. One that is as it was is the object that was
- * given. False, with no exception and nothing made: no memory. Runs no Python code: none of them is
- * known to the garbage collector.
+ * What an array variable is now: a new reference. `made[..count]` and `numbers` are what variables
+ * before it are: two that are the same temporary are one object. NULL: there is no memory, perhaps
+ * with an exception, or no such array.
+ */
+static PyObject *
+array_now(const Nest *nest, PyObject *const *objects, int64_t number, PyObject **made,
+          const int64_t *numbers, int count)
+{
+    if (number < 0 || number >= nest->arrays + nest->temporaries) {
+        return NULL;
+    }
+    if (number < nest->arrays) {
+        return Py_NewRef(array_numbered(nest, objects, number));
+    }
+    for (int i = 0; i < count; i++) {
+        if (numbers[i] == number) {
+            return Py_NewRef(made[i]);
+        }
+    }
+    return own_memory_array(nest, (int)number - nest->arrays);
+}
+
+static PyObject *
+number_now(const NestSlot *slot, PyObject *object, const Register *before, const Register *after)
+{
+    if (before[0].natural == after[0].natural && before[1].natural == after[1].natural) {
+        return Py_NewRef(object);
+    }
+    const Number *number = number_of[slot->kind - SLOT_FLOAT];
+    return number_object(&number[after[1].whole != 0], after[0]);
+}
+
+/*
+ * Make what the changed numbers and the rebound arrays are now: new references. A number that is as
+ * it was is the object that was given. False, with no exception and nothing made: no memory, or
+ * cells that cannot be. Runs no Python code: nothing made is known to the garbage collector.
  */
 bool
 objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
              const Register *after, PyObject **made)
 {
+    int64_t numbers[nest->outputs + 1];
     int count = 0;
     for (int i = 0, cell = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (slot->changed && slot->kind != SLOT_ARRAY) {
-            const Number *number = number_of[slot->kind - SLOT_FLOAT];
-            bool same = before[cell].natural == after[cell].natural &&
-                        before[cell + 1].natural == after[cell + 1].natural;
-            made[count] = same ? Py_NewRef(objects[i])
-                               : number_object(&number[after[cell + 1].whole != 0], after[cell]);
+        bool is_array = slot->kind == SLOT_ARRAY;
+        if (is_array ? slot->rebound : slot->changed) {
+            numbers[count] = is_array ? after[cell].whole : -1;
+            made[count] = is_array ? array_now(nest, objects, numbers[count], made, numbers, count)
+                                   : number_now(slot, objects[i], &before[cell], &after[cell]);
             if (made[count++] == NULL) {
                 while (--count > 0) {
                     Py_DECREF(made[count - 1]);
@@ -138,7 +204,7 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                 return false;
             }
         }
-        cell += slot->kind == SLOT_ARRAY ? 0 : slot->kind == SLOT_RANGE ? 3 : 2;
+        cell += slot_cells(slot);
     }
     return true;
 }

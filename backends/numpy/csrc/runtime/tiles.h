@@ -105,6 +105,16 @@ status_put_back(Status before)
         __asm__ __volatile__("fldenv %0" : : "m"(environment));
     }
 }
+
+/* Raise the flags that were raised then, too. */
+static inline void
+status_add(Status before)
+{
+    Status now = status_keep();
+    before.sse |= now.sse & 0x3fu;
+    before.x87 = (unsigned short)(before.x87 | (now.x87 & 0x3f));
+    status_put_back(before);
+}
 #else
 #    include <fenv.h>
 typedef fexcept_t Status;
@@ -121,6 +131,14 @@ static inline void
 status_put_back(Status before)
 {
     fesetexceptflag(&before, FE_ALL_EXCEPT);
+}
+
+static inline void
+status_add(Status before)
+{
+    int now = fetestexcept(FE_ALL_EXCEPT);
+    fesetexceptflag(&before, FE_ALL_EXCEPT);
+    feraiseexcept(now);
 }
 
 static inline unsigned

@@ -1,0 +1,166 @@
+/*
+ * What machine code of nests calls. All give 0, or 1 for a doubt, and set no exception. They raise
+ * the floating-point flags that NumPy would look at, and no others.
+ */
+#include "nest/nest.h"
+
+/* Whether NumPy's loop set an exception, which plain Python will raise itself. */
+static bool
+has_failed(const Loop *loop, int result)
+{
+    if (loop->strided != NULL && (result < 0 || PyErr_Occurred())) {
+        PyErr_Clear();
+        return true;
+    }
+    return result != 0;
+}
+
+/* A loop over `count` elements of strided memory. Some of NumPy's clear all flags at their end. */
+int
+nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps)
+{
+    Status before = status_keep();
+    int result = loop_call(loop, data, count, steps);
+    if (loop->raises) {
+        status_add(before);
+    }
+    else {
+        status_put_back(before);
+    }
+    return has_failed(loop, result);
+}
+
+/* A one of any dtype that arrays of nests have. */
+static void
+write_one(int type, char *at)
+{
+    Register one = {.whole = 1};
+    if (type == NPY_FLOAT) {
+        one.single = 1.0F;
+    }
+    else if (type == NPY_DOUBLE) {
+        one.twice = 1.0;
+    }
+    number_store(type, at, one);
+}
+
+/*
+ * What `reduce` of a loop's ufunc gives over one axis, of as many elements. A doubt where it would
+ * raise: of nothing there is no largest element.
+ */
+int
+nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count)
+{
+    int type = loop->types[0];
+    if (strcmp(loop->name, "add") == 0 || strcmp(loop->name, "logical_or") == 0) {
+        memset(result, 0, (size_t)number_bytes(type));
+    }
+    else if (strcmp(loop->name, "multiply") == 0 || strcmp(loop->name, "logical_and") == 0) {
+        write_one(type, result);
+    }
+    else {
+        if (count == 0) {
+            return 1;
+        }
+        memcpy(result, items, (size_t)number_bytes(type));
+        items += step;
+        count--;
+    }
+    char *data[3] = {result, items, result};
+    npy_intp steps[3] = {0, step, 0};
+    return count == 0 ? 0 : nest_loop(loop, data, count, steps);
+}
+
+/* The product of two vectors as `np.matmul` has it: NumPy's own function for the dtype. */
+static void
+product(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+        int64_t count)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(type); /* a singleton: never fails */
+    PyDataType_GetArrFuncs(descr)->dotfunc(left, left_step, right, right_step, result, count, NULL);
+    Py_DECREF(descr);
+}
+
+/* A vector as `np.dot` reads it: copied where its step is not positive. NULL: there is no memory.
+ */
+static char *
+forward(char *items, npy_intp *step, int64_t count, char **memory)
+{
+    if (*step > 0 || count < 2) {
+        return items;
+    }
+    *memory = memory_take((size_t)count * sizeof(int64_t));
+    if (*memory != NULL) {
+        copy_strided(*memory, sizeof(int64_t), items, *step, count, sizeof(int64_t));
+        *step = sizeof(int64_t);
+    }
+    return *memory;
+}
+
+/* As `np.dot` has it, which looks at no flags; a product of single numbers adds no zero. */
+static int
+real_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+         int64_t count)
+{
+    char *memory[2] = {NULL, NULL};
+    Status before = status_keep();
+    left = forward(left, &left_step, count, &memory[0]);
+    right = left == NULL ? NULL : forward(right, &right_step, count, &memory[1]);
+    if (right != NULL && count == 1) {
+        double product = *(double *)left * *(double *)right;
+        memcpy(result, &product, sizeof product);
+    }
+    else if (right != NULL) {
+        product(NPY_DOUBLE, result, left, left_step, right, right_step, count);
+    }
+    memory_give(memory[0]);
+    memory_give(memory[1]);
+    status_put_back(before);
+    return right == NULL;
+}
+
+static int
+real_matmul(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+            int64_t count)
+{
+    product(NPY_DOUBLE, result, left, left_step, right, right_step, count);
+    return 0;
+}
+
+static int
+whole_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+          int64_t count)
+{
+    product(NPY_LONG, result, left, left_step, right, right_step, count);
+    return 0;
+}
+
+static PyObject *
+nest_helpers(PyObject *module, PyObject *unused)
+{
+    const struct {
+        const char *name;
+        void *address;
+    } table[] = {
+        {"grow", (void *)nest_grow},     {"loop", (void *)nest_loop},
+        {"fold", (void *)nest_fold},     {"dot.d", (void *)real_dot},
+        {"dot.l", (void *)whole_dot},    {"matmul.d", (void *)real_matmul},
+        {"matmul.l", (void *)whole_dot},
+    };
+    PyObject *found = PyDict_New();
+    for (size_t i = 0; found != NULL && i < Py_ARRAY_LENGTH(table); i++) {
+        PyObject *address = PyLong_FromVoidPtr(table[i].address);
+        if (address == NULL || PyDict_SetItemString(found, table[i].name, address) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(address);
+    }
+    return found;
+}
+
+PyMethodDef nest_methods[] = {
+    {"nest_helpers", nest_helpers, METH_NOARGS,
+     PyDoc_STR("nest_helpers()\n--\n\nAddresses of the functions that machine code of nests "
+               "calls, by name.")},
+    {NULL},
+};

@@ -1,0 +1,63 @@
+/* Memory of a nest's own: its temporaries and scratch, which machine code grows as it needs. */
+#include "nest/nest.h"
+
+/*
+ * What machine code calls for at least so many bytes, 64-byte aligned, their contents undefined.
+ * -1, with no exception: there is no memory.
+ */
+int
+nest_grow(NestMemory *one, int64_t bytes)
+{
+    if (bytes <= one->capacity) {
+        return bytes < 0 ? -1 : 0;
+    }
+    int64_t enough = bytes < one->capacity + one->capacity / 2 ? one->capacity / 2 * 3 : bytes;
+    memory_give(one->data);
+    one->data = memory_take((size_t)enough);
+    one->capacity = one->data == NULL ? 0 : enough;
+    return one->data == NULL ? -1 : 0;
+}
+
+/* Give memory back where it is more than `most` bytes in all. */
+void
+own_memory_drop(Nest *nest, size_t most)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < nest->memories; i++) {
+        bytes += (size_t)nest->memory[i].capacity;
+    }
+    for (int i = 0; bytes > most && i < nest->memories; i++) {
+        memory_give(nest->memory[i].data);
+        nest->memory[i] = (NestMemory){0};
+    }
+}
+
+/* A temporary's contents as a new array. NULL, perhaps with an exception: there is no memory, or
+ * its lengths cannot be. */
+PyObject *
+own_memory_array(const Nest *nest, int temporary)
+{
+    const NestSlot *slot = &nest->temporary[temporary];
+    const NestMemory *memory = &nest->memory[temporary];
+    PyArray_Descr *descr = PyArray_DescrFromType(slot->type);
+    if (descr == NULL) {
+        return NULL;
+    }
+    npy_intp shape[MOST_LENGTHS];
+    int64_t bytes = PyDataType_ELSIZE(descr);
+    for (int axis = 0; axis < slot->axes; axis++) {
+        shape[axis] = memory->length[axis];
+        if (shape[axis] < 0 || __builtin_mul_overflow(bytes, shape[axis], &bytes)) {
+            bytes = INT64_MAX;
+        }
+    }
+    if (bytes > memory->capacity) {
+        Py_DECREF(descr);
+        return NULL;
+    }
+    PyArrayObject *array = memory_new_array(descr, slot->axes, shape, NULL, bytes);
+    if (array != NULL && bytes > 0) {
+        memcpy(PyArray_DATA(array), memory->data, (size_t)bytes);
+    }
+    return (PyObject *)array;
+}
