@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests.values import (
     NP_INT,
     TYPES,
     Item,
+    Items,
     Known,
     NotNativeError,
     Number,
@@ -188,6 +189,19 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Number:
     else:
         result = code.op("i" + name, I1, as_i64(code, one), as_i64(code, other))
     return Number(NP_BOOL if numpy else BOOL, result)
+
+
+def contains(code: Code, items: Items, item: Item) -> Number:
+    """Whether a number equals one of a tuple."""
+    found = code.constant(I1, False)
+    given = number(code, item)
+    if given.type.kind == "float":  # NaN equals nothing, but may be one of the very objects
+        code.doubt_if(code.op("fne", I1, given.value, given.value))
+    for one in items.items:
+        if isinstance(one, Known) and isinstance(one.value, (str, bytes, type(None))):
+            continue  # equals no number
+        found = code.op("or", I1, found, compare(code, "eq", one, item).value)
+    return Number(BOOL, found)
 
 
 def negative(code: Code, item: Item) -> Number:

@@ -14,6 +14,7 @@ from ufuse.frame_hook.code.instructions import Instruction, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.nests import calls
 from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.positions import loop_positions
@@ -33,7 +34,7 @@ TOO_SHORT = "it takes too little time"
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
-NEVER_USED = (FunctionType, np.ndarray, list, dict, set, str)  # as globals of nests
+NEVER_USED = (np.ndarray, list, dict, set, str)  # as globals of nests
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
@@ -98,9 +99,46 @@ def _why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
     names = names_in_loops(code).get(header)
     if names is None:
         return "it does what is not compiled yet"
-    used = (function.__globals__.get(name) for name in sorted(names))
-    kind = next((type(one) for one in used if isinstance(one, NEVER_USED)), None)
-    return None if kind is None else f"it uses a global {kind.__name__}"
+    return _why_not_names(function, names, [code])
+
+
+def _why_not_names(
+    function: FunctionType, names: frozenset[str], callers: list[CodeType]
+) -> str | None:
+    """Why no nest uses some globals of a function."""
+    for name in sorted(names):
+        value = function.__globals__.get(name)
+        if type(value) is FunctionType:
+            why = _why_not_called(value, callers)
+        else:
+            why = (
+                f"it uses a global {type(value).__name__}"
+                if isinstance(value, NEVER_USED)
+                else None
+            )
+        if why is not None:
+            return why
+    return None
+
+
+def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | None:
+    """What can be seen at once of a function that may be called."""
+    code = function.__code__
+    names = None if code in callers or calls.why_not_called(code) else names_of(code)
+    if names is None or len(callers) > calls.MOST_CALLS:
+        return f"calls of {code.co_name} are not compiled yet"
+    return _why_not_names(function, names, [*callers, code])
+
+
+@per_code
+def names_of(code: CodeType) -> frozenset[str] | None:
+    """The globals that a function uses; None where no nest can have some instruction of it."""
+    table = instructions.instructions(code)
+    if not all(one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table):
+        return None
+    return frozenset(
+        code.co_names[(one.arg or 0) >> 1] for one in table if one.opname == "LOAD_GLOBAL"
+    )
 
 
 class Loops:

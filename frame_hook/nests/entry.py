@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import types
 import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -18,10 +17,11 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
+from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.reader import Read, Reader
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, Number, Source, Symbol
+from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
@@ -104,28 +104,9 @@ def nest_entry(
 def _read(
     trace: Trace, code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
 ) -> Read:
-    def known(symbol: Symbol) -> Any:
-        symbol = trace.look(symbol)
-        if isinstance(symbol, Number) and type(trace.number_examples.get(symbol.node)) is float:
-            symbol = trace.specialised(symbol)
-        if not isinstance(symbol, Constant):
-            raise NotNativeError("it uses a variable from outside that is no constant")
-        return symbol.value
-
-    def global_of(name: str) -> Any:
-        return known(trace.global_value(function.__globals__, name))
-
-    def attribute_of(module: types.ModuleType, name: str) -> Any:
-        return known(trace.module_attribute(module, name, module.__name__))
-
-    def cell_of(slot: int) -> Any:
-        cell = trace.reader.cell(Source(slot, names[slot]), state[slot])
-        if cell.content is None:
-            raise NotNativeError(f"{names[slot]} has no value yet", later=True)
-        return known(cell.content)
-
     names = instructions.slot_names(code)
-    read = Reader(code, position, state, _hook.NULL, global_of, attribute_of, cell_of).read()
+    outside = Outside(trace, function, state)
+    read = Reader(code, position, state, _hook.NULL, outside).read()
     for slot in read.slots[:-1]:
         trace.guards.check("BOUND", Source(slot, names[slot]))
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]

@@ -7,15 +7,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.code.instructions import VERSION
-from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests import arithmetic, calls
 from ufuse.frame_hook.nests.values import (
+    BOOL,
     Array,
     Empty,
     Items,
     Known,
     NotNativeError,
     Number,
-    NumberKind,
+    constant,
+    known_truth,
 )
 from ufuse.frame_hook.opcodes.operators import AS_BOOL, COMPARISONS, OPERATOR_SHIFT
 
@@ -38,7 +40,7 @@ def reads(names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-@reads("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG")
+@reads("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG COPY_FREE_VARS")
 def _nothing(_: Reader, __: int) -> None:
     return
 
@@ -68,11 +70,7 @@ def _swap(reader: Reader, arg: int) -> None:
 
 @reads("LOAD_CONST")
 def _load_const(reader: Reader, arg: int) -> None:
-    value = reader.code.co_consts[arg]
-    if type(value) is tuple:
-        reader.stack.append(Items(tuple(map(Known, value))))
-    else:
-        reader.stack.append(Known(value))
+    reader.stack.append(constant(reader.code.co_consts[arg]))
 
 
 @reads("LOAD_SMALL_INT")
@@ -150,18 +148,25 @@ def _compare_op(reader: Reader, arg: int) -> None:
     right, left = reader.stack.pop(), reader.stack.pop()
     name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
     found = arithmetic.compare(reader.out, name, left, right)
-    reader.stack.append(Number(NumberKind("bool"), found.value) if arg & AS_BOOL else found)
+    reader.stack.append(Number(BOOL, found.value) if arg & AS_BOOL else found)
 
 
 @reads("TO_BOOL")
 def _to_bool(reader: Reader, _: int) -> None:
-    value = arithmetic.truth(reader.out, reader.stack.pop())
-    reader.stack.append(Number(NumberKind("bool"), value))
+    item = reader.stack.pop()
+    if (known := known_truth(item)) is not None:
+        reader.stack.append(Known(known))
+    else:
+        reader.stack.append(Number(BOOL, arithmetic.truth(reader.out, item)))
 
 
 @reads("UNARY_NOT")
 def _unary_not(reader: Reader, _: int) -> None:
-    reader.stack.append(arithmetic.inverse_truth(reader.out, reader.stack.pop()))
+    item = reader.stack.pop()
+    if (known := known_truth(item)) is not None:
+        reader.stack.append(Known(not known))
+    else:
+        reader.stack.append(arithmetic.inverse_truth(reader.out, item))
 
 
 @reads("UNARY_NEGATIVE")
@@ -197,11 +202,28 @@ def _load_attr(reader: Reader, arg: int) -> None:
 
 @reads("GET_ITER")
 def _get_iter(reader: Reader, _: int) -> None:
-    reader.stack.append(reader.iterate(reader.stack.pop(), reader.at.position))
+    reader.stack.append(reader.iterate(reader.stack.pop()))
+
+
+@reads("KW_NAMES")
+def _kw_names(reader: Reader, arg: int) -> None:
+    reader.keywords = reader.code.co_consts[arg]
 
 
 @reads("CALL")
 def _call(reader: Reader, count: int) -> None:
+    names, reader.keywords = reader.keywords, ()
+    _call_named(reader, count, names)
+
+
+@reads("CALL_KW")
+def _call_kw(reader: Reader, count: int) -> None:
+    names = reader.stack.pop()
+    assert isinstance(names, Items)
+    _call_named(reader, count, tuple(one.value for one in names.items if isinstance(one, Known)))
+
+
+def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     """Below the arguments stand a function and the NULL beside it; a method and its `self` are not followed."""
     stack = reader.stack
     arguments = stack[len(stack) - count :]
@@ -210,4 +232,37 @@ def _call(reader: Reader, count: int) -> None:
     functions = [one for one in pair if not isinstance(one, Empty)]
     if len(functions) != 1:
         raise NotNativeError("calls of methods are not compiled yet")
-    reader.call(functions[0], arguments, reader.at.position + reader.at.size)
+    positional = count - len(names)
+    keywords = dict(zip(names, arguments[positional:], strict=True))
+    reader.call(functions[0], arguments[:positional], keywords, reader.next)
+
+
+@reads("RETURN_VALUE")
+def _return_value(reader: Reader, _: int) -> None:
+    calls.leave(reader, reader.stack.pop())
+
+
+@reads("RETURN_CONST")
+def _return_const(reader: Reader, arg: int) -> None:
+    _load_const(reader, arg)
+    calls.leave(reader, reader.stack.pop())
+
+
+@reads("IS_OP")
+def _is_op(reader: Reader, is_inverted: int) -> None:
+    """Of None alone: numbers are made anew."""
+    pair = reader.stack.pop(), reader.stack.pop()
+    nones = [isinstance(one, Known) and one.value is None for one in pair]
+    if not any(nones):
+        raise NotNativeError("it asks whether two numbers are one object")
+    reader.stack.append(Known(all(nones) is not bool(is_inverted)))
+
+
+@reads("CONTAINS_OP")
+def _contains_op(reader: Reader, is_inverted: int) -> None:
+    """`item in items`: one after another is compared."""
+    container, item = reader.stack.pop(), reader.stack.pop()
+    if not isinstance(container, Items):
+        raise NotNativeError("it looks for an item in what is no tuple")
+    found = arithmetic.contains(reader.out, container, item)
+    reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)

@@ -7,7 +7,6 @@ that every block is typed: `total = 0` that becomes a float in the first turn gi
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,12 @@ import numpy as np
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
-from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests import arithmetic, calls, iterating
 from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
-from ufuse.frame_hook.nests.positions import joins, loop_positions
+from ufuse.frame_hook.nests.outside import Outside
+from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
@@ -27,17 +28,26 @@ from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
     ArrayKind,
+    ConstantKind,
     Empty,
     Item,
     Items,
+    ItemsKind,
+    Kind,
     Known,
     NotNativeError,
     Number,
     NumberKind,
+    PartKind,
+    RangeKind,
     RangeOf,
     Turning,
+    Whole,
+    constant_kind,
     kind_of,
+    known_truth,
 )
+from ufuse.frame_hook.trace import symbols
 from ufuse.graph.nest import (
     ELEMENTS,
     F64,
@@ -56,17 +66,8 @@ MOST_VERSIONS = 8  # of one position
 MOST_BLOCKS = 200
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
 DOUBT = "doubt"
-SlotKind = NumberKind | ArrayKind
+SlotKind = NumberKind | ArrayKind  # of slots of the frame
 ELEMENT_KINDS = {F64: NP_FLOAT, I64: NP_INT, I1: NP_BOOL}
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A position, the kinds of the live locals, and the stack, on which numbers are kinds."""
-
-    position: int
-    locals: tuple[tuple[int, SlotKind], ...]
-    stack: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +91,22 @@ class Reader:
         position: int,
         state: tuple[Any, ...],
         null: object,
-        global_of: Callable[[str], Any],
-        attribute_of: Callable[[types.ModuleType, str], Any],
-        cell_of: Callable[[int], Any],
+        outside: Outside,
     ) -> None:
-        self.code = code
         self.position = position
-        self.names = instructions.slot_names(code)
         self.state, self.null = state, null
-        self._global_of = global_of
-        self._attribute_of = attribute_of
-        self._cell_of = cell_of
-        self.table = instructions.by_position(code)
+        self.outside = outside
+        self.own = Function(code, "")
         self.region = loop_positions(code, position)
-        self.live = instructions.live_locals(code)
         self._written = frozenset(
             slot
             for one in self.region
-            for use, slot in instructions.slot_uses(self.table[one])
+            for use, slot in instructions.slot_uses(self.own.table[one])
             if use == "w"
         )
         self.kinds: dict[int, SlotKind] = {
             slot: kind
-            for slot in range(len(self.names))
+            for slot in range(len(self.own.names))
             if state[slot] is not null and (kind := _slot_kind(slot, state[slot])) is not None
         }
         # Whose new values the frame gets back, those that are never read again included: a debugger may show them.
@@ -125,14 +119,35 @@ class Reader:
         self.out = Code()
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
-        self._counts: dict[int, int] = {}
+        self._functions: dict[tuple[str, int], Function] = {}  # that are called
+        self._counts: dict[tuple[str, int], int] = {}
         self._doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
         self._bodies = 0  # of inner loops
-        self.at: Instruction = self.table[position]  # being read
-        self.slots: dict[int, SlotKind] = {}  # of the block being read
-        self.stack: list[Item] = []
+        self.at: Instruction = self.own.table[position]  # being read
+        self.next = position  # where to read on
+        self.keywords: tuple[str, ...] = ()  # of the call that follows
+        self.frame = Frame(self.own, {}, [])
+
+    @property
+    def code(self) -> types.CodeType:
+        """The code being read."""
+        return self.frame.function.code
+
+    @property
+    def stack(self) -> list[Item]:
+        """The stack of the function being read."""
+        return self.frame.stack
+
+    @stack.setter
+    def stack(self, stack: list[Item]) -> None:
+        self.frame.stack = stack
+
+    @property
+    def slots(self) -> dict[int, Kind]:
+        """The kinds of its locals."""
+        return self.frame.slots
 
     # The whole ------------------------------------------------------------------------------------------------
 
@@ -143,27 +158,23 @@ class Reader:
             NotNativeError: it cannot be one.
 
         """
-        live = self.live[self.position]
+        names, live = self.own.names, self.own.live[self.position]
         for slot in sorted(self._written - self._changed):
             if slot in live or self.state[slot] is not self.null:
-                raise NotNativeError(
-                    f"{self.names[slot]} has no value yet, or is no number", later=True
-                )
-        self.slots = {
+                raise NotNativeError(f"{names[slot]} has no value yet, or is no number", later=True)
+        self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
         }
-        first = self._version(self.position, ())
-        self._label(first)
+        self._label(self.version(self.position))
         headers = []
         while self._waiting:
             version = self._waiting.pop()
-            self.slots, self.stack = dict(version.locals), []
             self.out.begin(self._labels[version])
-            if version.position == self.position:
+            self.resume(version)
+            if version.place == ("", self.position):
                 headers.append(version)
                 self._header(version)
             else:
-                self.stack = [self._reloaded(place, one) for place, one in enumerate(version.stack)]
                 self._run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
                 raise NotNativeError("it is too long")
@@ -175,18 +186,16 @@ class Reader:
         return self._finished(headers)
 
     def _finished(self, headers: list[Version]) -> Read:
-        changed = self._changed
+        changed, names = self._changed, self.own.names
         used = sorted(self._used | changed)
         slots: list[Slot] = []
         for slot in used:
             kind = self.kinds[slot]
             if isinstance(kind, ArrayKind):
                 value = self.state[slot]
-                slots.append(
-                    ArraySlot(self.names[slot], value.dtype, value.ndim, slot in self._stored)
-                )
+                slots.append(ArraySlot(names[slot], value.dtype, value.ndim, slot in self._stored))
             else:
-                slots.append(NumberSlot(self.names[slot], kind.kind, slot in changed))
+                slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
         slots.append(RangeSlot(ITERATOR))
         numbers = {
             slot: i
@@ -194,7 +203,7 @@ class Reader:
         }
         self._dispatch(headers, [slot for slot in used if isinstance(self.kinds[slot], NumberKind)])
         blocks = tuple(_renumbered(block, self._arrays, numbers) for block in self.out.blocks)
-        nest = Nest(self.code.co_name, tuple(slots), (), (blocks[-1], *blocks[:-1]))
+        nest = Nest(self.own.code.co_name, tuple(slots), (), (blocks[-1], *blocks[:-1]))
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = Nest(nest.name, nest.slots, others, nest.blocks)
@@ -211,7 +220,7 @@ class Reader:
             for slot in numbers:
                 kind = kinds[slot]
                 assert isinstance(kind, NumberKind)
-                tag = self.out.get(f"{self.names[slot]}.numpy", I1)
+                tag = self.out.get(f"{self.own.names[slot]}.numpy", I1)
                 fits = self.out.op(
                     "and", I1, fits, tag if kind.numpy else self.out.op("not", I1, tag)
                 )
@@ -226,67 +235,143 @@ class Reader:
 
     # Versions -------------------------------------------------------------------------------------------------
 
-    def _version(self, position: int, stack: tuple[Any, ...]) -> Version:
-        live = self.live[position]
-        kept = (slot for slot in sorted(self.slots) if slot in live or slot in self._changed)
-        return Version(position, tuple((slot, self.slots[slot]) for slot in kept), stack)
+    def version(self, position: int) -> Version:
+        """What the function being read comes to a position with; sets what its stack holds."""
+        frame = self.frame
+        function, live = frame.function, frame.function.live[position]
+        always = self._changed if frame.caller is None else frozenset()
+        kept = sorted(slot for slot in frame.slots if slot in live or slot in always)
+        stack = tuple(
+            self.keep(_stack_variable(function, place), item)
+            for place, item in enumerate(frame.stack)
+        )
+        locals_ = tuple((slot, frame.slots[slot]) for slot in kept)
+        return Version(function, position, locals_, stack, frame.caller)
+
+    def resume(self, version: Version) -> None:
+        """Go on from a version."""
+        stack = [
+            self.kept(_stack_variable(version.function, place), kind)
+            for place, kind in enumerate(version.stack)
+        ]
+        self.frame = Frame(version.function, dict(version.locals), stack, version.caller)
+
+    def function(self, value: types.FunctionType, called: symbols.Function) -> Function:
+        """A function that is called here."""
+        key = f"{self.frame.function.prefix}.{called.code.co_name}@{self.at.position}.", id(value)
+        if key not in self._functions:
+            self._functions[key] = Function(called.code, key[0], called)
+        return self._functions[key]
+
+    def jump(self, position: int) -> None:
+        """End the block: control goes on at a position."""
+        self.out.end("jump", self.target(position))
+
+    def new_label(self) -> str:
+        """A label for a block that nobody else leads to."""
+        self._bodies += 1
+        return f"turn{self._bodies}"
 
     def _label(self, version: Version) -> str:
         known = self._labels.get(version)
         if known is None:
-            count = self._counts[version.position] = self._counts.get(version.position, 0) + 1
+            count = self._counts[version.place] = self._counts.get(version.place, 0) + 1
             if count > MOST_VERSIONS:
                 raise NotNativeError("the types of its variables change too often")
-            known = self._labels[version] = f"at{version.position}" + (
-                f"_{count}" if count > 1 else ""
-            )
+            known = f"{version.function.prefix}at{version.position}"
+            known = self._labels[version] = known + (f"_{count}" if count > 1 else "")
             self._waiting.append(version)
         return known
 
-    def _target(self, position: int) -> str:
+    def target(self, position: int) -> str:
         """The label where control goes on with the variables and the stack as they are; sets what the stack holds."""
-        if position not in self.region and position != self.position:
-            self._doubts = True
-            return DOUBT
-        if position == self.position:
-            if self.stack:
-                raise NotNativeError("its stack is not empty between turns")
-            mismatch = self._changed_kind()
-            if mismatch is not None:
-                self._mismatch = mismatch
+        if self.frame.caller is None:
+            if position not in self.region and position != self.position:
                 self._doubts = True
                 return DOUBT
-            self._comes_back = True
-            return self._label(self._version(position, ()))
-        stack = tuple(self._saved(place, item) for place, item in enumerate(self.stack))
-        return self._label(self._version(position, stack))
+            if position == self.position and not self._may_turn():
+                self._doubts = True
+                return DOUBT
+        return self._label(self.version(position))
+
+    def _may_turn(self) -> bool:
+        """Whether the header may be gone back to: else the turn is plain Python's."""
+        if self.stack:
+            raise NotNativeError("its stack is not empty between turns")
+        mismatch = self._changed_kind()
+        if mismatch is not None:
+            self._mismatch = mismatch
+            return False
+        self._comes_back = True
+        return True
 
     def _changed_kind(self) -> str | None:
-        """What no longer has the kind with which the frame brought it: the turn is plain Python's then."""
+        """What no longer has the kind with which the frame brought it."""
         for slot in self._changed:
             kind, now = self.kinds[slot], self.slots.get(slot)
             assert isinstance(kind, NumberKind)
             if not isinstance(now, NumberKind) or now.kind != kind.kind:
-                return f"{self.names[slot]} changes its type"
+                return f"{self.own.names[slot]} changes its type"
         return None
 
-    def _saved(self, place: int, item: Item) -> Any:
-        if isinstance(item, Number):
-            self.out.set(_stack_variable(place, item.type), item.value)
-            return item.type
-        if isinstance(item, Known) and kind_of(item.value) is not None:
-            return self._saved(place, arithmetic.number(self.out, item))
-        if isinstance(item, (Known, Empty, Turning)) or (
-            isinstance(item, Array) and not item.indices
-        ):
-            return item
-        raise NotNativeError("a value is kept on the stack across a jump")
+    def keep(self, name: str, item: Item) -> Kind:
+        """Put an item into variables, whose names begin with `name`; its kind, for `kept`.
 
-    def _reloaded(self, place: int, saved: Any) -> Item:
-        if isinstance(saved, NumberKind):
-            return Number(saved, self.out.get(_stack_variable(place, saved), TYPES[saved.kind]))
-        item: Item = saved
-        return item
+        Raises:
+            NotNativeError: it is not followed across blocks.
+
+        """
+        out = self.out
+        match item:
+            case Number():
+                out.set(_number_variable(name, item.type), item.value)
+                return item.type
+            case Known() if kind_of(item.value) is not None:
+                return self.keep(name, arithmetic.number(out, item))
+            case Known():
+                return constant_kind(item)
+            case Empty() | Turning():
+                return item
+            case Array(slot, ()):
+                return ArrayKind(slot)
+            case Array(slot, indices):
+                self.doubt_no_row(item)
+                for axis, index in enumerate(indices):
+                    out.set(f"{name}[{axis}]", index)
+                return PartKind(slot, len(indices))
+            case Items(items):
+                pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
+                return ItemsKind(tuple(self._keep_item(*pair) for pair in pairs))
+            case RangeOf(start, stop, step):
+                for part, value in (("start", start), ("stop", stop), ("step", step)):
+                    out.set(f"{name}.{part}", value)
+                return RangeKind()
+        raise NotNativeError("a value is kept across a jump")
+
+    def _keep_item(self, name: str, item: Item) -> Kind:
+        return constant_kind(item) if isinstance(item, Known) else self.keep(name, item)
+
+    def kept(self, name: str, kind: Kind) -> Item:
+        """The item that was put into variables."""
+        out = self.out
+        match kind:
+            case NumberKind():
+                return Number(kind, out.get(_number_variable(name, kind), TYPES[kind.kind]))
+            case ConstantKind():
+                return kind.item
+            case ArrayKind():
+                return Array(kind.slot)
+            case PartKind():
+                indices = (out.get(f"{name}[{axis}]", I64) for axis in range(kind.count))
+                return Array(kind.slot, tuple(indices))
+            case ItemsKind():
+                pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
+                return Items(tuple(self.kept(*pair) for pair in pairs))
+            case RangeKind():
+                return RangeOf(
+                    *(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step"))
+                )
+        return kind
 
     # Blocks ---------------------------------------------------------------------------------------------------
 
@@ -300,69 +385,70 @@ class Reader:
         out.begin(f"{label}.leave")
         for slot, kind in version.locals:
             if isinstance(kind, NumberKind) and slot in self._changed:
-                out.set(f"{self.names[slot]}.numpy", out.constant(I1, kind.numpy))
+                out.set(f"{self.own.names[slot]}.numpy", out.constant(I1, kind.numpy))
         out.end("leave")
         out.begin(f"{label}.turn")
         turns = out.get(TURNS, I64)
         out.set(TURNS, out.op("sub", I64, turns, out.constant(I64, 1)))
-        self._begin_turn(ITERATOR)
-        instruction = self.table[self.position]
+        iterating.begin_turn(self, Turning(ITERATOR, Whole()))
+        instruction = self.own.table[self.position]
         self._run(instruction.position + instruction.size)
-
-    def _begin_turn(self, name: str) -> None:
-        out = self.out
-        left, now = out.get(f"{name}.left", I64), out.get(f"{name}.next", I64)
-        one = out.constant(I64, 1)
-        out.set(f"{name}.left", out.op("sub", I64, left, one))
-        out.set(f"{name}.next", out.op("add", I64, now, out.get(f"{name}.step", I64)))
-        self.stack.append(Number(INT, now))
 
     def _run(self, position: int) -> None:
         """Read instructions until the block ends."""
+        self.next = position
         while True:
-            instruction = self.table[position]
+            function = self.frame.function
+            self.at = instruction = function.table[self.next]
             name = instruction.opname
+            self.next += instruction.size
             if name == "FOR_ITER":
                 self._inner_turn(instruction)
-                position = instruction.position + instruction.size
+                if not self.out.is_open:
+                    return
                 continue
             if name.startswith(("POP_JUMP", "JUMP")):
                 self._jump(instruction)
                 return
-            if instruction.position in instructions.protections(self.code):
+            if instruction.position in function.protected:
                 raise NotNativeError("it stands in a try or with")
-            self.at = instruction
             handler = HANDLERS.get(name)
             if handler is None:
                 raise NotNativeError(f"{name} is not compiled yet")
             handler(self, instruction.arg or 0)
-            position += instruction.size
             if not self.out.is_open:
                 return
-            if (
-                position == self.position
-                or position in joins(self.code)
-                or position not in self.region
-            ):
-                self.out.end("jump", self._target(position))
+            if self._ends_here(self.next):
+                self.jump(self.next)
                 return
+
+    def _ends_here(self, position: int) -> bool:
+        """Whether what stands at a position is another block."""
+        if position in self.frame.function.joins:
+            return True
+        return self.frame.caller is None and (
+            position == self.position or position not in self.region
+        )
 
     def _jump(self, instruction: Instruction) -> None:
         name = instruction.opname
         targets = instructions.successors(instruction)
         if len(targets) == 1:
-            self.out.end("jump", self._target(targets[0]))
+            self.jump(targets[0])
             return
-        if "NONE" in name:
-            raise NotNativeError("it compares with None")
         item = self.stack.pop()
+        known = _known_jump(name, item)
+        if known is not None:
+            if known and "OR_POP" in name:
+                self.stack.append(item)
+            self.jump(targets[known])
+            return
         condition = arithmetic.truth(self.out, item)
-        pops = "OR_POP" not in name
-        after = self._target(targets[0])
-        if not pops:
+        after = self.target(targets[0])
+        if "OR_POP" in name:
             self.stack.append(item)
-        jumped = self._target(targets[1])
-        if not pops:
+        jumped = self.target(targets[1])
+        if "OR_POP" in name:
             self.stack.pop()
         order = (jumped, after) if "IF_TRUE" in name else (after, jumped)
         self.out.end("branch", *order, condition=condition)
@@ -370,47 +456,63 @@ class Reader:
     def _inner_turn(self, instruction: Instruction) -> None:
         """The header of an inner loop: the rest of its block is its body."""
         turning = self.stack[-1]
-        if not isinstance(turning, Turning):
-            raise NotNativeError("an inner loop is not over a range")
+        assert isinstance(turning, Turning)
+        if not all(isinstance(one, Turning) for one in self.stack):
+            raise NotNativeError("a value is kept on the stack across a loop")
         out = self.out
         left = out.get(f"{turning.name}.left", I64)
         goes_on = out.op("igt", I1, left, out.constant(I64, 0))
         if VERSION < (3, 14):
             self.stack.pop()
-        exit_label = self._target(instructions.successors(instruction)[1])
+        exit_label = self.target(instructions.successors(instruction)[1])
         if VERSION < (3, 14):
             self.stack.append(turning)
-        self._bodies += 1
-        body = f"turn{self._bodies}"
+        body = self.new_label()
         out.end("branch", body, exit_label, condition=goes_on)
         out.begin(body)
-        self._begin_turn(turning.name)
+        iterating.begin_turn(self, turning)
 
     # Locals ---------------------------------------------------------------------------------------------------
 
     def variable(self, slot: int, kind: str) -> str:
-        """The variable that holds a local of a kind."""
-        name, own = self.names[slot], self.kinds.get(slot)
+        """The variable that holds a local of the loop's own function, of a kind."""
+        name, own = self.own.names[slot], self.kinds.get(slot)
         return name if isinstance(own, NumberKind) and own.kind == kind else f"{name}:{kind}"
 
     def load(self, slot: int) -> None:
         """Push a local."""
-        kind = self.slots.get(slot)
+        kind, function = self.slots.get(slot), self.frame.function
         if kind is None:
-            raise NotNativeError(f"{self.names[slot]} is not followed", later=slot in self._written)
-        if slot in self.live[self.position]:
+            self._load_from_outside(slot)
+            return
+        if self.frame.caller is not None:
+            self.stack.append(self.kept(function.prefix + function.names[slot], kind))
+            return
+        if slot in self.own.live[self.position]:
             self._used.add(slot)
         if isinstance(kind, ArrayKind):
             self.stack.append(Array(slot))
         else:
+            assert isinstance(kind, NumberKind)
             name = self.variable(slot, kind.kind)
             self.stack.append(Number(kind, self.out.get(name, TYPES[kind.kind])))
 
+    def _load_from_outside(self, slot: int) -> None:
+        """Push a local that is no number or array: what the loop does not write is a constant."""
+        is_own, function = self.frame.caller is None, self.frame.function
+        is_written = is_own and slot in self._written
+        if not is_own or is_written or self.state[slot] is self.null:
+            raise NotNativeError(f"{function.names[slot]} is not followed", later=is_written)
+        self.stack.append(self.outside.local(slot))
+
     def store(self, slot: int) -> None:
         """Pop a local's new value."""
-        item = self.stack.pop()
+        item, function = self.stack.pop(), self.frame.function
+        if self.frame.caller is not None:
+            self.slots[slot] = self.keep(function.prefix + function.names[slot], item)
+            return
         if slot not in self._written or isinstance(self.kinds.get(slot), ArrayKind):
-            raise NotNativeError(f"{self.names[slot]} is replaced by another array or number")
+            raise NotNativeError(f"{function.names[slot]} is replaced by another array or number")
         one = arithmetic.number(self.out, item)
         self.out.set(self.variable(slot, one.type.kind), one.value)
         self.slots[slot] = one.type
@@ -431,14 +533,17 @@ class Reader:
                 raise NotNativeError("an index is out of range") from None
         if not isinstance(container, Array):
             raise NotNativeError("it takes an item of what is no array")
-        array = self.state[container.slot]
-        indices = container.indices + self._indices(key)
+        return self.part(container.slot, container.indices + self._indices(key))
+
+    def part(self, slot: int, indices: tuple[Value, ...]) -> Item:
+        """What some leading indices leave of an array: an element where there is one for each axis."""
+        array = self.state[slot]
         if len(indices) < array.ndim:
-            return Array(container.slot, indices)
+            return Array(slot, indices)
         if len(indices) > array.ndim:
             raise NotNativeError("an array has fewer axes")
         type_ = ELEMENTS[array.dtype]
-        number = self.array(container.slot)
+        number = self.array(slot)
         return Number(
             ELEMENT_KINDS[type_], self.out.op("load", type_, *indices, attributes=(number,))
         )
@@ -489,16 +594,17 @@ class Reader:
 
     def global_value(self, name: str) -> Item:
         """A global, guarded."""
-        return Known(self._global_of(name))
+        return self.outside.name(self.frame.function.called, name)
 
     def cell_value(self, slot: int) -> Item:
         """A variable of the function around this one, guarded."""
-        return Known(self._cell_of(slot))
+        function = self.frame.function
+        return self.outside.cell(function.called, slot, function.names)
 
     def attribute(self, owner: Item, name: str) -> Item:
         """`owner.name`."""
         if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
-            return Known(self._attribute_of(owner.value, name))
+            return self.outside.attribute(owner.value, name)
         if isinstance(owner, Array) and not owner.indices:
             array = self.state[owner.slot]
             if name == "shape":
@@ -509,13 +615,19 @@ class Reader:
 
     # Calls ----------------------------------------------------------------------------------------------------
 
-    def call(self, function: Item, arguments: list[Item], after: int) -> None:
+    def call(
+        self, function: Item, arguments: list[Item], keywords: dict[str, Item], after: int
+    ) -> None:
         """Push the result of a call; `after` is the position behind it."""
         if not isinstance(function, Known):
             raise NotNativeError("it calls what is not known")
         value, out = function.value, self.out
-        if value is range and 1 <= len(arguments) <= 3:
-            self.stack.append(self._range(arguments))
+        if isinstance(value, types.FunctionType):
+            calls.enter(self, value, arguments, keywords)
+        elif keywords:
+            raise NotNativeError("calls with keywords are not compiled yet")
+        elif iterating.is_iterable(value, len(arguments)):
+            self.stack.append(iterating.iterable(self, value, arguments))
         elif value is len and len(arguments) == 1 and isinstance(arguments[0], Array):
             one = arguments[0]
             self.doubt_no_row(one)
@@ -547,48 +659,32 @@ class Reader:
         labels = []
         for each in (one, other):
             self.stack.append(each)
-            labels.append(self._target(after))
+            labels.append(self.target(after))
             self.stack.pop()
         out.end("branch", *labels, condition=first)
 
-    def _range(self, arguments: list[Item]) -> RangeOf:
-        out = self.out
-        given = [arithmetic.number(out, one) for one in arguments]
-        if any(one.type.kind == "float" or one.type == NP_BOOL for one in given):
-            raise NotNativeError("a range is not of ints")
-        values = [arithmetic.as_i64(out, one) for one in given]
-        if len(values) == 1:
-            values.insert(0, out.constant(I64, 0))
-        if len(values) == 2:
-            values.append(out.constant(I64, 1))
-        out.doubt_if(out.op("ieq", I1, values[2], out.constant(I64, 0)))
-        return RangeOf(*values)
-
-    def iterate(self, item: Item, position: int) -> Turning:
-        """`iter(item)`: for a range its three variables."""
-        if not isinstance(item, RangeOf):
-            raise NotNativeError("an inner loop is not over a range")
-        out, name = self.out, f"turn@{position}"
-        zero, one = out.constant(I64, 0), out.constant(I64, 1)
-        is_up = out.op("igt", I1, item.step, zero)
-        distance = out.op(
-            "select", I64, is_up,
-            out.op("sub", I64, item.stop, item.start), out.op("sub", I64, item.start, item.stop),
-        )  # fmt: skip
-        stride = out.op("abs", I64, item.step)
-        rounded = out.op(
-            "floordiv", I64, out.op("sub", I64, out.op("add", I64, distance, stride), one), stride
-        )
-        is_some = out.op("igt", I1, distance, zero)
-        out.set(f"{name}.left", out.op("select", I64, is_some, rounded, zero))
-        out.set(f"{name}.next", item.start)
-        out.set(f"{name}.step", item.step)
-        return Turning(name)
+    def iterate(self, item: Item) -> Turning:
+        """`iter(item)`."""
+        name = f"{self.frame.function.prefix}turn@{self.at.position}"
+        return iterating.iterate(self, item, name)
 
 
-def _stack_variable(place: int, kind: NumberKind) -> str:
-    """Where a number on the stack is kept across a jump: control may go on with one of two types there."""
-    return f".stack{place}:{kind.kind}{'.numpy' if kind.numpy else ''}"
+def _known_jump(name: str, item: Item) -> bool | None:
+    """Whether a conditional jump is taken, where that is known."""
+    if "NONE" in name:
+        is_none = isinstance(item, Known) and item.value is None
+        return is_none is not ("NOT_NONE" in name)
+    truth = known_truth(item)
+    return None if truth is None else truth is ("IF_TRUE" in name)
+
+
+def _stack_variable(function: Function, place: int) -> str:
+    return f"{function.prefix}.stack{place}"
+
+
+def _number_variable(name: str, kind: NumberKind) -> str:
+    """Control may go on with one of two types."""
+    return f"{name}:{kind.kind}{'.numpy' if kind.numpy else ''}"
 
 
 def _is_hashable(value: Any) -> bool:

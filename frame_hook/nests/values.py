@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,34 @@ class ArrayKind:
     """An array of the frame, by the slot that holds it."""
 
     slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartKind:
+    """The part of an array that some leading indices leave, which lie in variables."""
+
+    slot: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsKind:
+    """A tuple, by the kinds of its items."""
+
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeKind:
+    """A range, in three variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantKind:
+    """An object known while reading; numbers that are equal may be of other types, or other zeros."""
+
+    key: tuple[Any, ...]
+    item: Known = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +101,63 @@ class RangeOf:
 
 
 @dataclass(frozen=True, slots=True)
+class EnumerateOf:
+    """`enumerate(iterable, start)`."""
+
+    iterable: Item
+    start: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ZipOf:
+    """`zip(*items)`."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReversedOf:
+    """`reversed(sequence)`."""
+
+    sequence: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Of a range: a turn gives an int."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Of the part of an array that some leading indices leave, which lie in variables."""
+
+    slot: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Of a tuple, which lies in variables."""
+
+    items: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Of several, each by the name of its variables: a turn gives a tuple."""
+
+    parts: tuple[tuple[str, TurnKind], ...]
+
+
+TurnKind = Whole | Elements | Members | Together
+
+
+@dataclass(frozen=True, slots=True)
 class Turning:
-    """The iterator of an inner loop, in the variables `name.next`, `name.step` and `name.left`."""
+    """The iterator of an inner loop, in variables whose names begin with `name`; see `iterating.py`."""
 
     name: str
+    kind: TurnKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +165,9 @@ class Empty:
     """The NULL of a call sequence."""
 
 
-Item = Number | Known | Array | Items | RangeOf | Turning | Empty
+Item = Number | Known | Array | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf | Turning | Empty
+# What is known of an item where blocks meet; what else there is of it lies in variables.
+Kind = NumberKind | ArrayKind | PartKind | ItemsKind | RangeKind | ConstantKind | Turning | Empty
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))
 EXACT: dict[type, NumberKind] = {
@@ -99,3 +182,28 @@ def kind_of(value: object) -> NumberKind | None:
     if found == INT and not -(2**63) <= int(value) < 2**63:  # type: ignore[call-overload]
         return None
     return found
+
+
+PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), np.generic)
+
+
+def constant_kind(known: Known) -> ConstantKind:
+    """The kind of an object that is known."""
+    value = known.value
+    if isinstance(value, PLAIN):
+        return ConstantKind((type(value), repr(value)), known)
+    return ConstantKind((id(value),), known)
+
+
+def known_truth(item: Item) -> bool | None:
+    """`bool(item)`, where that is known."""
+    if isinstance(item, Items):
+        return bool(item.items)
+    if isinstance(item, Known) and isinstance(item.value, (int, float, str, type(None))):
+        return bool(item.value)
+    return None
+
+
+def constant(value: Any) -> Item:
+    """A constant of the code."""
+    return Items(tuple(map(constant, value))) if type(value) is tuple else Known(value)

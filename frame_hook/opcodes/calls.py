@@ -53,6 +53,7 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
     View,
 )
+from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing import infer
 
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
@@ -339,10 +340,17 @@ def _inline(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     """Trace a Python function in its caller's graph."""
+    made = guarded_function(interpreter.trace, symbol, function)
+    return _inline_made(interpreter, made, arguments, keywords, symbol)
+
+
+def guarded_function(
+    trace: Trace, symbol: Constant | Opaque, function: types.FunctionType
+) -> Function:
+    """What a call of a Python function needs of it: its code, and that of it which may change, guarded."""
     code = function.__code__
     if code in markers.DISABLED:
         raise GraphBreak("disabled", code.co_qualname)
-    trace = interpreter.trace
     refuse_namespaces(function)
     source = symbol.source or trace.guards.load("LOAD_CONST", function, text=code.co_name)
     if isinstance(symbol, Opaque):  # another function of the same code may have other globals
@@ -353,19 +361,18 @@ def _inline(
     parts = function.__defaults__, function.__kwdefaults__
     trace.guards.check("FUNCTION", source, code, *parts, fields=(code.co_name,))
     defaults = [
-        _default(interpreter, source, "LOAD_DEFAULT", i, value)
+        _default(trace, source, "LOAD_DEFAULT", i, value)
         for i, value in enumerate(function.__defaults__ or ())
     ]
     keyword_defaults = {
-        name: _default(interpreter, source, "LOAD_KWDEFAULT", name, value)
+        name: _default(trace, source, "LOAD_KWDEFAULT", name, value)
         for name, value in (function.__kwdefaults__ or {}).copy().items()
     }
     cells = []
     for i, cell in enumerate(function.__closure__ or ()):
         loaded = trace.guards.load("LOAD_CLOSURE", source, i, text=code.co_freevars[i])
         cells.append(trace.reader.cell(loaded, cell))
-    made = Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
-    return _inline_made(interpreter, made, arguments, keywords, symbol)
+    return Function(code, function.__globals__, tuple(defaults), keyword_defaults, tuple(cells))
 
 
 def refuse_namespaces(function: types.FunctionType) -> None:
@@ -391,12 +398,10 @@ def _needs_builtins(function: types.FunctionType) -> bool:
     return False
 
 
-def _default(
-    interpreter: Interpreter, source: Source, kind: str, which: int | str, value: Any
-) -> Symbol:
+def _default(trace: Trace, source: Source, kind: str, which: int | str, value: Any) -> Symbol:
     if isinstance(value, (*PURE, type)) or type(value).__name__ == "_NoValueType":
         return Constant(value)  # the defaults' identity is guarded, and these cannot change
-    loaded = interpreter.trace.guards.load(kind, source, which, text=f"default {which}")
+    loaded = trace.guards.load(kind, source, which, text=f"default {which}")
     return Unread(loaded, value)
 
 

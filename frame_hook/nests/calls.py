@@ -1,0 +1,99 @@
+"""Calls of Python functions in a loop: they are read in the place of the call."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ufuse.frame_hook.code.instructions import slot_uses
+from ufuse.frame_hook.nests.frames import Frame, Function
+from ufuse.frame_hook.nests.values import Item, Items, Kind, Known, NotNativeError, constant_kind
+from ufuse.frame_hook.opcodes.calls import bind
+from ufuse.frame_hook.trace import symbols
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+MOST_CALLS = 6  # within one another
+OTHER_FLAGS = (
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    | inspect.CO_ITERABLE_COROUTINE | inspect.CO_VARKEYWORDS
+)  # fmt: skip
+
+
+def why_not_called(code: types.CodeType) -> str | None:
+    """Why no call of a function is read in its place."""
+    if code.co_flags & OTHER_FLAGS or not code.co_flags & inspect.CO_OPTIMIZED:
+        return f"calls of {code.co_name} are not compiled yet"
+    return None
+
+
+def enter(
+    reader: Reader,
+    value: types.FunctionType,
+    arguments: Sequence[Item],
+    keywords: Mapping[str, Item],
+) -> None:
+    """Read on in a function that is called, whose arguments were popped."""
+    why = why_not_called(value.__code__)
+    if why is not None:
+        raise NotNativeError(why)
+    callers = list(_callers(reader.frame))
+    if value.__code__ in (one.code for one in callers):
+        raise NotNativeError(f"{value.__code__.co_name} calls itself")
+    if len(callers) > MOST_CALLS:
+        raise NotNativeError("calls within one another are too many")
+    called = reader.outside.called(value)
+    slots = _bound(reader, called, arguments, keywords)
+    function = reader.function(value, called)
+    caller = reader.version(reader.next)
+    written = {
+        slot for one in function.table.values() for use, slot in slot_uses(one) if use == "w"
+    }
+    kinds: dict[int, Kind] = {}
+    for slot, item in enumerate(slots):
+        if isinstance(item, Known) and slot not in written:
+            kinds[slot] = constant_kind(item)
+        elif item is not None:
+            kinds[slot] = reader.keep(function.prefix + function.names[slot], item)
+    reader.frame = Frame(function, kinds, [], caller)
+    reader.next = 0
+
+
+def _callers(frame: Frame) -> Iterator[Function]:
+    yield frame.function
+    caller = frame.caller
+    while caller is not None:
+        yield caller.function
+        caller = caller.caller
+
+
+def _bound(
+    reader: Reader,
+    called: symbols.Function,
+    arguments: Sequence[Item],
+    keywords: Mapping[str, Item],
+) -> list[Item | None]:
+    """The arguments in the slots of parameters, defaults included."""
+    code = called.code
+    slots: list[Any] = [None] * code.co_nlocals
+    bind(called, cast("Any", arguments), cast("Any", keywords), slots)
+    if code.co_flags & inspect.CO_VARARGS:
+        place = code.co_argcount + code.co_kwonlyargcount
+        slots[place] = Items(tuple(slots[place].items))
+    return [
+        one if one is None or isinstance(one, Item) else reader.outside.item(one) for one in slots
+    ]
+
+
+def leave(reader: Reader, item: Item) -> None:
+    """Return from a function to its caller."""
+    frame = reader.frame
+    assert frame.caller is not None
+    reader.resume(frame.caller)
+    reader.stack.append(item)
+    reader.next = frame.caller.position
+    if not frame.function.returns_once:
+        reader.jump(reader.next)

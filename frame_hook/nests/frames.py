@@ -1,0 +1,56 @@
+"""The functions that a loop is read in: its own, and those it calls, which are read in the place of the call."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.nests.positions import joins
+from ufuse.frame_hook.nests.values import Item, Kind
+
+
+class Function:
+    """What does not change while a function is read; `prefix` begins the names of its variables and labels."""
+
+    def __init__(self, code: types.CodeType, prefix: str, called: Any = None) -> None:
+        self.code = code
+        self.prefix = prefix
+        self.called = called  # where it is called in the loop; None: the loop stands in it
+        self.names = instructions.slot_names(code)
+        self.table = instructions.by_position(code)
+        self.live = instructions.live_locals(code)
+        self.joins = joins(code)
+        self.protected = instructions.protections(code)
+        returns = [one for one in self.table.values() if one.opname in instructions.ENDS]
+        self.returns_once = len(returns) == 1
+
+    def __repr__(self) -> str:
+        return f"<{self.prefix}{self.code.co_name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A position in a function, the kinds of the live locals and of the stack, and where its caller goes on."""
+
+    function: Function
+    position: int
+    locals: tuple[tuple[int, Kind], ...]
+    stack: tuple[Kind, ...]
+    caller: Version | None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it is in the program: the same for all versions of it."""
+        return self.function.prefix, self.position
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function being read: its locals and its stack as they are."""
+
+    function: Function
+    slots: dict[int, Kind]
+    stack: list[Item]
+    caller: Version | None = None

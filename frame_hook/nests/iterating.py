@@ -1,0 +1,297 @@
+"""Inner loops: over ranges, arrays, tuples, and these enumerated, zipped or reversed.
+
+All iterators are the loop's own, so they advance together: one variable, `name.left`, says how many turns are left, and
+each leaf of what a turn gives has two, `next` and `step`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests.values import (
+    INT,
+    NP_BOOL,
+    TYPES,
+    Array,
+    Elements,
+    EnumerateOf,
+    Item,
+    Items,
+    Known,
+    Members,
+    NotNativeError,
+    Number,
+    RangeOf,
+    ReversedOf,
+    Together,
+    Turning,
+    TurnKind,
+    Whole,
+    ZipOf,
+    kind_of,
+)
+from ufuse.graph.nest import I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+MOST_MEMBERS = 32  # of a tuple that is looped over
+
+
+# What is looped over ----------------------------------------------------------------------------------------------
+
+
+def range_of(reader: Reader, arguments: list[Item]) -> RangeOf:
+    """`range(*arguments)`."""
+    out = reader.out
+    given = [arithmetic.number(out, one) for one in arguments]
+    if any(one.type.kind == "float" or one.type == NP_BOOL for one in given):
+        raise NotNativeError("a range is not of ints")
+    values = [arithmetic.as_i64(out, one) for one in given]
+    if len(values) == 1:
+        values.insert(0, out.constant(I64, 0))
+    if len(values) == 2:
+        values.append(out.constant(I64, 1))
+    out.doubt_if(out.op("ieq", I1, values[2], out.constant(I64, 0)))
+    return RangeOf(*values)
+
+
+def _enumerate_of(reader: Reader, arguments: list[Item]) -> EnumerateOf:
+    iterable, *start = arguments
+    first = arithmetic.number(reader.out, start[0] if start else Known(0))
+    if first.type != INT:
+        raise NotNativeError("enumerate() begins with what is no int")
+    _look_at(iterable)
+    return EnumerateOf(iterable, first.value)
+
+
+def _zip_of(_: Reader, arguments: list[Item]) -> ZipOf:
+    for one in arguments:
+        _look_at(one)
+    return ZipOf(tuple(arguments))
+
+
+def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
+    (sequence,) = arguments
+    if not isinstance(sequence, Array | Items | RangeOf):
+        raise NotNativeError("it reverses what is no array, tuple or range")
+    return ReversedOf(sequence)
+
+
+def _look_at(item: Item) -> None:
+    if not isinstance(item, Array | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf):
+        raise NotNativeError("an inner loop is over what is no range, array or tuple")
+
+
+Maker = Callable[["Reader", list[Item]], Item]
+NOTHING: tuple[range, Maker | None] = range(0), None
+ITERABLES: dict[type, tuple[range, Maker]] = {
+    range: (range(1, 4), range_of),
+    enumerate: (range(1, 3), _enumerate_of),
+    zip: (range(1, 9), _zip_of),
+    reversed: (range(1, 2), _reversed_of),
+}
+
+
+def is_iterable(function: Any, arguments: int) -> bool:
+    """Whether a call of a function is something to loop over."""
+    return isinstance(function, type) and arguments in ITERABLES.get(function, NOTHING)[0]
+
+
+def iterable(reader: Reader, function: Any, arguments: list[Item]) -> Item:
+    """What such a call gives."""
+    return ITERABLES[function][1](reader, arguments)
+
+
+# The loop ---------------------------------------------------------------------------------------------------------
+
+
+def iterate(reader: Reader, item: Item, name: str) -> Turning:
+    """`iter(item)`, in variables whose names begin with `name`."""
+    kind, left = _begin(reader, item, name)
+    reader.out.set(f"{name}.left", left)
+    return Turning(name, kind)
+
+
+def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
+    """Set the variables; what a turn gives, and how many there are."""
+    out = reader.out
+    zero, one = out.constant(I64, 0), out.constant(I64, 1)
+    match item:
+        case RangeOf():
+            _set(reader, name, item.start, item.step)
+            return Whole(), _range_length(reader, item)
+        case Array():
+            reader.doubt_no_row(item)
+            _set(reader, name, zero, one)
+            return _elements(reader, item, name), _array_length(reader, item)
+        case Items(items):
+            _check_members(items)
+            _set(reader, name, zero, one)
+            return Members(reader.keep(f"{name}.items", item)), out.constant(I64, len(items))
+        case EnumerateOf():
+            kind, left = _begin(reader, item.iterable, f"{name}.of")
+            _set(reader, f"{name}.count", item.start, one)
+            return Together((("count", Whole()), ("of", kind))), left
+        case ZipOf(items):
+            return _begin_together(reader, items, name)
+        case ReversedOf():
+            return _begin_backwards(reader, item.sequence, name)
+    raise NotNativeError("an inner loop is over what is no range, array or tuple")
+
+
+def _set(reader: Reader, name: str, first: Value, step: Value) -> None:
+    reader.out.set(f"{name}.next", first)
+    reader.out.set(f"{name}.step", step)
+
+
+def _range_length(reader: Reader, item: RangeOf) -> Value:
+    out = reader.out
+    zero, one = out.constant(I64, 0), out.constant(I64, 1)
+    is_up = out.op("igt", I1, item.step, zero)
+    distance = out.op(
+        "select", I64, is_up,
+        out.op("sub", I64, item.stop, item.start), out.op("sub", I64, item.start, item.stop),
+    )  # fmt: skip
+    stride = out.op("abs", I64, item.step)
+    rounded = out.op(
+        "floordiv", I64, out.op("sub", I64, out.op("add", I64, distance, stride), one), stride
+    )
+    return out.op("select", I64, out.op("igt", I1, distance, zero), rounded, zero)
+
+
+def _array_length(reader: Reader, item: Array) -> Value:
+    return reader.length(item.slot, len(item.indices)).value
+
+
+def _elements(reader: Reader, item: Array, name: str) -> Elements:
+    for axis, index in enumerate(item.indices):
+        reader.out.set(f"{name}[{axis}]", index)
+    return Elements(item.slot, len(item.indices))
+
+
+def _begin_together(reader: Reader, items: tuple[Item, ...], name: str) -> tuple[TurnKind, Value]:
+    out = reader.out
+    begun = [_begin(reader, item, f"{name}.{place}") for place, item in enumerate(items)]
+    least = begun[0][1]
+    for _, left in begun[1:]:
+        least = out.op("select", I64, out.op("ilt", I1, left, least), left, least)
+    return Together(tuple((str(place), kind) for place, (kind, _) in enumerate(begun))), least
+
+
+def _begin_backwards(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
+    out = reader.out
+    kind, left = _begin(reader, item, name)
+    first, step = out.get(f"{name}.next", I64), out.get(f"{name}.step", I64)
+    behind = out.op("sub", I64, left, out.constant(I64, 1))
+    # of an empty range it is not looked at
+    last = out.op("add", I64, first, out.op("mul", I64, behind, step))
+    _set(reader, name, last, out.op("neg", I64, step))
+    return kind, left
+
+
+def begin_turn(reader: Reader, turning: Turning) -> None:
+    """Push what a turn gives, and go to the next one."""
+    out, left = reader.out, f"{turning.name}.left"
+    out.set(left, out.op("sub", I64, out.get(left, I64), out.constant(I64, 1)))
+    if isinstance(turning.kind, Members):
+        _begin_turn_of_tuple(reader, turning.kind, turning.name)
+    else:
+        reader.stack.append(_given(reader, turning.kind, turning.name))
+
+
+def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
+    out = reader.out
+    if isinstance(kind, Together):
+        return Items(tuple(_given(reader, one, f"{name}.{part}") for part, one in kind.parts))
+    now = _next(reader, name)
+    match kind:
+        case Elements(slot, count):
+            indices = (out.get(f"{name}[{axis}]", I64) for axis in range(count))
+            return reader.part(slot, (*indices, now))
+        case Members():
+            return _chosen(reader, _members(reader, kind, name), now)
+    return Number(INT, now)
+
+
+def _next(reader: Reader, name: str) -> Value:
+    out = reader.out
+    now = out.get(f"{name}.next", I64)
+    out.set(f"{name}.next", out.op("add", I64, now, out.get(f"{name}.step", I64)))
+    return now
+
+
+# Tuples -----------------------------------------------------------------------------------------------------------
+
+
+def _check_members(items: tuple[Item, ...]) -> None:
+    if not 1 <= len(items) <= MOST_MEMBERS:
+        raise NotNativeError("an inner loop is over a tuple that is empty or large")
+
+
+def _members(reader: Reader, kind: Members, name: str) -> tuple[Item, ...]:
+    kept = reader.kept(f"{name}.items", kind.items)
+    assert isinstance(kept, Items)
+    return kept.items
+
+
+def _begin_turn_of_tuple(reader: Reader, kind: Members, name: str) -> None:
+    """Push a member: one block for each type that there is."""
+    out, items, now = reader.out, _members(reader, kind, name), _next(reader, name)
+    kinds = [arithmetic.number(out, one).type if _is_number(one) else None for one in items]
+    if None in kinds or len(set(kinds)) == 1:
+        reader.stack.append(_chosen(reader, items, now))
+        return
+    out.set(f"{name}.now", now)
+    *others, last = sorted(set(kinds), key=repr)
+    for one in others:
+        now, is_it = out.get(f"{name}.now", I64), out.constant(I1, False)
+        for place in (i for i, other in enumerate(kinds) if other == one):
+            is_it = out.op("or", I1, is_it, out.op("ieq", I1, now, out.constant(I64, place)))
+        body, following = reader.new_label(), reader.new_label()
+        out.end("branch", body, following, condition=is_it)
+        out.begin(body)
+        _go_on_with(reader, kind, name, [i for i, other in enumerate(kinds) if other == one])
+        out.begin(following)
+    _go_on_with(reader, kind, name, [i for i, other in enumerate(kinds) if other == last])
+
+
+def _go_on_with(reader: Reader, kind: Members, name: str, places: list[int]) -> None:
+    """A turn with one of some members, which are of one type."""
+    out, items = reader.out, _members(reader, kind, name)
+    numbers = [(place, arithmetic.number(out, items[place])) for place in places]
+    stack = reader.stack
+    reader.stack = [*stack, _chosen_number(reader, numbers, out.get(f"{name}.now", I64))]
+    reader.jump(reader.next)
+    reader.stack = stack
+
+
+def _chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
+    """One of several items, which must all be of one kind."""
+    if all(isinstance(one, Items) for one in items):
+        members = [one.items for one in items if isinstance(one, Items)]
+        if len({len(one) for one in members}) == 1:
+            return Items(tuple(_chosen(reader, one, place) for one in zip(*members, strict=True)))
+    if not all(_is_number(one) for one in items):
+        raise NotNativeError("an inner loop is over a tuple of what are no numbers")
+    numbers = [arithmetic.number(reader.out, one) for one in items]
+    if len({one.type for one in numbers}) > 1:
+        raise NotNativeError("an inner loop is over a tuple of several types")
+    return _chosen_number(reader, list(enumerate(numbers)), place)
+
+
+def _chosen_number(reader: Reader, numbers: list[tuple[int, Number]], place: Value) -> Number:
+    out, kind = reader.out, numbers[0][1].type
+    chosen = numbers[-1][1].value
+    for i, number in reversed(numbers[:-1]):
+        is_it = out.op("ieq", I1, place, out.constant(I64, i))
+        chosen = out.op("select", TYPES[kind.kind], is_it, number.value, chosen)
+    return Number(kind, chosen)
+
+
+def _is_number(item: Item) -> bool:
+    if isinstance(item, Known):
+        return kind_of(item.value) is not None
+    return isinstance(item, Number)
