@@ -14,9 +14,10 @@ from benchmarks.cases.loops import GROUP as LOOP_GROUP
 from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import compared
 from benchmarks.programs import GROUP, PROGRAMS
-from benchmarks.report import heading, line, save, save_rows, summary
+from benchmarks.report import heading, line, save, save_group, summary
 
 GROUPS = {GROUP: PROGRAMS, LOOP_GROUP: LOOPS}
+GROUP_PEERS = {LOOP_GROUP: ("numba",)}  # the others compile no loops
 
 
 def options() -> argparse.Namespace:
@@ -62,16 +63,22 @@ def main() -> int:
     return min(differing, 1)
 
 
-def run_cases(names: list[str], chosen: argparse.Namespace) -> int:
-    """Time programs beside rivals, and save each; how many results differ from eager's."""
+def ready(names: list[str]) -> list[str]:
+    """Install rivals where they are not yet, and say what each is given; those that can be had."""
     usable = []
-    for name in chosen.peers:
+    for name in names:
         if reason := rivals.install(name):
             print(reason, file=sys.stderr)
         else:
             usable.append(name)
     for name in usable:
         print(f"{name}: {rivals.PEERS[name].given} (~ where the bits are not eager's)")
+    return usable
+
+
+def run_cases(names: list[str], chosen: argparse.Namespace) -> int:
+    """Time programs beside rivals, and save each; how many results differ from eager's."""
+    usable = ready(chosen.peers)
     print(heading(usable), flush=True)
     differing = 0
     for name in names:
@@ -93,17 +100,21 @@ def run_cases(names: list[str], chosen: argparse.Namespace) -> int:
 
 def run_programs(group: str, names: list[str], chosen: argparse.Namespace) -> int:
     """Time programs in processes of their own; save a group that ran whole; how many results differ from eager's."""
-    print(heading([]), flush=True)
+    usable = ready([name for name in chosen.peers if name in GROUP_PEERS.get(group, ())])
+    print(heading(usable), flush=True)
     rows: list[dict[str, Any]] = []
     for name in names:
         program = GROUPS[group][name]
         for size in program.quick if chosen.quick else program.sizes:
             row = apart.row_of(name, size, chosen.seconds)
-            print("\n    ".join([line(name, row, {}), *row.loops]), flush=True)
-            rows.append({"program": name} | row.as_json())
+            others = {
+                peer: rivals.result_of(peer, program, size, chosen.seconds / 2) for peer in usable
+            }
+            print("\n    ".join([line(name, row, others), *row.loops]), flush=True)
+            rows.append({"program": name} | row.as_json() | {"peers": others})
     print(summary(rows))
     if not chosen.no_save and not chosen.quick and names == list(GROUPS[group]):
-        save_rows(group, rows)
+        save_group(group, rows)
     return sum(bool(row["difference"]) for row in rows)
 
 

@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.cases import CASES, Case
+from benchmarks.cases import CASES
+from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import same_bits, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from benchmarks.cases import Case
+    from benchmarks.programs import Program
 
     # A rival is a callable, and what turns a NumPy argument into what it is called with.
     Rival = tuple[Callable[..., Any], Callable[[Any], Any]]
@@ -38,16 +42,16 @@ def rebound(function: Callable[..., Any], names: dict[str, Any]) -> Callable[...
     return types.FunctionType(function.__code__, scope, function.__name__)
 
 
-def numba(case: Case) -> Rival:
+def numba(case: Case | Program) -> Rival:
     """Compile by Numba, without its object mode; functions called are compiled too."""
     njit = importlib.import_module("numba").njit
+    assert isinstance(case.function, types.FunctionType)
     scope = case.function.__globals__
     helpers = {
         name: njit(scope[name])
         for name in case.function.__code__.co_names
         if isinstance(scope.get(name), types.FunctionType)
     }
-    assert isinstance(case.function, types.FunctionType)
     return njit(types.FunctionType(case.function.__code__, scope | helpers)), as_it_is
 
 
@@ -94,7 +98,8 @@ def main() -> None:
     """Time one rival on one program against eager NumPy; print one line of JSON."""
     name, case_name, size, seconds = sys.argv[1:]
     warnings.simplefilter("ignore")
-    case = CASES[case_name]
+    case: Any = {**CASES, **LOOPS}[case_name]
+    clock = time.process_time if case_name in LOOPS else time.perf_counter  # as ours is timed
     try:
         rival, convert = RIVALS[name](case)
         given = tuple(map(convert, case.make_args(int(size))))
@@ -104,7 +109,7 @@ def main() -> None:
         reference = case.make_args(int(size))
         expected = case.function(*reference)
         exact = same_bits((expected, *reference), (result, *given))
-        row = timed(case, int(size), rival, float(seconds), first_call, "", convert)
+        row = timed(case, int(size), rival, float(seconds), first_call, "", convert, clock)
     except Exception as error:  # noqa: BLE001 - whatever a rival raises is its result
         text = (str(error).strip() or "?").splitlines()[0]
         print(json.dumps({"failed": f"{type(error).__name__}: {text}"[:200]}))

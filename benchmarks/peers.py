@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from benchmarks.cases import Case
+    from benchmarks.programs import Program
 
 ROOT = Path(__file__).resolve().parent.parent
 TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
@@ -65,9 +66,9 @@ def install(name: str) -> str:
     return ""
 
 
-def result_of(name: str, case: Case, size: int, seconds: float) -> dict[str, Any]:
+def result_of(name: str, case: Case | Program, size: int, seconds: float) -> dict[str, Any]:
     """Time a rival in its own environment; `failed` says why there is no figure, empty if unasked."""
-    if name == "numexpr" and case.numexpr is None:
+    if name == "numexpr" and getattr(case, "numexpr", None) is None:
         return {"failed": ""}
     python = str(python_of(PEERS[name]))
     command = [python, "-m", "benchmarks.peer", name, case.name, str(size)]

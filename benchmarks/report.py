@@ -6,8 +6,10 @@ import importlib.util
 import json
 import os
 import platform
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +29,7 @@ LEAST, LATE = (
 def heading(peers: list[str]) -> str:
     """Name the columns."""
     columns = ["eager ms", "compiled ms", "ratio", "least", "first ms", *peers]
-    return f"{'program':<26}{'size':>10}" + "".join(f"{name:>13}" for name in columns)
+    return f"{'program':<34}{'size':>10}" + "".join(f"{name:>13}" for name in columns)
 
 
 def line(name: str, row: Row, peers: dict[str, dict[str, Any]]) -> str:
@@ -37,14 +39,14 @@ def line(name: str, row: Row, peers: dict[str, dict[str, Any]]) -> str:
         ratios = [f"{row.ratio:.2f}x", f"{row.eager.least / row.other.least:.2f}x"]
     cells = [milliseconds(row.eager.median), milliseconds(row.other.median), *ratios]
     cells += [milliseconds(row.first_call), *(peer_cell(result) for result in peers.values())]
-    text = f"{name:<26}{row.size:>10}" + "".join(f"{cell:>13}" for cell in cells)
+    text = f"{name:<34}{row.size:>10}" + "".join(f"{cell:>13}" for cell in cells)
     notes = [f"    {peer}: {r['failed']}" for peer, r in peers.items() if r.get("failed")]
     differences = [f"    {part}" for part in row.difference.splitlines()]
     return "\n".join([text, *differences, *notes])
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
-    """Name the programs that lose: below LEAST of eager's speed, or with a late first call."""
+    """Give means, and name the programs that lose: below LEAST of eager's speed, or with a late first call."""
     slow = [r for r in rows if r.get("ratio", 1.0) < LEAST]
     late = [r for r in rows if r["first_call"] > r["eager"]["median"] + LATE]
     lines = [
@@ -55,7 +57,28 @@ def summary(rows: list[dict[str, Any]]) -> str:
             (late, f"first calls above eager + {LATE * 1e3:.0f} ms"),
         )
     ]
-    return "\n".join(lines)
+    return "\n".join([*means(rows), *lines])
+
+
+def means(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The geometric means of all ratios, and beside each rival's of those that it runs."""
+    ratios = {(row["program"], row["size"]): row["ratio"] for row in rows if "ratio" in row}
+    if ratios:
+        yield f"geometric mean of {len(ratios)}: {geometric_mean(ratios.values()):.2f} x eager"
+    for peer in sorted({peer for row in rows for peer in row.get("peers", {})}):
+        found = {
+            (row["program"], row["size"]): row["peers"][peer]
+            for row in rows
+            if "failed" not in row["peers"][peer] and (row["program"], row["size"]) in ratios
+        }
+        if found:
+            exact = sum(bool(one["exact"]) for one in found.values())
+            speed = geometric_mean(one["speed"] for one in found.values())
+            ours = geometric_mean(ratios[one] for one in found)
+            yield (
+                f"{peer}: runs {len(found)} of these, {exact} to the bit, geometric mean {speed:.2f} x eager; "
+                f"ufuse on the same: {ours:.2f}"
+            )
 
 
 def milliseconds(seconds: float) -> str:
@@ -108,6 +131,14 @@ def save(name: str, rows: list[dict[str, Any]]) -> list[Path]:
     return [text, plot(name, rows)]
 
 
+def save_group(group: str, rows: list[dict[str, Any]]) -> list[Path]:
+    """Write `results/<group>.json`, and a plot where matplotlib is installed."""
+    text = save_rows(group, rows)
+    if importlib.util.find_spec("matplotlib") is None:  # extra "bench"
+        return [text]
+    return [text, plot_group(group, rows)]
+
+
 def save_rows(name: str, rows: list[dict[str, Any]]) -> Path:
     """Write `results/<name>.json`."""
     RESULTS.mkdir(exist_ok=True)
@@ -148,5 +179,53 @@ def plot(name: str, rows: list[dict[str, Any]]) -> Path:
     axes.set_title(f"{name} (hatched: not the same bits)", fontsize=9)
     axes.legend(fontsize=8)
     path = RESULTS / f"{name}.svg"
+    figure.savefig(path, metadata={"Date": None})
+    return path
+
+
+def plot_group(group: str, rows: list[dict[str, Any]]) -> Path:
+    """Draw the speeds of all programs of a group against eager, one under another; hollow: not bit-exact."""
+    figures = importlib.import_module("matplotlib.figure")
+    figure = figures.Figure(figsize=(7, 1.2 + 0.16 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    places = list(range(len(rows), 0, -1))
+    ours = [
+        (row["ratio"], True, place)
+        for row, place in zip(rows, places, strict=True)
+        if "ratio" in row
+    ]
+    found = {"ufuse": ours}
+    for peer in sorted({peer for row in rows for peer in row.get("peers", {})}):
+        results = [
+            (row["peers"].get(peer, {}), place) for row, place in zip(rows, places, strict=True)
+        ]
+        found[peer] = [
+            (one["speed"], one["exact"], place) for one, place in results if "speed" in one
+        ]
+    for marker, (who, points) in zip("o^sDv", found.items(), strict=False):
+        drawn = axes.plot(
+            [one[0] for one in points if one[1]],
+            [one[2] for one in points if one[1]],
+            marker,
+            ms=4,
+            label=who,
+        )
+        hollow = [one for one in points if not one[1]]
+        axes.plot(
+            [one[0] for one in hollow],
+            [one[2] for one in hollow],
+            marker,
+            ms=4,
+            mfc="none",
+            color=drawn[0].get_color(),
+        )
+    axes.axvline(1.0, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_ylim(0, len(rows) + 1)
+    names = [f"{row['program'].removeprefix(group + '.')} {row['size']:,}" for row in rows]
+    axes.set_yticks(places, names, fontsize=5)
+    axes.set_xlabel("times faster than eager NumPy (hollow: not the same bits)")
+    axes.legend(fontsize=8)
+    path = RESULTS / f"{group}.svg"
     figure.savefig(path, metadata={"Date": None})
     return path

@@ -112,6 +112,6 @@ def test_programs_that_lose_are_named() -> None:
     late = Row(9, timing, timing, 1.5, paired=1.5)
     text = report.summary([{"program": "one"} | row.as_json() for row in (slow, late)])
     assert text == (
-        "1 of 2 below 0.95 x eager's speed\n    one of 8\n"
+        "geometric mean of 2: 0.87 x eager\n1 of 2 below 0.95 x eager's speed\n    one of 8\n"
         "1 of 2 first calls above eager + 400 ms\n    one of 9"
     )

@@ -19,17 +19,21 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import ufuse
+from benchmarks.cases.loops import LOOPS
 from tests.programs.arrays import PROGRAMS
 from tests.support.compare import Comparison
 from tests.support.registering import Program
+from ufuse import decorator
 
 MOST_KEPT = 20
+A_MOMENT = 0.01  # seconds
 
 
 @dataclass(slots=True)
@@ -72,7 +76,7 @@ def is_repeatable(program: Program) -> bool:
     return not comparison.found
 
 
-def turn(program: Program, compiled: Callable[..., Any], tally: Tally) -> None:
+def turn(program: Program | Loop, compiled: Callable[..., Any], tally: Tally) -> None:
     """One call of each, compared."""
     plain = outcome(program.function, program.make_args())
     fast = outcome(compiled, program.make_args())
@@ -83,7 +87,7 @@ def turn(program: Program, compiled: Callable[..., Any], tally: Tally) -> None:
         tally.found.append("\n  ".join(comparison.found[:5]))
 
 
-def work(programs: list[tuple[Program, Any]], tally: Tally, seed: int) -> None:
+def work(programs: list[tuple[Any, Any]], tally: Tally, seed: int) -> None:
     """Take turns until it is over; an interrupt ends a turn."""
     choose = random.Random(seed)  # noqa: S311  a test
     while not tally.is_over:
@@ -93,7 +97,7 @@ def work(programs: list[tuple[Program, Any]], tally: Tally, seed: int) -> None:
             tally.interrupts += 1
 
 
-def turns(programs: list[tuple[Program, Any]], tally: Tally, choose: random.Random) -> None:
+def turns(programs: list[tuple[Any, Any]], tally: Tally, choose: random.Random) -> None:
     """Take turns until it is over or an interrupt comes."""
     np.seterr(all="ignore")
     while not tally.is_over:
@@ -112,15 +116,50 @@ def interrupt(thread: threading.Thread) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A benchmark of loops, of one size."""
+
+    function: Callable[..., Any]
+    make_args: Callable[[], tuple[Any, ...]]
+
+
+def native_loops() -> list[tuple[Any, Any]]:
+    """The benchmarks of loops, of the largest sizes that take a moment only, compiled without being timed."""
+    found = []
+    measuring, decorator.MEASURING = decorator.MEASURING, False
+    try:
+        for program in LOOPS.values():
+            loops = [
+                Loop(program.function, partial(program.make_args, size)) for size in program.sizes
+            ]
+            chosen = next((loop for loop in loops if seconds_of(loop) < A_MOMENT), loops[-1])
+            found.append((chosen, ufuse.compile(chosen.function)))
+    finally:
+        decorator.MEASURING = measuring
+    return found
+
+
+def seconds_of(loop: Loop) -> float:
+    """How long a plain call takes."""
+    arguments = loop.make_args()
+    started = time.perf_counter()
+    loop.function(*arguments)
+    return time.perf_counter() - started
+
+
 def run(seconds: float, threads: int, seed: int, *, interrupts: bool) -> Tally:
     """Let threads work for so long."""
     tally = Tally()
     logging.getLogger("ufuse").addHandler(InternalErrors(tally))
     warnings.simplefilter("ignore")
     repeatable = [program for program in PROGRAMS.rows if is_repeatable(program)]
-    programs = [(program, ufuse.compile(program.function)) for program in repeatable]
+    programs: list[tuple[Any, Any]] = [
+        (program, ufuse.compile(program.function)) for program in repeatable
+    ]
     for _, compiled in programs:
         compiled.__ufuse_session__.unhurried = True  # all that can be captured is
+    programs += native_loops()
     choose = random.Random(seed)  # noqa: S311  a test
     before = gc.get_threshold()
     gc.set_threshold(1)

@@ -7,8 +7,8 @@ import pytest
 from tests.whole.fuzz.kinds import KINDS
 
 AT_ONCE = 10
-COUNTS = {"numpy": 150, "python": 100, "loops": 60}
-BACKENDS = {"numpy": "numpy", "python": "mixed", "loops": "numpy"}
+COUNTS = {"numpy": 150, "python": 100, "loops": 60, "sweeps": 60}
+BACKENDS = {"numpy": "numpy", "python": "mixed", "loops": "numpy", "sweeps": "numpy"}
 
 
 @pytest.mark.parametrize(

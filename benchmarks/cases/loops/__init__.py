@@ -1,4 +1,4 @@
-"""The group `loops`: classics with `for` loops over elements, each measured in a process of its own."""
+"""The group `loops`: classics with `for` loops over elements or parts of arrays, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.cases.loops import grids, linear, sequences, tables
+from benchmarks.cases.loops import grids, linear, sequences, sweeps, tables, vectors
 from benchmarks.programs import Program, definite, drawn, whole
 
 if TYPE_CHECKING:
@@ -83,6 +83,20 @@ def bodies(size: int, steps: int) -> tuple[Any, ...]:
     return drawn(size, 3), drawn(3, size).T - 0.5, drawn(size) + 0.5, steps
 
 
+def symmetric(size: int) -> tuple[Any, ...]:
+    """Make two numbers and three matrices."""
+    return 1.5, 1.2, drawn(size, size + 1), drawn(size, size), drawn(2, size, size + 1)[1]
+
+
+def states(length: int, size: int) -> tuple[Any, ...]:
+    """Make a sequence of inputs, and the weights and biases of a cell with four gates."""
+    return (
+        drawn(length, size) - 0.5,
+        drawn(4 * size, 2 * size) - 0.5,
+        drawn(4 * size) - 0.5,
+    )
+
+
 def row(
     function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]], *sizes: int
 ) -> Program:
@@ -137,6 +151,50 @@ LOOPS = {
         row(sequences.n_body,          lambda n: bodies(n, 20), 20, 3),
         row(sequences.collatz,         lambda n: (n,), 3000, 8),
         row(sequences.random_walk,     lambda n: (n, 42), 100000, 50),
+        row(sweeps.jacobi_1d_slices,   lambda n: (drawn(n), 400), 2000, 50, 8),
+        row(sweeps.jacobi_2d_slices,   lambda n: (drawn(n, n), 50), 250, 20, 5),
+        row(sweeps.jacobi_2d_swapped,  lambda n: (drawn(n, n), 100), 150, 20, 5),
+        row(sweeps.heat_3d_slices,     lambda n: (drawn(n, n, n), 20), 40, 8, 5),
+        row(sweeps.fdtd_2d_slices,     lambda n: field(n, 50), 250, 20, 5),
+        row(sweeps.wave,               lambda n: (drawn(n), 1000), 1000, 50, 8),
+        row(sweeps.burgers,            lambda n: (drawn(n), 500), 1000, 50, 8),
+        row(sweeps.red_black,          lambda n: (drawn(n, n), 20), 120, 12, 6),
+        row(sweeps.seidel_rows,        lambda n: (drawn(n, n), 5), 120, 12, 6),
+        row(sweeps.adi_columns,        lambda n: (drawn(n, n), 20), 120, 12, 6),
+        row(sweeps.deriche_columns,    lambda n: (0.25, drawn(n, n)), 500, 40, 8),
+        row(sweeps.life_slices,        lambda n: (chosen(n * n, 2).reshape(n, n), 50), 200, 20, 5),
+        row(sweeps.convolution_shifts, lambda n: (drawn(n, n), drawn(9, 9)), 120, 20, 12),
+        row(sweeps.convolution_windows, lambda n: (drawn(n, n), drawn(3, 3)), 80, 20, 8),
+        row(sweeps.mandelbrot_rows,    lambda n: (n, 50), 150, 20, 8),
+        row(sweeps.n_body_rows,        lambda n: bodies(n, 20), 60, 10, 3),
+        row(sweeps.n_body_pairs,       lambda n: bodies(n, 10), 30, 6, 3),
+        row(vectors.cholesky_dots,     lambda n: (definite(n),), 200, 20, 6),
+        row(vectors.lu_dots,           lambda n: (well_conditioned(n),), 180, 20, 6),
+        row(vectors.lu_rows,           lambda n: (well_conditioned(n),), 180, 20, 6),
+        row(vectors.lu_updates,        lambda n: (well_conditioned(n),), 200, 30, 6),
+        row(vectors.triangular_solve_dots, triangular, 5000, 400, 12),
+        row(vectors.triangular_product_dots, lambda n: (1.5, drawn(n, n), drawn(n, n + 1)), 150, 20, 5),
+        row(vectors.rank_k_rows,       lambda n: (1.5, 1.2, drawn(n, n), drawn(n, n + 1)), 120, 20, 5),
+        row(vectors.rank_2k_rows,      lambda n: (1.5, 1.2, drawn(n, n), *drawn(2, n, n + 1)), 80, 20, 5),
+        row(vectors.symmetric_product_rows, symmetric, 100, 20, 5),
+        row(vectors.matrix_product_rows, lambda n: (drawn(n, n), drawn(n, n)), 120, 20, 5),
+        row(vectors.gram_schmidt_columns, lambda n: (drawn(n + 20, n),), 150, 20, 5),
+        row(vectors.durbin_slices,     toeplitz, 6000, 400, 10),
+        row(vectors.sparse_product_slices, sparse, 8000, 400, 20),
+        row(vectors.conjugate_gradients_steps, lambda n: (definite(n), drawn(n), 100), 300, 20, 5),
+        row(vectors.power_steps,       lambda n: (definite(n), 200), 200, 20, 5),
+        row(vectors.floyd_warshall_rows, weights, 130, 20, 6),
+        row(vectors.viterbi_rows,      chain, 800, 60, 4),
+        row(vectors.knapsack_rows,     lambda n: (chosen(n, 40) + 1, chosen(n, 90, 2) * 1.0, 25 * n), 300, 20, 5),
+        row(vectors.smith_waterman_diagonals, lambda n: (chosen(n, 4), chosen(n, 4, 2)), 2000, 100, 8),
+        row(vectors.lstm_steps,        lambda n: states(300, n), 32, 8, 3),
+        row(vectors.kalman_vectors,    lambda n: (drawn(n), 1e-5, 0.01), 3000, 100, 20),
+        row(vectors.runge_kutta_vectors, lambda n: (drawn(n), 0.01, 500), 1000, 20, 5),
+        row(vectors.lorenz,            lambda n: (drawn(3), 0.005, n), 10000, 200, 20),
+        row(vectors.moving_sums,       lambda n: (drawn(n), 30), 10000, 200, 50),
+        row(vectors.filter_bank,       lambda n: (drawn(n), drawn(16)), 10000, 200, 20),
+        row(vectors.descent,           lambda n: (drawn(n, 8), drawn(n), 0.01, 10), 1000, 50, 5),
+        row(vectors.distances,         lambda n: (drawn(n, 3),), 120, 20, 5),
     )
 }
 # fmt: on

@@ -548,15 +548,14 @@ class LoopsWorld(World):
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call."""
-        known: dict[str, Any] = {
-            "np": np,
-            "array": array,
-            "odd_array": odd_array,
-            "overlapping": overlapping,
-        }
+        known = self.names()
         for argument in given:
             known[argument.name] = eval(argument.text, known)  # noqa: S307  our own text
         return tuple(known[argument.name] for argument in given)
+
+    def names(self) -> dict[str, Any]:
+        """What the texts of arguments use."""
+        return {"np": np, "array": array, "odd_array": odd_array, "overlapping": overlapping}
 
     def sequence(self, program: Tried, compiled: Any) -> str:
         """What differs in the locals of the frames that errors leave; those that nobody reads any more may be missing."""
@@ -574,7 +573,7 @@ class LoopsWorld(World):
     def _locals_left(
         self, function: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> list[dict[str, str]]:
-        """The numbers that the frames behind an error hold."""
+        """The numbers and arrays that the frames behind an error hold."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -583,9 +582,9 @@ class LoopsWorld(World):
                 frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
                 return [
                     {
-                        name: f"{type(value).__name__} {value!r}"
+                        name: described(value)
                         for name, value in frame.f_locals.items()
-                        if isinstance(value, int | float | np.generic)
+                        if isinstance(value, int | float | np.generic | np.ndarray)
                     }
                     for frame in frames
                     if frame.f_code.co_filename == self.file
@@ -593,14 +592,21 @@ class LoopsWorld(World):
         return []
 
 
-def is_usable(program: PythonProgram) -> bool:
+def described(value: Any) -> str:
+    """A number or an array, to the bit."""
+    if not isinstance(value, np.ndarray):
+        return f"{type(value).__name__} {value!r}"
+    return f"{value.dtype.str} {value.shape} {value.strides} {value.tobytes().hex()}"
+
+
+def is_usable(program: PythonProgram, world: type[World] | None = None) -> bool:
     """Whether the module can be made and its arguments, too."""
     with suppress(Exception):
-        world = LoopsWorld(program.source)
+        made = (world or LoopsWorld)(program.source)
         try:
             for given in program.sets:
-                world.made(given)
-            return callable(world.function)
+                made.made(given)
+            return callable(made.function)
         finally:
-            world.forget()
+            made.forget()
     return False

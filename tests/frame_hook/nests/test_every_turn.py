@@ -1,0 +1,232 @@
+"""A warning, an error or an interrupt in any turn of a native loop leaves memory and variables as plain Python does."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import signal
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.native_loops import loops_of
+from ufuse import decorator
+
+pytest.importorskip("llvmlite")
+
+TURNS = 200
+WIDTH = 9
+LATENCY = 0.1  # seconds
+
+
+# Programs: each divides by `d[i]` in turn i, and uses `place[i]` as an index or a bound -------------------------------
+
+
+def elements(a, d, place):
+    s, out = 0.0, np.zeros(len(d))
+    for i in range(len(d)):
+        for j in range(a.shape[1]):
+            s = s * 0.5 + a[i, j] / d[i]
+        out[i + place[i]] = s
+    return out, s, i, j
+
+
+def rows(a, d, place):
+    for i in range(1, len(d)):
+        a[i, 1:-1] = (a[i - 1, :-2] + a[i, 2:]) / d[i]
+        a[i, : 4 + place[i]] += a[i - 1, :4]
+    return a, i
+
+
+def swapped(a, d, place):
+    old, new = a[0].copy(), a[1].copy()
+    for i in range(len(d)):
+        new[1:-1] = 0.5 * (old[:-2] + old[2:]) / d[i]
+        new[0] = old[place[i]]
+        old, new = new, old
+    return old, new, i
+
+
+def temporaries(a, d, place):
+    most = 0.0
+    for i in range(1, len(d)):
+        t = a[i] - a[i - 1] * 0.5
+        a[i] += t / d[i]
+        most = max(most, t[place[i]])
+        t = t * 0.25
+    return a, most, t
+
+
+def dots(a, d, place):
+    for i in range(1, len(d)):
+        d[i] = (1.0 - a[i, :4] @ a[i - 1, : 4 + place[i]]) / d[i]
+        a[i] *= 0.5
+    return a, d, i
+
+
+PROGRAMS = [elements, rows, swapped, temporaries, dots]
+NATIVE = [elements]
+
+
+def arguments_of(turn: int, what: str) -> tuple[Any, ...]:
+    """Arguments with which one turn is odd."""
+    a = np.random.default_rng(3).random((TURNS, WIDTH)) + 0.5
+    d, place = np.full(TURNS, 2.0), np.zeros(TURNS, dtype=np.int64)
+    if what == "error":
+        place[turn] = 10**6
+    else:
+        d[turn] = 0.0
+    return a, d, place
+
+
+def interrupted(*_: Any, **__: Any) -> None:
+    """Stands for the printing of a warning while Ctrl-C is pressed."""
+    raise KeyboardInterrupt
+
+
+def outcome(function: Callable[..., Any], turn: int, what: str) -> list[Any]:
+    """All that a call gives, changes, warns of and leaves behind."""
+    arguments = arguments_of(turn, what)
+    found: list[Any] = []
+    with warnings.catch_warnings(record=True) as heard, np.errstate(all="warn"):
+        warnings.simplefilter("always")
+        if what == "interrupt":
+            warnings.showwarning = interrupted
+        try:
+            found.append(described(function(*arguments)))
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  compared
+            found.append((type(error), str(error)))
+            for frame, line in traceback.walk_tb(error.__traceback__):
+                if frame.f_code.co_filename == __file__ and frame.f_code.co_name in NAMES:
+                    found.append((line, described(frame.f_locals)))
+    found.append([(one.category, str(one.message), one.lineno) for one in heard])
+    return [*found, described(arguments)]
+
+
+NAMES = {function.__name__ for function in PROGRAMS}
+
+
+def described(value: Any) -> Any:
+    """A value as one that can be compared, to the bit."""
+    if isinstance(value, dict):
+        return {name: described(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(described, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.strides, value.tobytes()
+    return type(value), repr(value)
+
+
+@pytest.mark.parametrize("what", ["warning", "error", "interrupt"])
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_every_turn(function, what) -> None:
+    """Two hundred calls, the odd turn in another place in each."""
+    compiled = ufuse.compile(function)
+    native = 0
+    for turn in range(TURNS):
+        if turn % 4 == 0:  # a loop that is odd in each call is left to plain Python after a while
+            native += sum(loop.turns for loop in loops_of(compiled))
+            compiled.reset()
+            outcome(compiled, TURNS // 2, what)
+        plain, other = outcome(function, turn, what), outcome(compiled, turn, what)
+        assert plain == other, f"turn {turn}"
+    if function in NATIVE:
+        assert native > TURNS * TURNS / 3
+
+
+@pytest.fixture
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Loops are compiled without being timed first, and Ctrl-C is heard as ever."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # errors are plain Python's from the start
+        yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def counting(x, n):
+    s = 0
+    for i in range(n):
+        s = (s + i) & 0xFFFFFF
+        x[0] = i
+    return s
+
+
+def shifting(x, n):
+    for i in range(n):
+        x[1:] = x[:-1] * 0.5
+        x[0] = i
+    return x
+
+
+def turning(x, n):
+    y = x.copy()
+    for i in range(n):
+        y[1:] = x[:-1] * 0.5
+        y[0] = i
+        x, y = y, x
+    return x
+
+
+def taking(x, n):
+    for i in range(n):
+        t = x * 0.5
+        x[1:] = t[:-1]
+        x[0] = i
+    return t
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("function", [counting, shifting, turning, taking])
+def test_ctrl_c_is_answered_soon(function) -> None:
+    """Within a tenth of a second, between two turns or in a plain one; memory is that of the turn that the frame shows."""
+    compiled = ufuse.compile(function)
+    compiled(np.zeros(40), 1000)
+    least = np.inf
+    for wait in (0.05, 0.013, 0.021, 0.034, 0.055):
+        x = np.zeros(40)
+        signal.setitimer(signal.ITIMER_REAL, wait)
+        due = time.perf_counter() + wait
+        with pytest.raises(KeyboardInterrupt) as caught:
+            compiled(x, 10**8)
+        least = min(least, time.perf_counter() - due)
+        frames = [one for one, _ in traceback.walk_tb(caught.tb) if one.f_code is function.__code__]
+        found = frames[0].f_locals if frames else {}
+        if "i" in found:
+            check_state(function, found["i"], found["x"])
+    assert least < LATENCY
+
+
+def check_state(function: Callable[..., Any], turn: int, x: Any) -> None:
+    """Compare memory with that of a plain run: before a turn, in its middle, or after it."""
+    plain = np.zeros(40)
+    states = []
+    for i in range(max(0, turn - 60), turn + 1):  # what was before has left the array
+        states.append(plain.copy())
+        if function is not counting:
+            plain[1:] = plain[:-1] * 0.5
+        states.append(plain.copy())
+        plain[0] = i
+    states.append(plain)
+    assert any(x.tobytes() == one.tobytes() for one in states[-3:])
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_code_does_not_depend_on_how_many_turns_there_are() -> None:
+    """The nest of a thousand turns does ten million."""
+    compiled = ufuse.compile(counting)
+    for n in (1000, 1000, 10**6, 10**7):
+        assert compiled(np.zeros(3), n) == (n * (n - 1) // 2) & 0xFFFFFF
+    known = compiled.__ufuse_session__.specialisations
+    assert sum(one.nest is not None for one in known) == 1
