@@ -94,10 +94,13 @@ class CheckedNest:
         left = nest_reference.turns_left(self._nest, cells)
         behind = nest_reference.turns_left(self._nest, nest_reference.unboxed(self._nest, objects))
         cells[TURNS] = left - behind
+        temporaries: list[np.ndarray] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            done = context_with(all="ignore").run(nest_reference.execute, self._nest, arrays, cells)
-        expected = nest_reference.boxed(self._nest, cells)
+            done = context_with(all="ignore").run(
+                nest_reference.execute, self._nest, arrays, cells, temporaries
+            )
+        expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries])
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
         found = [one for one in objects if isinstance(one, np.ndarray)]
         why = why or next(filter(None, map(why_different, found, arrays)), None)

@@ -193,9 +193,9 @@ def _computed(
         case "map":
             return _mapped(one.attributes[0], inputs, arrays)
         case "fold":
-            return _folded(*one.attributes, inputs, arrays)
+            return _folded(one, inputs, arrays)
         case "dot":
-            return _product(*one.attributes, inputs, arrays)
+            return _product(one, inputs, arrays)
         case "alloc":
             (number,) = one.attributes
             arrays[number] = np.empty(inputs, arrays[number].dtype)
@@ -279,19 +279,19 @@ def _stepped(step: Step, inputs: list[Any]) -> Any:
     return getattr(np, step.name)(*inputs, signature=tuple(one.char for one in step.dtypes))
 
 
-def _folded(name: str, view: View, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:
+def _folded(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:
+    name, view = one.attributes
     length, *places = inputs
     if length == 0 and name in ("maximum", "minimum"):
         raise DoubtError
     return getattr(np, name).reduce(_view(view, [length], places, arrays)).item()
 
 
-def _product(
-    name: str, one: View, other: View, inputs: Sequence[Any], arrays: list[np.ndarray]
-) -> Any:
+def _product(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:
+    name, left, right = one.attributes
     length, *places = inputs
-    left = _view(one, [length], places, arrays)
-    return getattr(np, name)(left, _view(other, [length], places, arrays)).item()
+    sides = [_view(view, [length], places, arrays) for view in (left, right)]
+    return getattr(np, name)(*sides).item()
 
 
 def _kept(type_: str, result: Number) -> Number:
