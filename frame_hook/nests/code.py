@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufuse.graph.nest import F64, Block, End, Instruction, Value, Variable
+from ufuse.graph.nest import F64, I64, Block, End, Instruction, Map, Value, Variable
+
+OF_MEMORY = ("load", "fold", "dot")  # whose results change with the memory
 
 
 class Code:
@@ -16,6 +18,10 @@ class Code:
         self._label: str | None = None
         self._instructions: list[Instruction] = []
         self._values = 0
+        # Of the open block: what is known to give which value, constants, and what is doubted already.
+        self._results: dict[Any, Value] = {}
+        self._constants: dict[Value, Any] = {}
+        self._doubted: set[Value] = set()
 
     def begin(self, label: str) -> None:
         """Open a block."""
@@ -29,6 +35,7 @@ class Code:
             Block(self._label, tuple(self._instructions), End(kind, targets, condition))
         )
         self._label, self._instructions = None, []
+        self._results, self._constants, self._doubted = {}, {}, set()
 
     @property
     def is_open(self) -> bool:
@@ -36,7 +43,18 @@ class Code:
         return self._label is not None
 
     def op(self, name: str, type_: str, *inputs: Value, attributes: tuple[Any, ...] = ()) -> Value:
-        """The result of one more instruction."""
+        """The result of an instruction: of one more, or of the same one that the block has already."""
+        if type_ == F64 or name in OF_MEMORY:
+            return self._added(name, type_, inputs, attributes)
+        key = name, type_, inputs, *((type(one), one) for one in attributes)
+        known = self._results.get(key)
+        if known is None:
+            known = self._results[key] = self._added(name, type_, inputs, attributes)
+        return known
+
+    def _added(
+        self, name: str, type_: str, inputs: tuple[Value, ...], attributes: tuple[Any, ...]
+    ) -> Value:
         result = Value(self._values, type_)
         self._values += 1
         self._instructions.append(Instruction(name, inputs, result, attributes))
@@ -44,7 +62,13 @@ class Code:
 
     def constant(self, type_: str, value: Any) -> Value:
         """A constant."""
-        return self.op("const", type_, attributes=(value,))
+        result = self.op("const", type_, attributes=(value,))
+        self._constants[result] = value
+        return result
+
+    def known(self, value: Value) -> Any:
+        """The number that a value of the open block is, or None."""
+        return self._constants.get(value)
 
     def get(self, name: str, type_: str) -> Value:
         """What a variable holds."""
@@ -55,6 +79,7 @@ class Code:
         """Give a variable a value."""
         self._known(name, value.type)
         self._instructions.append(Instruction("set", (value,), None, (name,)))
+        self._results["get", value.type, (), (str, name)] = value
 
     def call(self, function: str, *inputs: Value) -> Value:
         """What a function of C's mathematics library returns."""
@@ -66,7 +91,19 @@ class Code:
 
     def doubt_if(self, condition: Value) -> None:
         """Leave the rest to plain Python where a condition holds."""
-        self._instructions.append(Instruction("doubt_if", (condition,)))
+        if condition not in self._doubted and self.known(condition) is not False:
+            self._doubted.add(condition)
+            self._instructions.append(Instruction("doubt_if", (condition,)))
+
+    def map(self, statement: Map, *inputs: Value) -> None:
+        """An array statement."""
+        self._instructions.append(Instruction("map", inputs, None, (statement,)))
+
+    def alloc(self, number: int, *lengths: Value) -> None:
+        """Give a temporary memory of its own."""
+        self._instructions.append(Instruction("alloc", lengths, None, (number,)))
+        for axis, length in enumerate(lengths):
+            self._results["dim", I64, (), (int, number), (int, axis)] = length
 
     def _known(self, name: str, type_: str) -> None:
         known = self.variables.setdefault(name, Variable(name, type_))

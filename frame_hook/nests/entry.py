@@ -111,7 +111,10 @@ def _read(
         trace.guards.check("BOUND", Source(slot, names[slot]))
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
-        trace.guards.check("ARRAY", Source(slot, names[slot]), array.dtype, array.ndim)
+        source = Source(slot, names[slot])
+        trace.guards.check("ARRAY", source, array.dtype, array.ndim)
+        if slot in read.ordered:
+            trace.guards.check("ORDER", source, tuple(range(array.ndim)))
     for slot in read.empty:
         trace.guards.check("UNBOUND", Source(slot, names[slot]))
     return read
@@ -130,7 +133,8 @@ def _ending(
     changed = [
         register
         for register, slot in zip(read.slots, read.nest.slots, strict=True)
-        if isinstance(slot, NumberSlot) and slot.is_changed
+        if (isinstance(slot, NumberSlot) and slot.is_changed)
+        or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
     numbers = {register: recipe.number(Made("output", i)) for i, register in enumerate(changed)}
     registers = tuple(numbers.get(register, register) for register in range(size))

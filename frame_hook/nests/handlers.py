@@ -6,16 +6,22 @@ import dis
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ufuse.frame_hook.code.instructions import VERSION
-from ufuse.frame_hook.nests import arithmetic, calls
+from ufuse.frame_hook.nests import arithmetic, calls, elements, elementwise
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
     Empty,
+    Item,
     Items,
     Known,
+    Lazy,
     NotNativeError,
     Number,
+    Part,
+    SliceOf,
     constant,
     known_truth,
 )
@@ -49,7 +55,9 @@ def _nothing(_: Reader, __: int) -> None:
 def _pop(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
     if isinstance(item, Array):
-        reader.doubt_no_row(item)
+        elements.doubt_no_row(reader, item)
+    elif isinstance(item, Lazy):
+        elementwise.computed(reader, item)
 
 
 @reads("PUSH_NULL")
@@ -59,6 +67,8 @@ def _push_null(reader: Reader, _: int) -> None:
 
 @reads("COPY")
 def _copy(reader: Reader, arg: int) -> None:
+    if isinstance(reader.stack[-arg], Lazy | Items):  # used twice, computed once
+        elementwise.settle(reader)
     reader.stack.append(reader.stack[-arg])
 
 
@@ -110,22 +120,54 @@ def _store_fast_store_fast(reader: Reader, arg: int) -> None:
 def _binary_op(reader: Reader, arg: int) -> None:
     name = dis._nb_ops[arg][1]  # type: ignore[attr-defined]
     right, left = reader.stack.pop(), reader.stack.pop()
+    reader.stack.append(_computed(reader, name, left, right))
+
+
+def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
+    operator = name.rstrip("=")
     if name == "[]":
-        reader.stack.append(reader.element(left, right))
-        return
-    reader.stack.append(arithmetic.binary(reader.out, name.rstrip("="), left, right))
+        return elements.element(reader, left, right)
+    if not (elementwise.is_array(left) or elementwise.is_array(right)):
+        return arithmetic.binary(reader.out, operator, left, right)
+    if name == "@":
+        return elementwise.dot(reader, "matmul", left, right)
+    if name != operator and isinstance(left, Array | Part | Lazy):
+        array = elementwise.computed(reader, left)
+        elementwise.update(reader, operator, array, right)
+        return array
+    return elementwise.binary(reader, operator, left, right)
 
 
 @reads("BINARY_SUBSCR")
 def _binary_subscr(reader: Reader, _: int) -> None:
     key, container = reader.stack.pop(), reader.stack.pop()
-    reader.stack.append(reader.element(container, key))
+    reader.stack.append(elements.element(reader, container, key))
+
+
+@reads("BINARY_SLICE")
+def _binary_slice(reader: Reader, _: int) -> None:
+    stop, start, container = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
+    reader.stack.append(elements.element(reader, container, SliceOf(start, stop, Known(None))))
+
+
+@reads("STORE_SLICE")
+def _store_slice(reader: Reader, _: int) -> None:
+    stop, start, container = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
+    key = SliceOf(start, stop, Known(None))
+    elements.store_element(reader, container, key, reader.stack.pop())
+
+
+@reads("BUILD_SLICE")
+def _build_slice(reader: Reader, count: int) -> None:
+    step = reader.stack.pop() if count == 3 else Known(None)
+    stop, start = reader.stack.pop(), reader.stack.pop()
+    reader.stack.append(SliceOf(start, stop, step))
 
 
 @reads("STORE_SUBSCR")
 def _store_subscr(reader: Reader, _: int) -> None:
     key, container, item = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
-    reader.store_element(container, key, item)
+    elements.store_element(reader, container, key, item)
 
 
 @reads("BUILD_TUPLE")
@@ -147,6 +189,9 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
 def _compare_op(reader: Reader, arg: int) -> None:
     right, left = reader.stack.pop(), reader.stack.pop()
     name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
+    if elementwise.is_array(left) or elementwise.is_array(right):
+        reader.stack.append(elementwise.binary(reader, name, left, right))
+        return
     found = arithmetic.compare(reader.out, name, left, right)
     reader.stack.append(Number(BOOL, found.value) if arg & AS_BOOL else found)
 
@@ -171,12 +216,20 @@ def _unary_not(reader: Reader, _: int) -> None:
 
 @reads("UNARY_NEGATIVE")
 def _unary_negative(reader: Reader, _: int) -> None:
-    reader.stack.append(arithmetic.negative(reader.out, reader.stack.pop()))
+    item = reader.stack.pop()
+    if elementwise.is_array(item):
+        reader.stack.append(elementwise.apply(reader, np.negative, item))
+    else:
+        reader.stack.append(arithmetic.negative(reader.out, item))
 
 
 @reads("UNARY_INVERT")
 def _unary_invert(reader: Reader, _: int) -> None:
-    reader.stack.append(arithmetic.invert(reader.out, reader.stack.pop()))
+    item = reader.stack.pop()
+    if elementwise.is_array(item):
+        reader.stack.append(elementwise.apply(reader, np.invert, item))
+    else:
+        reader.stack.append(arithmetic.invert(reader.out, item))
 
 
 @reads("LOAD_GLOBAL")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests import arithmetic, elements
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
@@ -124,7 +124,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             _set(reader, name, item.start, item.step)
             return Whole(), _range_length(reader, item)
         case Array():
-            reader.doubt_no_row(item)
+            elements.doubt_no_row(reader, item)
             _set(reader, name, zero, one)
             return _elements(reader, item, name), _array_length(reader, item)
         case Items(items):
@@ -163,13 +163,13 @@ def _range_length(reader: Reader, item: RangeOf) -> Value:
 
 
 def _array_length(reader: Reader, item: Array) -> Value:
-    return reader.length(item.slot, len(item.indices)).value
+    return reader.length(item.holder, len(item.indices)).value
 
 
 def _elements(reader: Reader, item: Array, name: str) -> Elements:
     for axis, index in enumerate(item.indices):
         reader.out.set(f"{name}[{axis}]", index)
-    return Elements(item.slot, len(item.indices))
+    return Elements(item.holder, len(item.indices))
 
 
 def _begin_together(reader: Reader, items: tuple[Item, ...], name: str) -> tuple[TurnKind, Value]:
@@ -208,9 +208,9 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
         return Items(tuple(_given(reader, one, f"{name}.{part}") for part, one in kind.parts))
     now = _next(reader, name)
     match kind:
-        case Elements(slot, count):
+        case Elements(holder, count):
             indices = (out.get(f"{name}[{axis}]", I64) for axis in range(count))
-            return reader.part(slot, (*indices, now))
+            return elements.part(reader, holder, (*indices, now))
         case Members():
             return _chosen(reader, _members(reader, kind, name), now)
     return Number(INT, now)

@@ -7,19 +7,28 @@ that every block is typed: `total = 0` that becomes a float in the first turn gi
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
-from ufuse.frame_hook.nests import arithmetic, calls, iterating
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    array_calls,
+    calls,
+    elements,
+    elementwise,
+    iterating,
+    views,
+)
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
@@ -30,24 +39,31 @@ from ufuse.frame_hook.nests.values import (
     ArrayKind,
     ConstantKind,
     Empty,
+    Holder,
     Item,
     Items,
     ItemsKind,
     Kind,
     Known,
+    Lazy,
+    Method,
     NotNativeError,
     Number,
     NumberKind,
+    Part,
     PartKind,
     RangeKind,
     RangeOf,
+    TemporaryKind,
     Turning,
+    ViewKind,
     Whole,
     constant_kind,
     kind_of,
     known_truth,
 )
 from ufuse.frame_hook.trace import symbols
+from ufuse.frame_hook.trace.layouts import memory_order
 from ufuse.graph.nest import (
     ELEMENTS,
     F64,
@@ -59,13 +75,13 @@ from ufuse.graph.nest import (
     NumberSlot,
     RangeSlot,
     Slot,
-    Value,
 )
 
 MOST_VERSIONS = 8  # of one position
 MOST_BLOCKS = 200
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
 DOUBT = "doubt"
+DTYPES = "?bBhHiIlLfd"  # not "q", which equals "l"
 SlotKind = NumberKind | ArrayKind  # of slots of the frame
 ELEMENT_KINDS = {F64: NP_FLOAT, I64: NP_INT, I1: NP_BOOL}
 
@@ -74,12 +90,14 @@ ELEMENT_KINDS = {F64: NP_FLOAT, I64: NP_INT, I1: NP_BOOL}
 class Read:
     """A loop that was read: its nest, and the slots of the frame that its slots are; the iterator's comes last.
 
-    `empty` are slots without a value, which the loop gives one that nobody reads behind it.
+    `empty` are slots without a value, which the loop gives one that nobody reads behind it; `ordered` those of arrays
+    whose axes must lie in memory in their order.
     """
 
     nest: Nest
     slots: tuple[int, ...]
     empty: frozenset[int]
+    ordered: frozenset[int]
 
 
 class Reader:
@@ -111,11 +129,15 @@ class Reader:
         }
         # Whose new values the frame gets back, those that are never read again included: a debugger may show them.
         self._changed = frozenset(
-            slot for slot in self._written if isinstance(self.kinds.get(slot), NumberKind)
+            slot
+            for slot in self._written
+            if isinstance(self.kinds.get(slot), NumberKind | ArrayKind)
         )
         self._used: set[int] = set()
-        self._stored: set[int] = set()
-        self._arrays: dict[int, int] = {}
+        self.stored: set[int] = set()  # slots of arrays that are written
+        self._arrays: dict[Holder, int] = {}
+        self._memory = Temporaries(self)
+        self._ordered: set[int] = set()
         self.out = Code()
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
@@ -161,7 +183,9 @@ class Reader:
         names, live = self.own.names, self.own.live[self.position]
         for slot in sorted(self._written - self._changed):
             if slot in live or self.state[slot] is not self.null:
-                raise NotNativeError(f"{names[slot]} has no value yet, or is no number", later=True)
+                raise NotNativeError(
+                    f"{names[slot]} has no value yet, or is no number or array", later=True
+                )
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
         }
@@ -193,24 +217,35 @@ class Reader:
             kind = self.kinds[slot]
             if isinstance(kind, ArrayKind):
                 value = self.state[slot]
-                slots.append(ArraySlot(names[slot], value.dtype, value.ndim, slot in self._stored))
+                slots.append(
+                    ArraySlot(
+                        names[slot],
+                        value.dtype,
+                        value.ndim,
+                        is_written=slot in self.stored,
+                        is_rebound=slot in changed,
+                    )
+                )
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
         slots.append(RangeSlot(ITERATOR))
-        numbers = {
-            slot: i
-            for i, slot in enumerate(s for s in used if isinstance(self.kinds[s], ArrayKind))
-        }
+        arrays: list[Holder] = [ArrayKind(s) for s in used if isinstance(self.kinds[s], ArrayKind)]
+        arrays += self._memory.kinds
+        new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
         self._dispatch(headers, [slot for slot in used if isinstance(self.kinds[slot], NumberKind)])
-        blocks = tuple(_renumbered(block, self._arrays, numbers) for block in self.out.blocks)
-        nest = Nest(self.own.code.co_name, tuple(slots), (), (blocks[-1], *blocks[:-1]))
+        blocks = tuple(renumbered(block, new) for block in self.out.blocks)
+        temporaries = self._memory.slots()
+        blocks = (blocks[-1], *blocks[:-1])
+        nest = Nest(self.own.code.co_name, tuple(slots), (), blocks, temporaries)
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
-        nest = Nest(nest.name, nest.slots, others, nest.blocks)
-        return Read(nest, (*used, len(self.state) - 1), self._written - changed)
+        nest = replace(nest, others=others)
+        registers = (*used, len(self.state) - 1)
+        return Read(nest, registers, self._written - changed, frozenset(self._ordered))
 
     def _dispatch(self, headers: list[Version], numbers: list[int]) -> None:
         """The first block: to the version of the header that has the types which the numbers come with."""
+        headers = [one for one in headers if self._is_as_it_comes(one)]
         for number, version in enumerate(headers):
             kinds = dict(version.locals)
             label = "begin" if number == 0 else f"begin{number}"
@@ -233,10 +268,20 @@ class Reader:
             self.out.end("doubt")
             blocks.insert(0, blocks.pop())
 
+    def _is_as_it_comes(self, version: Version) -> bool:
+        """Whether every array variable is its own array in a version of the header."""
+        kinds = dict(version.locals)
+        return all(
+            kinds.get(slot, kind) == kind
+            for slot, kind in self.kinds.items()
+            if isinstance(kind, ArrayKind)
+        )
+
     # Versions -------------------------------------------------------------------------------------------------
 
     def version(self, position: int) -> Version:
         """What the function being read comes to a position with; sets what its stack holds."""
+        elementwise.settle(self)
         frame = self.frame
         function, live = frame.function, frame.function.live[position]
         always = self._changed if frame.caller is None else frozenset()
@@ -309,9 +354,11 @@ class Reader:
         """What no longer has the kind with which the frame brought it."""
         for slot in self._changed:
             kind, now = self.kinds[slot], self.slots.get(slot)
-            assert isinstance(kind, NumberKind)
-            if not isinstance(now, NumberKind) or now.kind != kind.kind:
-                return f"{self.own.names[slot]} changes its type"
+            if isinstance(kind, NumberKind):
+                if not isinstance(now, NumberKind) or now.kind != kind.kind:
+                    return f"{self.own.names[slot]} changes its type"
+            elif not isinstance(now, ArrayKind | TemporaryKind):
+                return f"{self.own.names[slot]} is no array, or a view"
         return None
 
     def keep(self, name: str, item: Item) -> Kind:
@@ -332,13 +379,17 @@ class Reader:
                 return constant_kind(item)
             case Empty() | Turning():
                 return item
-            case Array(slot, ()):
-                return ArrayKind(slot)
-            case Array(slot, indices):
-                self.doubt_no_row(item)
+            case Array(holder, ()):
+                return holder
+            case Array(holder, indices):
+                elements.doubt_no_row(self, item)
                 for axis, index in enumerate(indices):
                     out.set(f"{name}[{axis}]", index)
-                return PartKind(slot, len(indices))
+                return PartKind(holder, len(indices))
+            case Part():
+                return views.keep(self, name, item)
+            case Lazy():
+                return self.keep(name, elementwise.computed(self, item))
             case Items(items):
                 pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
                 return ItemsKind(tuple(self._keep_item(*pair) for pair in pairs))
@@ -359,11 +410,13 @@ class Reader:
                 return Number(kind, out.get(_number_variable(name, kind), TYPES[kind.kind]))
             case ConstantKind():
                 return kind.item
-            case ArrayKind():
-                return Array(kind.slot)
+            case ArrayKind() | TemporaryKind():
+                return Array(kind)
             case PartKind():
                 indices = (out.get(f"{name}[{axis}]", I64) for axis in range(kind.count))
-                return Array(kind.slot, tuple(indices))
+                return Array(kind.holder, tuple(indices))
+            case ViewKind():
+                return views.kept(self, name, kind)
             case ItemsKind():
                 pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
                 return Items(tuple(self.kept(*pair) for pair in pairs))
@@ -384,8 +437,13 @@ class Reader:
         out.end("branch", f"{label}.turn", f"{label}.leave", condition=goes_on)
         out.begin(f"{label}.leave")
         for slot, kind in version.locals:
-            if isinstance(kind, NumberKind) and slot in self._changed:
+            if slot not in self._changed:
+                continue
+            if isinstance(kind, NumberKind):
                 out.set(f"{self.own.names[slot]}.numpy", out.constant(I1, kind.numpy))
+            elif isinstance(kind, ArrayKind | TemporaryKind):
+                number = out.op("array", I64, attributes=(self.array(kind),))
+                out.set(f"{self.own.names[slot]}.array", number)
         out.end("leave")
         out.begin(f"{label}.turn")
         turns = out.get(TURNS, I64)
@@ -400,6 +458,7 @@ class Reader:
         while True:
             function = self.frame.function
             self.at = instruction = function.table[self.next]
+            self._memory.begin()
             name = instruction.opname
             self.next += instruction.size
             if name == "FOR_ITER":
@@ -490,12 +549,11 @@ class Reader:
             return
         if slot in self.own.live[self.position]:
             self._used.add(slot)
-        if isinstance(kind, ArrayKind):
-            self.stack.append(Array(slot))
-        else:
-            assert isinstance(kind, NumberKind)
+        if isinstance(kind, NumberKind):
             name = self.variable(slot, kind.kind)
             self.stack.append(Number(kind, self.out.get(name, TYPES[kind.kind])))
+        else:
+            self.stack.append(self.kept(function.names[slot], kind))
 
     def _load_from_outside(self, slot: int) -> None:
         """Push a local that is no number or array: what the loop does not write is a constant."""
@@ -511,84 +569,73 @@ class Reader:
         if self.frame.caller is not None:
             self.slots[slot] = self.keep(function.prefix + function.names[slot], item)
             return
-        if slot not in self._written or isinstance(self.kinds.get(slot), ArrayKind):
-            raise NotNativeError(f"{function.names[slot]} is replaced by another array or number")
+        if isinstance(item, Array | Part | Lazy):
+            self._store_array(slot, item)
+            return
+        if isinstance(self.kinds.get(slot), ArrayKind):
+            raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
         one = arithmetic.number(self.out, item)
         self.out.set(self.variable(slot, one.type.kind), one.value)
         self.slots[slot] = one.type
 
+    def _store_array(self, slot: int, item: Array | Part | Lazy) -> None:
+        name = self.own.names[slot]
+        if isinstance(self.kinds.get(slot), NumberKind):
+            raise NotNativeError(f"{name} is replaced by an array")
+        kind = self.keep(name, item)
+        if slot in self._changed and not isinstance(kind, ArrayKind | TemporaryKind):
+            raise NotNativeError(f"{name} is bound to a view")
+        self.slots[slot] = kind
+
     # Arrays ---------------------------------------------------------------------------------------------------
 
-    def array(self, slot: int) -> int:
+    def array(self, holder: Holder) -> int:
         """The number of an array; in order of first use until the nest is finished."""
-        self._used.add(slot)
-        return self._arrays.setdefault(slot, len(self._arrays))
+        if isinstance(holder, ArrayKind):
+            self._used.add(holder.slot)
+        return self._arrays.setdefault(holder, len(self._arrays))
 
-    def element(self, container: Item, key: Item) -> Item:
-        """`container[key]`."""
-        if isinstance(container, Items) and isinstance(key, Known) and type(key.value) is int:
-            try:
-                return container.items[key.value]
-            except IndexError:
-                raise NotNativeError("an index is out of range") from None
-        if not isinstance(container, Array):
-            raise NotNativeError("it takes an item of what is no array")
-        return self.part(container.slot, container.indices + self._indices(key))
+    def dtype(self, holder: Holder) -> np.dtype:
+        """The dtype of an array."""
+        if isinstance(holder, ArrayKind):
+            dtype: np.dtype = self.state[holder.slot].dtype
+            return dtype
+        return self._memory.dtype(holder)
 
-    def part(self, slot: int, indices: tuple[Value, ...]) -> Item:
-        """What some leading indices leave of an array: an element where there is one for each axis."""
-        array = self.state[slot]
-        if len(indices) < array.ndim:
-            return Array(slot, indices)
-        if len(indices) > array.ndim:
-            raise NotNativeError("an array has fewer axes")
-        type_ = ELEMENTS[array.dtype]
-        number = self.array(slot)
-        return Number(
-            ELEMENT_KINDS[type_], self.out.op("load", type_, *indices, attributes=(number,))
-        )
+    def seen(self, holder: Holder) -> tuple[tuple[bool, int], ...]:
+        """For each axis of an array whether it is taken to have length 1, and how long it was seen to be at least."""
+        if isinstance(holder, ArrayKind):
+            return tuple((length == 1, length) for length in self.state[holder.slot].shape)
+        return self._memory.seen(holder)
 
-    def doubt_no_row(self, part: Array) -> None:
-        """Leave it to plain Python where there is no such part of an array: who takes an element of it finds out."""
-        out = self.out
-        for axis, index in enumerate(part.indices):
-            length = self.length(part.slot, axis).value
-            out.doubt_if(out.op("ige", I1, index, length))
-            out.doubt_if(out.op("ilt", I1, index, out.op("neg", I64, length)))
+    def temporary(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:
+        """A new array for the instruction that is being read."""
+        return self._memory.free(dtype, seen)
 
-    def _indices(self, key: Item) -> tuple[Value, ...]:
-        found = []
-        for one in key.items if isinstance(key, Items) else (key,):
-            number = arithmetic.number(self.out, one)
-            if number.type.kind != "int":
-                raise NotNativeError("an index is no int")
-            found.append(number.value)
-        return tuple(found)
+    def keep_order(self, part: Part) -> None:
+        """Rely on it that the axes of a view lie in memory in their order."""
+        axes = [one.axis for one in part.axes if one.axis is not None]
+        if axes != sorted(axes):
+            raise NotNativeError("a new array whose memory is not in C's order")
+        if isinstance(part.holder, ArrayKind) and len(axes) > 1:
+            array = self.state[part.holder.slot]
+            if memory_order(array) != tuple(range(array.ndim)):
+                raise NotNativeError("a new array whose memory is not in C's order")
+            self._ordered.add(part.holder.slot)
 
-    def store_element(self, container: Item, key: Item, item: Item) -> None:
-        """`container[key] = item`."""
-        if not isinstance(container, Array):
-            raise NotNativeError("it stores into what is no array")
-        array = self.state[container.slot]
-        indices = container.indices + self._indices(key)
-        if len(indices) != array.ndim:
-            raise NotNativeError("it stores into a part of an array")
-        type_ = ELEMENTS[array.dtype]
-        one = arithmetic.number(self.out, item)
-        if type_ == F64:
-            value = arithmetic.as_f64(self.out, one)
-        elif type_ == I64 and one.type.kind != "float":
-            value = arithmetic.as_i64(self.out, one)
-        elif type_ == I1 and one.type.kind == "bool":
-            value = one.value
-        else:
-            raise NotNativeError(f"it stores a {one.type.kind} into an array of {array.dtype}")
-        self._stored.add(container.slot)
-        self.out.store(self.array(container.slot), *indices, value)
+    @staticmethod
+    def element_kind(dtype: np.dtype) -> NumberKind:
+        """The kind of an array's elements."""
+        return ELEMENT_KINDS[ELEMENTS[dtype]]
 
-    def length(self, slot: int, axis: int) -> Number:
+    def writes(self, holder: Holder) -> None:
+        """An array is written."""
+        if isinstance(holder, ArrayKind):
+            self.stored.add(holder.slot)
+
+    def length(self, holder: Holder, axis: int) -> Number:
         """The length of an axis."""
-        return Number(INT, self.out.op("dim", I64, attributes=(self.array(slot), axis)))
+        return Number(INT, self.out.op("dim", I64, attributes=(self.array(holder), axis)))
 
     # Names ----------------------------------------------------------------------------------------------------
 
@@ -605,12 +652,8 @@ class Reader:
         """`owner.name`."""
         if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
             return self.outside.attribute(owner.value, name)
-        if isinstance(owner, Array) and not owner.indices:
-            array = self.state[owner.slot]
-            if name == "shape":
-                return Items(tuple(self.length(owner.slot, axis) for axis in range(array.ndim)))
-            if name == "ndim":
-                return Known(array.ndim)
+        if isinstance(owner, Array | Part | Lazy):
+            return array_calls.attribute(self, owner, name)
         raise NotNativeError(f"the attribute {name} is not compiled yet")
 
     # Calls ----------------------------------------------------------------------------------------------------
@@ -619,19 +662,22 @@ class Reader:
         self, function: Item, arguments: list[Item], keywords: dict[str, Item], after: int
     ) -> None:
         """Push the result of a call; `after` is the position behind it."""
+        if isinstance(function, Method):
+            owner, name = function.owner, function.name
+            self.stack.append(array_calls.called_method(self, owner, name, arguments, keywords))
+            return
         if not isinstance(function, Known):
             raise NotNativeError("it calls what is not known")
         value, out = function.value, self.out
-        if isinstance(value, types.FunctionType):
+        found = array_calls.called(self, value, arguments, keywords)
+        if found is not None:
+            self.stack.append(found)
+        elif isinstance(value, types.FunctionType):
             calls.enter(self, value, arguments, keywords)
         elif keywords:
             raise NotNativeError("calls with keywords are not compiled yet")
         elif iterating.is_iterable(value, len(arguments)):
             self.stack.append(iterating.iterable(self, value, arguments))
-        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Array):
-            one = arguments[0]
-            self.doubt_no_row(one)
-            self.stack.append(self.length(one.slot, len(one.indices)))
         elif value in (min, max) and len(arguments) >= 2:
             self._best(value, [arithmetic.number(out, one) for one in arguments], after)
         elif _is_hashable(value) and (value, len(arguments)) in arithmetic.FUNCTIONS:
@@ -694,18 +740,6 @@ def _is_hashable(value: Any) -> bool:
 def _slot_kind(slot: int, value: Any) -> SlotKind | None:
     """What a nest may do with a value of the frame; None: nothing."""
     if type(value) is np.ndarray:
-        is_known = value.dtype in ELEMENTS and value.dtype.char in "dl?"  # "q" equals "l"
+        is_known = value.dtype.isnative and value.dtype.char in DTYPES
         return ArrayKind(slot) if is_known and 1 <= value.ndim <= 4 else None
     return kind_of(value)
-
-
-def _renumbered(block: Any, numbers: dict[int, int], wanted: dict[int, int]) -> Any:
-    """A block with arrays numbered in the order of slots."""
-    new = {number: wanted[slot] for slot, number in numbers.items()}
-    found = [
-        type(one)(one.op, one.inputs, one.result, (new[one.attributes[0]], *one.attributes[1:]))
-        if one.op in ("load", "store", "dim")
-        else one
-        for one in block.instructions
-    ]
-    return type(block)(block.label, tuple(found), block.end)

@@ -34,11 +34,32 @@ class ArrayKind:
 
 
 @dataclass(frozen=True, slots=True)
+class TemporaryKind:
+    """An array that the nest makes, by its number among them."""
+
+    number: int
+
+
+Holder = ArrayKind | TemporaryKind
+
+
+@dataclass(frozen=True, slots=True)
 class PartKind:
     """The part of an array that some leading indices leave, which lie in variables."""
 
-    slot: int
+    holder: Holder
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewKind:
+    """A view; where it begins and how long it is lie in variables.
+
+    For each axis: that of the array, the step along it, and whether it is known to have length 1.
+    """
+
+    holder: Holder
+    axes: tuple[tuple[int | None, int, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +99,83 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array of the frame (`indices` is empty), or the part of it that some leading indices leave."""
+    """An array (`indices` is empty), or the part of it that some leading indices leave."""
 
-    slot: int
+    holder: Holder
     indices: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The length of an axis; one that is known to be 1 fits any other. `seen`: the least that it was seen to be."""
+
+    value: Value
+    is_one: bool = False
+    seen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of a view: that of the array which it walks (None: a new one), and by which step."""
+
+    length: Length
+    axis: int | None = None
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A view: for each axis of the array where it begins there, and its own axes."""
+
+    holder: Holder
+    dtype: np.dtype
+    places: tuple[Value, ...]
+    axes: tuple[Axis, ...]
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """Its shape."""
+        return tuple(one.length for one in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """An elementwise operation that is computed where its result is used, as `Step` of `graph/nest.py` has it."""
+
+    name: str
+    dtypes: tuple[np.dtype, ...]
+    inputs: tuple[Part | Lazy | Converted, ...]
+    lengths: tuple[Length, ...]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of its elements."""
+        return self.dtypes[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A number as an operand of an elementwise operation, converted to a dtype."""
+
+    value: Value
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOf:
+    """A slice; its parts are ints or None."""
+
+    start: Item
+    stop: Item
+    step: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of an array, to be called."""
+
+    owner: Array | Part | Lazy
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +225,7 @@ class Whole:
 class Elements:
     """Of the part of an array that some leading indices leave, which lie in variables."""
 
-    slot: int
+    holder: Holder
     count: int
 
 
@@ -165,9 +259,23 @@ class Empty:
     """The NULL of a call sequence."""
 
 
-Item = Number | Known | Array | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf | Turning | Empty
+ArrayItem = Array | Part | Lazy
+Item = (
+    Number | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf
+    | Turning | Empty
+)  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
-Kind = NumberKind | ArrayKind | PartKind | ItemsKind | RangeKind | ConstantKind | Turning | Empty
+Kind = (
+    NumberKind
+    | Holder
+    | PartKind
+    | ViewKind
+    | ItemsKind
+    | RangeKind
+    | ConstantKind
+    | Turning
+    | Empty
+)
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))
 EXACT: dict[type, NumberKind] = {
@@ -206,4 +314,6 @@ def known_truth(item: Item) -> bool | None:
 
 def constant(value: Any) -> Item:
     """A constant of the code."""
+    if type(value) is slice:
+        return SliceOf(Known(value.start), Known(value.stop), Known(value.step))
     return Items(tuple(map(constant, value))) if type(value) is tuple else Known(value)

@@ -1,0 +1,249 @@
+"""Functions and methods of arrays in loops that are read as nests."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook.nests import arithmetic, elementwise, views
+from ufuse.frame_hook.nests.elementwise import is_array
+from ufuse.frame_hook.nests.values import (
+    INT,
+    NP_FLOAT,
+    Array,
+    Converted,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    Length,
+    Method,
+    NotNativeError,
+    Number,
+    Part,
+    SliceOf,
+)
+from ufuse.graph.nest import ELEMENTS, F64, I1, I64
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+Rule = Callable[..., Item]
+CALLABLE = (type, type(np.zeros), type(np.sum), np.ufunc)  # whose hashes run no code of the program
+
+
+def called(
+    reader: Reader, function: Any, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> Item | None:
+    """The result of a function of arrays; None where it is none of those.
+
+    Raises:
+        NotNativeError: its arguments are not followed.
+
+    """
+    if not isinstance(function, CALLABLE):
+        return None
+    rule = FUNCTIONS.get(function)
+    if rule is None and isinstance(function, np.ufunc) and any(map(is_array, arguments)):
+        rule = functools.partial(_ufunc, function=function)
+    if rule is None or not (function in MAKERS or any(map(is_array, arguments))):
+        return None
+    return _applied(reader, rule, arguments, keywords)
+
+
+def called_method(
+    reader: Reader, owner: Item, name: str, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> Item:
+    """The result of a method of an array.
+
+    Raises:
+        NotNativeError: it is not followed.
+
+    """
+    rule = METHODS.get(name)
+    if rule is None:
+        raise NotNativeError(f"the method {name} of an array is not compiled yet")
+    return _applied(reader, rule, (owner, *arguments), keywords)
+
+
+def attribute(reader: Reader, owner: Array | Part | Lazy, name: str) -> Item:
+    """`owner.name` of an array."""
+    if name == "ndim":
+        return Known(len(_shape(reader, owner)))
+    if name == "shape":
+        return Items(_shape(reader, owner))
+    if name == "T":
+        return _transposed(reader, owner)
+    if name == "size" and len(shape := _shape(reader, owner)) == 1:
+        return shape[0]
+    if name == "dtype":
+        return Known(elementwise.dtype(reader, owner))
+    if name in METHODS:
+        return Method(owner, name)
+    raise NotNativeError(f"the attribute {name} of an array is not compiled yet")
+
+
+def _shape(reader: Reader, owner: Item) -> tuple[Number, ...]:
+    if isinstance(owner, Array) and not owner.indices:
+        return tuple(
+            reader.length(owner.holder, axis) for axis in range(len(reader.seen(owner.holder)))
+        )
+    assert isinstance(owner, Array | Part | Lazy)
+    lengths = owner.lengths if isinstance(owner, Lazy) else views.part(reader, owner).lengths
+    return tuple(Number(INT, length.value) for length in lengths)
+
+
+def _length(reader: Reader, item: Item) -> Number:
+    if not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError("it takes the length of what is no array")
+    return _shape(reader, item)[0]
+
+
+def _applied(
+    reader: Reader, rule: Rule, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> Item:
+    try:
+        inspect.signature(rule).bind(reader, *arguments, **keywords)
+    except TypeError:
+        raise NotNativeError("a function of arrays has arguments that are not followed") from None
+    return rule(reader, *arguments, **keywords)
+
+
+def _ufunc(reader: Reader, *items: Item, function: np.ufunc, out: Item | None = None) -> Item:
+    if len(items) == function.nin + 1 and out is None:
+        *items, out = items  # type: ignore[assignment]
+    if function is np.matmul and out is None and len(items) == 2:
+        return elementwise.dot(reader, "matmul", *items)
+    result = elementwise.apply(reader, function, *items)
+    if out is None or (isinstance(out, Known) and out.value is None):
+        return result
+    if not isinstance(out, Array | Part):
+        raise NotNativeError("the result goes into what is no array")
+    elementwise.update_with(reader, views.part(reader, out), result)
+    return out
+
+
+def _fold(name: str) -> Rule:
+    def rule(reader: Reader, item: Item) -> Number:
+        if name in ("maximum", "minimum") and not is_array(item):
+            raise NotNativeError("it folds what is no array")
+        return elementwise.fold(reader, name, item)
+
+    return rule
+
+
+def _mean(reader: Reader, item: Item) -> Number:
+    one = elementwise.row(reader, item)
+    if one.dtype != np.float64:
+        raise NotNativeError(f"the mean of {one.dtype}")
+    out, length = reader.out, one.axes[0].length.value
+    out.doubt_if(out.op("ieq", I1, length, out.constant(I64, 0)))
+    total = elementwise.fold(reader, "add", one)
+    return Number(NP_FLOAT, out.op("div", F64, total.value, out.op("to_f64", F64, length)))
+
+
+def _dot(name: str) -> Rule:
+    def rule(reader: Reader, left: Item, right: Item) -> Number:
+        return elementwise.dot(reader, name, left, right)
+
+    return rule
+
+
+def _copy(reader: Reader, item: Item) -> Item:
+    if not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError("it copies what is no array")
+    return elementwise.computed(reader, elementwise.copied(reader, item))
+
+
+def _flip(reader: Reader, item: Item) -> Item:
+    nothing = Known(None)
+    return views.taken(reader, elementwise.row(reader, item), SliceOf(nothing, nothing, Known(-1)))
+
+
+def _where(reader: Reader, condition: Item, then: Item, otherwise: Item) -> Item:
+    return elementwise.where(reader, condition, then, otherwise)
+
+
+def _transposed(reader: Reader, item: Item) -> Item:
+    if not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError("it transposes what is no array")
+    return views.transposed(reader, elementwise.computed(reader, item))
+
+
+# New arrays ------------------------------------------------------------------------------------------------------
+
+
+def _dtype(item: Item | None, default: np.dtype) -> np.dtype:
+    if item is None or (isinstance(item, Known) and item.value is None):
+        return default
+    known = (type, np.dtype, str)
+    if isinstance(item, Known) and isinstance(item.value, known):
+        wanted = np.dtype(item.value)
+        if wanted in ELEMENTS and wanted.char in "dl?":
+            return wanted
+    raise NotNativeError("a new array with this dtype")
+
+
+def _lengths(reader: Reader, shape: Item) -> list[Length]:
+    found = []
+    for one in shape.items if isinstance(shape, Items) else (shape,):
+        length = arithmetic.number(reader.out, one)
+        if length.type.kind != "int":
+            raise NotNativeError("the length of an array is no int")
+        known = reader.out.known(length.value)
+        if known is None or known < 0:
+            reader.out.doubt_if(reader.out.op("ilt", I1, length.value, reader.out.constant(I64, 0)))
+        found.append(Length(length.value, is_one=known == 1))
+    return found
+
+
+def _filled(reader: Reader, kind: np.dtype, lengths: Sequence[Length], value: Any) -> Array:
+    fresh = elementwise.allocated(reader, kind, lengths)
+    if value is not None:
+        constant = reader.out.constant(ELEMENTS[kind], kind.type(value).item())
+        elementwise.assign(reader, views.part(reader, fresh), Converted(constant, kind))
+    return fresh
+
+
+def _maker(value: Any) -> Rule:
+    def rule(reader: Reader, shape: Item, dtype: Item | None = None) -> Array:
+        lengths = _lengths(reader, shape)
+        return _filled(reader, _dtype(dtype, np.dtype(float)), lengths, value)
+
+    return rule
+
+
+def _maker_like(value: Any) -> Rule:
+    def rule(reader: Reader, item: Item, dtype: Item | None = None) -> Array:
+        if not isinstance(item, Array | Part):
+            raise NotNativeError("a new array like what is no array")
+        given = views.part(reader, item)
+        reader.keep_order(given)
+        return _filled(reader, _dtype(dtype, given.dtype), given.lengths, value)
+
+    return rule
+
+
+# fmt: off
+FOLDS = {
+    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
+}
+MAKERS: dict[Any, Rule] = {np.zeros: _maker(0), np.ones: _maker(1), np.empty: _maker(None)}
+FUNCTIONS: dict[Any, Rule] = {
+    **MAKERS,
+    np.zeros_like: _maker_like(0), np.ones_like: _maker_like(1), np.empty_like: _maker_like(None),
+    **{getattr(np, name): _fold(ufunc) for name, ufunc in FOLDS.items()},
+    np.mean: _mean, np.copy: _copy, np.flip: _flip, np.where: _where, np.transpose: _transposed,
+    np.dot: _dot("dot"), np.inner: _dot("dot"), np.vdot: _dot("matmul"),
+    abs: functools.partial(_ufunc, function=np.absolute),
+    len: _length,
+}
+METHODS: dict[str, Rule] = {
+    **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},
+    "mean": _mean, "copy": _copy, "dot": _dot("dot"), "transpose": _transposed,
+}
+# fmt: on

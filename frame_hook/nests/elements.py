@@ -1,0 +1,120 @@
+"""Elements of arrays in loops that are read as nests: read and stored, or the views that a key leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import arithmetic, elementwise, views
+from ufuse.frame_hook.nests.values import (
+    Array,
+    Holder,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    NotNativeError,
+    Number,
+    Part,
+)
+from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+def element(reader: Reader, container: Item, key: Item) -> Item:
+    """`container[key]`."""
+    if isinstance(container, Items) and isinstance(key, Known) and type(key.value) is int:
+        try:
+            return container.items[key.value]
+        except IndexError:
+            raise NotNativeError("an index is out of range") from None
+    if isinstance(container, Lazy):
+        container = elementwise.computed(reader, container)
+    if not isinstance(container, Array | Part):
+        raise NotNativeError("it takes an item of what is no array")
+    place = _place(reader, container, key)
+    return _loaded(reader, container.holder, place) if isinstance(place, tuple) else place
+
+
+def part(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Item:
+    """What some leading indices leave of an array: an element where there is one for each axis."""
+    place = _leading(reader, holder, indices)
+    return _loaded(reader, holder, place) if isinstance(place, tuple) else place
+
+
+def _leading(
+    reader: Reader, holder: Holder, indices: tuple[Value, ...]
+) -> Array | tuple[Value, ...]:
+    ndim = len(reader.seen(holder))
+    if len(indices) > ndim:
+        raise NotNativeError("an array has fewer axes")
+    return Array(holder, indices) if len(indices) < ndim else indices
+
+
+def _loaded(reader: Reader, holder: Holder, place: tuple[Value, ...]) -> Number:
+    dtype = reader.dtype(holder)
+    type_ = ELEMENTS.get(dtype)
+    if type_ is None:
+        raise NotNativeError(f"elements of {dtype} are not compiled yet")
+    loaded = reader.out.op("load", type_, *place, attributes=(reader.array(holder),))
+    return Number(reader.element_kind(dtype), loaded)
+
+
+def _place(reader: Reader, container: Array | Part, key: Item) -> Array | Part | tuple[Value, ...]:
+    """Where the element stands that a key names, an index for each axis of the array; or the view that it leaves."""
+    if views.has_slices(key):
+        return views.taken(reader, container, key)
+    entries = key.items if isinstance(key, Items) else (key,)
+    indices = tuple(views.index(reader, one) for one in entries)
+    if isinstance(container, Array):
+        return _leading(reader, container.holder, container.indices + indices)
+    if len(indices) < len(container.axes):
+        return views.taken(reader, container, key)
+    if len(indices) > len(container.axes):
+        raise NotNativeError("an array has fewer axes")
+    return _in_array(reader, container, indices)
+
+
+def _in_array(reader: Reader, view: Part, indices: tuple[Value, ...]) -> tuple[Value, ...]:
+    places = list(view.places)
+    for axis, index in zip(view.axes, indices, strict=True):
+        views.go_to(reader, places, axis, index)
+    return tuple(places)
+
+
+def store_element(reader: Reader, container: Item, key: Item, item: Item) -> None:
+    """`container[key] = item`."""
+    if not isinstance(container, Array | Part):
+        raise NotNativeError("it stores into what is no array")
+    place = _place(reader, container, key)
+    if not isinstance(place, tuple):
+        elementwise.assign(reader, views.part(reader, place), item)
+        return
+    dtype = reader.dtype(container.holder)
+    value = _converted(reader, item, dtype)
+    elementwise.settle(reader)
+    reader.writes(container.holder)
+    reader.out.store(reader.array(container.holder), *place, value)
+
+
+def _converted(reader: Reader, item: Item, dtype: object) -> Value:
+    """A number as an array's element."""
+    one = arithmetic.number(reader.out, item)
+    type_ = ELEMENTS.get(dtype)  # type: ignore[call-overload]
+    if type_ == F64:
+        return arithmetic.as_f64(reader.out, one)
+    if type_ == I64 and one.type.kind != "float":
+        return arithmetic.as_i64(reader.out, one)
+    if type_ == I1 and one.type.kind == "bool":
+        return one.value
+    raise NotNativeError(f"it stores a {one.type.kind} into an array of {dtype}")
+
+
+def doubt_no_row(reader: Reader, array: Array) -> None:
+    """Leave it to plain Python where there is no such part of an array: who takes an element of it finds out."""
+    out = reader.out
+    for axis, index in enumerate(array.indices):
+        length = reader.length(array.holder, axis).value
+        out.doubt_if(out.op("ige", I1, index, length))
+        out.doubt_if(out.op("ilt", I1, index, out.op("neg", I64, length)))

@@ -1,0 +1,420 @@
+"""Elementwise expressions over arrays: NumPy's types and broadcasting; where their results are computed and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook.nests import arithmetic, views
+from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.values import (
+    Array,
+    ArrayItem,
+    ArrayKind,
+    Axis,
+    Converted,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    Length,
+    NotNativeError,
+    Number,
+    Part,
+)
+from ufuse.graph import ops
+from ufuse.graph.nest import ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing import infer
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+# fmt: off
+UFUNCS: dict[str, np.ufunc] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide, "%": np.remainder,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
+    "**": np.power,
+    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
+}
+# fmt: on
+BOOL = np.dtype(bool)
+Operand = Part | Lazy | Converted
+ARRAYS = (Array, Part, Lazy)
+
+
+def is_array(item: Item) -> bool:
+    """Whether an item is an array, a view or an expression over arrays."""
+    return isinstance(item, ARRAYS)
+
+
+# Expressions -----------------------------------------------------------------------------------------------------
+
+
+def binary(reader: Reader, operator: str, left: Item, right: Item) -> Lazy:
+    """`left operator right` of arrays."""
+    if operator == "**" and is_array(left):
+        faster = _fast_power(dtype(reader, left), right)
+        if faster is not None:
+            return apply(reader, faster, left)
+    if operator not in UFUNCS:
+        raise NotNativeError(f"the operator {operator} of arrays is not compiled yet")
+    return apply(reader, UFUNCS[operator], left, right)
+
+
+# NumPy up to 2.2 has fast paths for more exponents, by value.
+POWERS_BY_VALUE = (np.ones(1, np.bool_) ** 2.0).dtype == np.int8
+
+
+def _fast_power(kind: np.dtype, right: Item) -> np.ufunc | None:
+    """The ufunc that `ndarray.__pow__` calls in place of power for some exponents."""
+    if not isinstance(right, Known) or type(right.value) not in (int, float):
+        raise NotNativeError("a power of an array with a computed exponent")
+    value, inexact = right.value, kind.kind == "f"
+    if type(value) is int and value == 2:
+        return np.square
+    if type(value) is int and value == -1 and inexact:
+        return np.reciprocal
+    if type(value) is float and value == 0.5 and inexact:
+        return np.sqrt
+    if POWERS_BY_VALUE and value in (0, 1, 2, -1, 0.5):
+        raise NotNativeError("a power of an array with this exponent")
+    return None
+
+
+def apply(reader: Reader, ufunc: np.ufunc, *items: Item) -> Lazy:
+    """The result of a ufunc of arrays and numbers."""
+    if ufunc.nout != 1 or ufunc.signature is not None or ufunc.nin != len(items):
+        raise NotNativeError(f"{ufunc.__name__} is not compiled yet")
+    given = [_read(reader, item) for item in items]
+    try:
+        dtypes = infer.loop_dtypes(ufunc, [_typed(one) for one in given])
+    except infer.CannotInfer as why:
+        raise NotNativeError(str(why)) from None
+    if ops.depends_on_strides(ufunc.__name__, *dtypes):
+        _check_contiguous(reader, ufunc, given)
+    inputs = tuple(_as(reader, one, kind) for one, kind in zip(given, dtypes, strict=False))
+    return Lazy(ufunc.__name__, dtypes, inputs, _broadcast(reader, inputs))
+
+
+def where(reader: Reader, condition: Item, then: Item, otherwise: Item) -> Lazy:
+    """`np.where(condition, then, otherwise)`."""
+    given = [_read(reader, item) for item in (then, otherwise)]
+    # maximum has a loop for each pair of these dtypes, that of their common one
+    try:
+        kind = infer.loop_dtypes(np.maximum, [_typed(one) for one in given])[-1]
+    except infer.CannotInfer as why:
+        raise NotNativeError(str(why)) from None
+    inputs = (
+        _as(reader, _read(reader, condition), BOOL),
+        *(_as(reader, one, kind) for one in given),
+    )
+    return Lazy("where", (BOOL, kind, kind, kind), inputs, _broadcast(reader, inputs))
+
+
+def copied(reader: Reader, item: ArrayItem) -> Lazy:
+    """A new array with the elements of one."""
+    if isinstance(item, Lazy):
+        return item
+    given = views.part(reader, item)
+    return Lazy("copy", (given.dtype, given.dtype), (given,), given.lengths)
+
+
+Read = Part | Lazy | Known | Number
+
+
+def _read(reader: Reader, item: Item) -> Read:
+    match item:
+        case Lazy() | Number():
+            return item
+        case Array() | Part():
+            return views.part(reader, item)
+        case Known():
+            arithmetic.number(reader.out, item)
+            return item
+    raise NotNativeError("it computes with what is no array and no number")
+
+
+NUMPY_DTYPES = {"float": np.dtype(float), "int": np.dtype(np.int64), "bool": BOOL}
+
+
+def _typed(one: Read) -> infer.Operand:
+    match one:
+        case Known():
+            return infer.Constant(one.value)
+        case Number(type=kind) if kind.numpy:
+            return ArrayType(NUMPY_DTYPES[kind.kind], (), (), scalar=True)
+        case Number(type=kind):
+            return NumberType(kind.kind)
+    assert isinstance(one, Part | Lazy)
+    return ArrayType(one.dtype, (), ())
+
+
+def _as(reader: Reader, one: Read, kind: np.dtype) -> Operand:
+    """An operand with a dtype."""
+    if isinstance(one, Part | Lazy):
+        if one.dtype == kind:
+            return one
+        return Lazy("cast", (one.dtype, kind), (one,), one.lengths)
+    number = arithmetic.number(reader.out, one)
+    exact = number.type.numpy or kind.char in "dl"
+    if number.type.kind == "int" and not isinstance(one, Known) and not exact:
+        raise NotNativeError(f"an int as an operand of {kind} is not compiled yet")
+    if kind == np.float64:
+        return Converted(arithmetic.as_f64(reader.out, number), kind)
+    return Converted(number.value, kind)
+
+
+def _check_contiguous(reader: Reader, ufunc: np.ufunc, given: Sequence[Read]) -> None:
+    """Refuse a loop whose bits depend on strides, unless NumPy's operands are new arrays."""
+    for one in given:
+        if isinstance(one, Part) and not _is_new(reader, one):
+            raise NotNativeError(f"{ufunc.__name__} of arrays that may have gaps")
+
+
+def _is_new(reader: Reader, one: Part) -> bool:
+    """Whether it is the whole of a temporary."""
+    if isinstance(one.holder, ArrayKind):
+        return False
+    whole = views.part(reader, Array(one.holder))
+    return one == whole
+
+
+def _broadcast(reader: Reader, operands: Sequence[Operand]) -> tuple[Length, ...]:
+    """The common shape; a doubt where there is none, or one that only a length of 1 makes."""
+    common: list[Length] = []
+    for operand in operands:
+        if isinstance(operand, Converted):
+            continue
+        lengths = list(operand.lengths)
+        size = max(len(common), len(lengths))
+        one = Length(reader.out.constant(I64, 1), is_one=True)
+        common = [one] * (size - len(common)) + common
+        lengths = [one] * (size - len(lengths)) + lengths
+        common = [_fitting(reader, *pair) for pair in zip(common, lengths, strict=True)]
+    if len(common) > MAP_AXES:
+        raise NotNativeError(f"an expression has more than {MAP_AXES} axes")
+    return tuple(common)
+
+
+def _fitting(reader: Reader, one: Length, other: Length) -> Length:
+    if one.is_one:
+        return other
+    if not other.is_one:
+        doubt_unlike(reader.out, one.value, other.value)
+    return one
+
+
+def dtype(reader: Reader, item: Item) -> np.dtype:
+    """The dtype of an array or an expression."""
+    if isinstance(item, Array):
+        return reader.dtype(item.holder)
+    assert isinstance(item, Part | Lazy)
+    return item.dtype
+
+
+# Statements ------------------------------------------------------------------------------------------------------
+
+
+def assign(reader: Reader, target: Part, item: Item | Converted) -> None:
+    """`target[...] = item`."""
+    one = item if isinstance(item, Converted) else _stored(reader, item, target.dtype)
+    if one == target:
+        return
+    if not isinstance(one, Lazy):
+        lengths = one.lengths if isinstance(one, Part) else ()
+        one = Lazy("copy", (one.dtype, target.dtype), (one,), lengths)
+    extra = len(one.lengths) - len(target.axes)
+    if extra > 0 and not all(length.is_one for length in one.lengths[:extra]):
+        raise NotNativeError("an array has too many axes to be stored")
+    _write(reader, target, one)
+
+
+def update(reader: Reader, operator: str, item: Array | Part, other: Item) -> None:
+    """`item += other` and the like."""
+    target = views.part(reader, item)
+    update_with(reader, target, binary(reader, operator, target, other))
+
+
+def update_with(reader: Reader, target: Part, one: Lazy) -> None:
+    """Write the result of a ufunc into its argument `out`."""
+    if len(one.lengths) != len(target.axes):
+        raise NotNativeError("an array has too few axes for its new value")
+    if not np.can_cast(one.dtype, target.dtype, "same_kind"):
+        raise NotNativeError(f"{one.dtype} is stored into {target.dtype} in place")
+    if ops.depends_on_strides(one.name, *one.dtypes):
+        raise NotNativeError(f"{one.name} in place")
+    for length, axis in zip(one.lengths, target.axes, strict=True):
+        doubt_unlike(reader.out, length.value, axis.length.value)
+    result = _as(reader, one, target.dtype)
+    assert isinstance(result, Lazy)
+    _write(reader, target, result)
+
+
+def _stored(reader: Reader, item: Item, kind: np.dtype) -> Operand:
+    """What is stored, with the dtype of the array: an unsafe cast where NumPy has one."""
+    if is_array(item):
+        return _as(reader, _read(reader, item), kind)
+    number = arithmetic.number(reader.out, item)
+    known = kind.char in "dl?"
+    if not known or "bool int float".split().index(number.type.kind) > "?ld".index(kind.char):
+        raise NotNativeError(f"it stores a {number.type.kind} into an array of {kind}")
+    return _as(reader, number, kind)
+
+
+def _write(reader: Reader, target: Part, value: Lazy) -> None:
+    lengths = value.lengths[max(0, len(value.lengths) - len(target.axes)) :]
+    for length, axis in zip(lengths, target.axes[len(target.axes) - len(lengths) :], strict=True):
+        if not length.is_one:
+            doubt_unlike(reader.out, length.value, axis.length.value)
+    settle(reader)
+    _emit(reader, target, value)
+
+
+def _emit(reader: Reader, target: Part, value: Lazy) -> None:
+    if isinstance(target.holder, ArrayKind):
+        reader.stored.add(target.holder.slot)
+    if not 1 <= len(target.axes) <= MAP_AXES:
+        raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
+    leaves: dict[Part | Converted, int] = {}
+    order: list[Lazy] = []
+    _collect(value, leaves, order)
+    numbers: dict[Any, int] = dict(leaves)
+    steps: list[Step] = []
+    for one in order:
+        steps.append(Step(one.name, one.dtypes, tuple(numbers[each] for each in one.inputs)))
+        numbers[one] = len(leaves) + len(steps) - 1
+    inputs: list[Value] = [axis.length.value for axis in target.axes]
+    operands: list[View | Scalar] = []
+    for leaf in leaves:
+        if isinstance(leaf, Converted):
+            operands.append(Scalar(leaf.dtype))
+            inputs.append(leaf.value)
+        else:
+            operands.append(_view(reader, leaf, len(target.axes)))
+            inputs += leaf.places
+    inputs += target.places
+    view = _view(reader, target, len(target.axes))
+    reader.out.map(Map(len(target.axes), tuple(operands), tuple(steps), view), *inputs)
+
+
+def _collect(one: Lazy, leaves: dict[Part | Converted, int], order: list[Lazy]) -> None:
+    """Number the leaves of an expression; its operations, each behind those that it needs."""
+    for each in one.inputs:
+        if isinstance(each, Lazy):
+            _collect(each, leaves, order)
+        else:
+            leaves.setdefault(each, len(leaves))
+    if one not in order:
+        order.append(one)
+
+
+def _view(reader: Reader, one: Part, ndim: int) -> View:
+    """A view as an operand over so many axes: its own are the last ones."""
+    axes = [_walked(axis) for axis in one.axes][max(0, len(one.axes) - ndim) :]
+    return View(reader.array(one.holder), (*[None] * (ndim - len(axes)), *axes))
+
+
+def _walked(axis: Axis) -> tuple[int, int] | None:
+    if axis.axis is None or axis.length.is_one:
+        return None
+    return axis.axis, axis.step
+
+
+# Temporaries -----------------------------------------------------------------------------------------------------
+
+
+def computed(reader: Reader, item: ArrayItem) -> Array | Part:
+    """An expression as an array that exists."""
+    if not isinstance(item, Lazy):
+        return item
+    _keep_orders(reader, item)
+    fresh = allocated(reader, item.dtype, item.lengths)
+    _emit(reader, views.part(reader, fresh), item)
+    return fresh
+
+
+def _keep_orders(reader: Reader, item: Lazy) -> None:
+    """The memory of a new array of several axes is in the order of its operands': only C's is followed."""
+    if len(item.lengths) < 2:
+        return
+    for one in item.inputs:
+        if isinstance(one, Lazy):
+            _keep_orders(reader, one)
+        elif isinstance(one, Part):
+            reader.keep_order(one)
+
+
+def allocated(reader: Reader, kind: np.dtype, lengths: Sequence[Length]) -> Array:
+    """A new array with any contents."""
+    if not 1 <= len(lengths) <= MAP_AXES:
+        raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
+    holder = reader.temporary(kind, tuple((one.is_one, one.seen) for one in lengths))
+    reader.out.alloc(reader.array(holder), *(one.value for one in lengths))
+    return Array(holder)
+
+
+def settle(reader: Reader) -> None:
+    """Compute what stands on the stack: what follows may change the arrays that it reads."""
+    reader.stack[:] = [_settled(reader, item) for item in reader.stack]
+
+
+def _settled(reader: Reader, item: Item) -> Item:
+    match item:
+        case Lazy():
+            return computed(reader, item)
+        case Items(items=items) if any(isinstance(one, Lazy | Items) for one in items):
+            return Items(tuple(_settled(reader, one) for one in items))
+    return item
+
+
+# Results that are numbers ----------------------------------------------------------------------------------------
+
+
+def row(reader: Reader, item: Item) -> Part:
+    """A vector as an array that exists.
+
+    Raises:
+        NotNativeError: it is no vector.
+
+    """
+    if not is_array(item):
+        raise NotNativeError("it takes what is no array")
+    assert isinstance(item, ARRAYS)
+    found = views.part(reader, computed(reader, item))
+    if len(found.axes) != 1:
+        raise NotNativeError("products and sums of arrays with several axes are not compiled yet")
+    return found
+
+
+def fold(reader: Reader, name: str, item: Item) -> Number:
+    """`ufunc.reduce` of a vector."""
+    one = row(reader, item)
+    if name in ("logical_or", "logical_and") and one.dtype != BOOL:
+        one = row(reader, Lazy("cast", (one.dtype, BOOL), (one,), one.lengths))
+    elif name in ("add", "multiply") and one.dtype == BOOL:
+        one = row(reader, Lazy("cast", (BOOL, np.dtype(int)), (one,), one.lengths))
+    return _number(reader, "fold", name, one)
+
+
+def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
+    """The product of two vectors."""
+    one, other = row(reader, left), row(reader, right)
+    if one.dtype != other.dtype or one.dtype.char not in "dl":
+        raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
+    doubt_unlike(reader.out, one.axes[0].length.value, other.axes[0].length.value)
+    return _number(reader, "dot", name, one, other)
+
+
+def _number(reader: Reader, op: str, name: str, *rows: Part) -> Number:
+    type_ = ELEMENTS.get(rows[0].dtype)
+    if type_ is None:
+        raise NotNativeError(f"sums and products of {rows[0].dtype} are not compiled yet")
+    inputs = [rows[0].axes[0].length.value]
+    for one in rows:
+        inputs += one.places
+    attributes = (name, *(_view(reader, one, 1) for one in rows))
+    value = reader.out.op(op, type_, *inputs, attributes=attributes)
+    return Number(reader.element_kind(rows[0].dtype), value)

@@ -1,0 +1,77 @@
+"""Integers of a nest, with constants folded: the bounds of slices."""
+
+from __future__ import annotations
+
+from ufuse.frame_hook.nests.code import Code
+from ufuse.graph.nest import I1, I64, Value
+
+
+def plus(code: Code, one: Value, other: Value) -> Value:
+    """`one + other`."""
+    left, right = code.known(one), code.known(other)
+    if left is not None and right is not None:
+        return code.constant(I64, left + right)
+    if left == 0:
+        return other
+    return one if right == 0 else code.op("add", I64, one, other)
+
+
+def minus(code: Code, one: Value, other: Value) -> Value:
+    """`one - other`."""
+    left, right = code.known(one), code.known(other)
+    if left is not None and right is not None:
+        return code.constant(I64, left - right)
+    if one == other:
+        return code.constant(I64, 0)
+    return one if right == 0 else code.op("sub", I64, one, other)
+
+
+def times(code: Code, one: Value, factor: int) -> Value:
+    """`one * factor`."""
+    known = code.known(one)
+    if known is not None:
+        return code.constant(I64, known * factor)
+    return one if factor == 1 else code.op("mul", I64, one, code.constant(I64, factor))
+
+
+def least(code: Code, one: Value, other: Value) -> Value:
+    """`min(one, other)`."""
+    left, right = code.known(one), code.known(other)
+    if left is not None and right is not None:
+        return code.constant(I64, min(left, right))
+    if one == other:
+        return one
+    return code.op("select", I64, code.op("ilt", I1, other, one), other, one)
+
+
+def greatest(code: Code, one: Value, limit: int) -> Value:
+    """`max(one, limit)`."""
+    known = code.known(one)
+    if known is not None:
+        return code.constant(I64, max(known, limit))
+    low = code.constant(I64, limit)
+    return code.op("select", I64, code.op("ilt", I1, one, low), low, one)
+
+
+def wrapped(code: Code, index: Value, length: Value) -> Value:
+    """An index or a bound of a slice that counts from the end where it is negative."""
+    known = code.known(index)
+    if known is not None:
+        return plus(code, length, index) if known < 0 else index
+    is_negative = code.op("ilt", I1, index, code.constant(I64, 0))
+    return code.op("select", I64, is_negative, code.op("add", I64, index, length), index)
+
+
+def doubt_outside(code: Code, index: Value, length: Value) -> None:
+    """A doubt unless `0 <= index < length`."""
+    known = code.known(index)
+    if known is None or known < 0:
+        code.doubt_if(code.op("ilt", I1, index, code.constant(I64, 0)))
+    code.doubt_if(code.op("ige", I1, index, length))
+
+
+def doubt_unlike(code: Code, one: Value, other: Value) -> None:
+    """A doubt unless two are equal."""
+    left, right = code.known(one), code.known(other)
+    if one != other and (left is None or left != right):
+        code.doubt_if(code.op("ine", I1, one, other))

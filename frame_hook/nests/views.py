@@ -1,0 +1,232 @@
+"""Views of arrays: what indices and slices leave, with bounds clipped as Python clips them."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests.integers import (
+    doubt_outside,
+    doubt_unlike,
+    greatest,
+    least,
+    minus,
+    plus,
+    times,
+    wrapped,
+)
+from ufuse.frame_hook.nests.values import (
+    Array,
+    Axis,
+    Holder,
+    Item,
+    Items,
+    Known,
+    Length,
+    NotNativeError,
+    Part,
+    SliceOf,
+    ViewKind,
+)
+from ufuse.graph.nest import I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+def part(reader: Reader, item: Array | Part) -> Part:
+    """An array, or a part of it, as a view."""
+    if isinstance(item, Part):
+        return item
+    whole = _whole(reader, item.holder)
+    axes = list(whole.axes)
+    places = list(whole.places)
+    for index in item.indices:
+        go_to(reader, places, axes.pop(0), index)
+    return Part(whole.holder, whole.dtype, tuple(places), tuple(axes))
+
+
+def _whole(reader: Reader, holder: Holder) -> Part:
+    out = reader.out
+    seen = reader.seen(holder)
+    zero, one = out.constant(I64, 0), out.constant(I64, 1)
+    lengths = []
+    for axis, (is_one, most) in enumerate(seen):
+        length = reader.length(holder, axis).value
+        if is_one:
+            doubt_unlike(out, length, one)
+        lengths.append(Length(length, is_one, most))
+    axes = tuple(Axis(length, axis) for axis, length in enumerate(lengths))
+    return Part(holder, reader.dtype(holder), (zero,) * len(seen), axes)
+
+
+def taken(reader: Reader, container: Array | Part, key: Item) -> Part:
+    """`container[key]`, where that is a view.
+
+    Raises:
+        NotNativeError: it is none, or the key is not followed.
+
+    """
+    given = part(reader, container)
+    places = list(given.places)
+    waiting = list(given.axes)
+    axes: list[Axis] = []
+    for entry in _entries(key, len(waiting)):
+        if isinstance(entry, Known) and entry.value is None:
+            axes.append(Axis(Length(reader.out.constant(I64, 1), is_one=True)))
+            continue
+        if not waiting:
+            raise NotNativeError("an array has fewer axes")
+        axis = waiting.pop(0)
+        if isinstance(entry, SliceOf):
+            axes.append(_sliced(reader, places, axis, entry))
+        else:
+            go_to(reader, places, axis, index(reader, entry))
+    return Part(given.holder, given.dtype, tuple(places), (*axes, *waiting))
+
+
+def _entries(key: Item, ndim: int) -> list[Item]:
+    """The entries of a key, with slices in place of an ellipsis."""
+    entries: list[Item] = list(key.items) if isinstance(key, Items) else [key]
+    dots = [i for i, one in enumerate(entries) if isinstance(one, Known) and one.value is ...]
+    if len(dots) > 1:
+        raise NotNativeError("an index has two ellipses")
+    if dots:
+        nothing = Known(None)
+        new = sum(isinstance(one, Known) and one.value is None for one in entries)
+        missing = ndim - (len(entries) - 1 - new)
+        entries[dots[0] : dots[0] + 1] = [SliceOf(nothing, nothing, nothing)] * missing
+    return entries
+
+
+def has_slices(key: Item) -> bool:
+    """Whether a key is more than indices."""
+    entries = key.items if isinstance(key, Items) else (key,)
+    return any(
+        isinstance(one, SliceOf)
+        or (isinstance(one, Known) and (one.value is None or one.value is ...))
+        for one in entries
+    )
+
+
+def index(reader: Reader, entry: Item) -> Value:
+    """An index of one axis."""
+    number = arithmetic.number(reader.out, entry)
+    if number.type.kind != "int":
+        raise NotNativeError("an index is no int")
+    return number.value
+
+
+def go_to(reader: Reader, places: list[Value], axis: Axis, index: Value) -> None:
+    """Go to an element of an axis."""
+    out = reader.out
+    place = wrapped(out, index, axis.length.value)
+    doubt_outside(out, place, axis.length.value)
+    if axis.axis is not None:
+        places[axis.axis] = plus(out, places[axis.axis], times(out, place, axis.step))
+
+
+def _bound(reader: Reader, bound: Item, length: Value, low: int, most: Value) -> Value:
+    """A bound of a slice, from `low` up to `most`."""
+    out = reader.out
+    place = wrapped(out, index(reader, bound), length)
+    given = bound.value if isinstance(bound, Known) else None
+    if given is None or given < 0:
+        place = greatest(out, place, low)
+    return least(out, place, most) if given is None or given >= 0 else place
+
+
+def _is_none(item: Item) -> bool:
+    return isinstance(item, Known) and item.value is None
+
+
+def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Axis:
+    """The rest of an axis; where it begins goes into `places`."""
+    out, length = reader.out, axis.length.value
+    step = 1
+    if not _is_none(bounds.step):
+        if not (isinstance(bounds.step, Known) and type(bounds.step.value) is int):
+            raise NotNativeError("the step of a slice is computed")
+        step = bounds.step.value
+        if not step:
+            raise NotNativeError("the step of a slice is zero")
+    if step == 1 and _is_none(bounds.start) and _is_none(bounds.stop):
+        return axis
+    if step == axis.step == 1 and (simple := _cut(reader, places, axis, bounds)) is not None:
+        return simple
+    zero, one = out.constant(I64, 0), out.constant(I64, 1)
+    low, first, last, most = 0, zero, length, length
+    if step < 0:
+        most = minus(out, length, one)
+        low, first, last = -1, most, out.constant(I64, -1)
+    start = first if _is_none(bounds.start) else _bound(reader, bounds.start, length, low, most)
+    stop = last if _is_none(bounds.stop) else _bound(reader, bounds.stop, length, low, most)
+    distance = minus(out, stop, start) if step > 0 else minus(out, start, stop)
+    if distance != length:
+        distance = greatest(out, distance, 0)
+    count = distance
+    if abs(step) != 1:
+        rounded = plus(out, distance, out.constant(I64, abs(step) - 1))
+        count = out.op("floordiv", I64, rounded, out.constant(I64, abs(step)))
+    if axis.axis is not None:
+        begin = plus(out, places[axis.axis], times(out, start, axis.step))
+        if step < 0 or axis.step != 1:  # where nothing is left, it may begin outside the array
+            is_some = out.op("igt", I1, count, zero)
+            begin = out.op("select", I64, is_some, begin, places[axis.axis])
+        places[axis.axis] = begin
+    return Axis(Length(count), axis.axis, axis.step * step)
+
+
+def _cut(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Axis | None:
+    """What constant bounds leave of an axis that was longer when the loop was read; a doubt where it is not."""
+    out, length = reader.out, axis.length
+    given = (bounds.start, bounds.stop)
+    if not all(isinstance(one, Known) and type(one.value) in (int, NoneType) for one in given):
+        return None
+    start, stop = (one.value for one in given if isinstance(one, Known))
+    start = start or 0
+    if start < 0 and stop is not None and stop >= 0:
+        return None
+    from_end = stop is None or stop < 0
+    used = start - (stop or 0) if start >= 0 and from_end else max(abs(start), abs(stop or 0))
+    if length.seen < used:
+        return None
+    out.doubt_if(out.op("ilt", I1, length.value, out.constant(I64, used)))
+    if start >= 0 and from_end:
+        rest = Length(minus(out, length.value, out.constant(I64, used)), seen=length.seen - used)
+    else:
+        count = max(0, (stop or 0) - start)
+        rest = Length(out.constant(I64, count), is_one=count == 1, seen=count)
+    if axis.axis is not None and out.known(rest.value) != 0:
+        begin = wrapped(out, out.constant(I64, start), length.value)
+        places[axis.axis] = plus(out, places[axis.axis], begin)
+    return Axis(rest, axis.axis, axis.step)
+
+
+def transposed(reader: Reader, item: Array | Part) -> Part:
+    """`item.T`."""
+    given = part(reader, item)
+    return Part(given.holder, given.dtype, given.places, given.axes[::-1])
+
+
+def keep(reader: Reader, name: str, view: Part) -> ViewKind:
+    """Put into variables where a view begins and how long it is; its kind."""
+    out = reader.out
+    for axis, place in enumerate(view.places):
+        out.set(f"{name}.place{axis}", place)
+    for axis, one in enumerate(view.axes):
+        out.set(f"{name}.length{axis}", one.length.value)
+    axes = tuple((one.axis, one.step, one.length.is_one) for one in view.axes)
+    return ViewKind(view.holder, axes)
+
+
+def kept(reader: Reader, name: str, kind: ViewKind) -> Part:
+    """The view that was put into variables."""
+    out = reader.out
+    places = [out.get(f"{name}.place{axis}", I64) for axis in range(len(reader.seen(kind.holder)))]
+    axes = [
+        Axis(Length(out.get(f"{name}.length{i}", I64), is_one), axis, step)
+        for i, (axis, step, is_one) in enumerate(kind.axes)
+    ]
+    return Part(kind.holder, reader.dtype(kind.holder), tuple(places), tuple(axes))
