@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,13 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 Rule = Callable[..., Item]
-CALLABLE = (type, type(np.zeros), type(np.sum), np.ufunc)  # whose hashes run no code of the program
+CALLABLE = (
+    type,
+    FunctionType,
+    type(np.zeros),
+    type(np.sum),
+    np.ufunc,
+)  # their hashes run no code of the program
 
 
 def called(
