@@ -1,0 +1,340 @@
+"""Array statements in loops, read as nests and run on the reference: the same as plain Python's."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import check_same
+from tests.support.recording import arguments
+from tests.support.reference_nests import ReferenceNest
+from ufuse.backends import numpy as backend
+from ufuse.frame_hook import session, tracing
+from ufuse.frame_hook.tracing import Tracer
+
+
+def numbers(seed, *shape):  # noqa: ANN002
+    return np.random.default_rng(seed).random(shape)
+
+
+def definite(n):
+    b = numbers(1, n, n)
+    return b @ b.T + n * np.eye(n)
+
+
+def chol(A):
+    n = len(A)
+    for i in range(n):
+        for j in range(i):
+            A[i, j] -= A[i, :j] @ A[j, :j]
+            A[i, j] /= A[j, j]
+        A[i, i] -= np.dot(A[i, :i], A[i, :i])
+        A[i, i] = np.sqrt(A[i, i])
+    return A
+
+
+def lu(A):
+    n = len(A)
+    for i in range(n):
+        for j in range(i):
+            A[i, j] -= A[i, :j] @ A[:j, j]
+            A[i, j] /= A[j, j]
+        for j in range(i, n):
+            A[i, j] -= A[i, :i] @ A[:i, j]
+    return A
+
+
+def lu2(A):
+    n = len(A)
+    for k in range(n):
+        A[k + 1 :, k] /= A[k, k]
+        A[k + 1 :, k + 1 :] -= A[k + 1 :, k, None] * A[k, k + 1 :]
+    return A
+
+
+def trisolv(L, b):
+    x = np.zeros_like(b)
+    for i in range(len(b)):
+        x[i] = (b[i] - L[i, :i] @ x[:i]) / L[i, i]
+    return x
+
+
+def trmm(A, B, alpha):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            B[i, j] += np.dot(A[i + 1 :, i], B[i + 1 :, j])
+            B[i, j] = alpha * B[i, j]
+    return B
+
+
+def gs(A, Q, Rr):
+    n = A.shape[1]
+    for k in range(n):
+        Rr[k, k] = np.sqrt(np.dot(A[:, k], A[:, k]))
+        Q[:, k] = A[:, k] / Rr[k, k]
+        for j in range(k + 1, n):
+            Rr[k, j] = np.dot(Q[:, k], A[:, j])
+            A[:, j] -= Q[:, k] * Rr[k, j]
+    return A, Q, Rr
+
+
+def syrk(C, A, alpha, beta):
+    for i in range(len(C)):
+        C[i, : i + 1] *= beta
+        for k in range(A.shape[1]):
+            C[i, : i + 1] += alpha * A[i, k] * A[: i + 1, k]
+    return C
+
+
+def durbin(r, y):
+    alpha = -r[0]
+    beta = 1.0
+    y[0] = -r[0]
+    for k in range(1, len(r)):
+        beta *= 1.0 - alpha * alpha
+        alpha = -(r[k] + np.dot(r[:k][::-1], y[:k])) / beta
+        y[:k] += alpha * y[:k][::-1]
+        y[k] = alpha
+    return y
+
+
+def jacobi1(A, B, T):
+    for _t in range(1, T):
+        B[1:-1] = 0.33333 * (A[:-2] + A[1:-1] + A[2:])
+        A[1:-1] = 0.33333 * (B[:-2] + B[1:-1] + B[2:])
+    return A, B
+
+
+def jacobi2(A, B, T):
+    for _t in range(1, T):
+        B[1:-1, 1:-1] = 0.2 * (
+            A[1:-1, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:] + A[2:, 1:-1] + A[:-2, 1:-1]
+        )
+        A, B = B, A
+    return A, B
+
+
+def heat3(A, B, T):
+    for _t in range(1, T):
+        B[1:-1, 1:-1, 1:-1] = (
+            0.125 * (A[2:, 1:-1, 1:-1] - 2.0 * A[1:-1, 1:-1, 1:-1] + A[:-2, 1:-1, 1:-1])
+            + 0.125 * (A[1:-1, 2:, 1:-1] - 2.0 * A[1:-1, 1:-1, 1:-1] + A[1:-1, :-2, 1:-1])
+            + A[1:-1, 1:-1, 1:-1]
+        )
+        A[1:-1, 1:-1, 1:-1] = B[1:-1, 1:-1, 1:-1]
+    return A, B
+
+
+def fdtd(ex, ey, hz, fict):
+    for t in range(len(fict)):
+        ey[0, :] = fict[t]
+        ey[1:, :] -= 0.5 * (hz[1:, :] - hz[:-1, :])
+        ex[:, 1:] -= 0.5 * (hz[:, 1:] - hz[:, :-1])
+        hz[:-1, :-1] -= 0.7 * (ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1])
+    return ex, ey, hz
+
+
+def floyd(p):
+    n = len(p)
+    for k in range(n):
+        for i in range(n):
+            p[i, :] = np.minimum(p[i, :], p[i, k] + p[k, :])
+    return p
+
+
+def floyd2(p):
+    for k in range(len(p)):
+        p[:] = np.minimum(p, p[:, k, None] + p[None, k, :])
+    return p
+
+
+def rebind(u, dt, T):
+    for _t in range(T):
+        u = u + dt * (u * u - 1)
+    return u
+
+
+def rebind_stencil(u, T):
+    for _t in range(T):
+        un = u.copy()
+        u[1:-1] = un[1:-1] + 0.1 * (un[2:] - 2 * un[1:-1] + un[:-2])
+    return u, un
+
+
+def folds(x, T):
+    s = 0.0
+    for t in range(T):
+        s += np.sum(x[t:]) * 0.5 + x.max() - x[: t + 1].min() + x.mean()
+        x[t] = s * 1e-3
+    return s, x
+
+
+def anyall(x, T, out):
+    for t in range(T):
+        out[t] = np.any(x > t)
+        if (x[t:] >= 0).all():
+            x[t] = -x[t]
+    return out, x
+
+
+def inplace(x, y, T):
+    for _t in range(T):
+        x += y
+        x *= 0.5
+        y[::2] = x[::2] - 1
+        x[::-1] += x
+    return x, y
+
+
+def empties(x, T):
+    s = 0.0
+    for t in range(T):
+        x[t:t] = 1.0
+        x[5:2] = x[7:3]
+        s += x[t:t].sum() + x[-t:].sum() + x[t - 3 : t].sum() + x[t + 2 : t - 2 : -1].sum()
+    return x, s
+
+
+def odd(x, A, T):
+    for t in range(T):
+        x[t::3] = A[t, ::-2][: len(x[t::3])]
+        A.T[t] = x
+        A[..., t] *= 2
+        A[t][1:3] = 7
+        x[-1] = A[-1, -2]
+    return x, A
+
+
+def where(x, y, T):
+    for _t in range(T):
+        y = np.where(x > y, x, y * 0.5)
+        x = np.abs(y) - np.sqrt(np.abs(x))
+    return x, y
+
+
+def gm(A, b, x, T):
+    n = len(b)
+    for _it in range(T):
+        for i in range(n):
+            s = A[i, :i] @ x[:i] + A[i, i + 1 :] @ x[i + 1 :]
+            x[i] = (b[i] - s) / A[i, i]
+    return x
+
+
+def heun(y, dt, T):
+    for _t in range(T):
+        k1 = -y
+        k2 = -(y + dt * k1)
+        y = y + dt * (k1 + k2) / 2
+    return y, k1
+
+
+def rowview(A, T):
+    s = 0.0
+    for i in range(T):
+        row = A[i]
+        row[1:] += row[0]
+        s += row.sum()
+    return A, s
+
+
+def ints(x, T):
+    for t in range(T):
+        x[t:] = (x[t:] * 3 + t) % 101
+        x[:t] ^= t
+    return x
+
+
+def bools(m, x, T):
+    for t in range(T):
+        m[t:] = x[t:] > 0.5
+        m |= m[::-1]
+        x[t] = m.sum()
+    return m, x
+
+
+def fresh(T, n, out):
+    for t in range(T):
+        z = np.zeros(n)
+        o = np.ones((2, n))
+        z[t % n] = t
+        o[1] = z
+        out[t] = o[1].sum() + o[0] @ z
+    return out
+
+
+def nestedarr(A, T):
+    for _t in range(T):
+        for i in range(1, A.shape[0] - 1):
+            tmp = A[i] - A[i - 1]
+            A[i] = A[i] + 0.1 * tmp - 0.1 * (tmp * tmp)
+    return A
+
+
+PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
+    (chol, lambda: (definite(12),)),
+    (lu, lambda: (definite(12),)),
+    (lu2, lambda: (definite(12),)),
+    (trisolv, lambda: (definite(40), np.ones(40))),
+    (trmm, lambda: (definite(9), numbers(3, 9, 12), 1.5)),
+    (gs, lambda: (numbers(2, 14, 10), np.zeros((14, 10)), np.zeros((10, 10)))),
+    (syrk, lambda: (numbers(2, 14, 14), numbers(3, 14, 9), 1.5, 1.2)),
+    (durbin, lambda: (numbers(4, 40) * 0.1, np.zeros(40))),
+    (jacobi1, lambda: (numbers(4, 30), numbers(5, 30), 50)),
+    (jacobi2, lambda: (numbers(4, 9, 11), numbers(5, 9, 11), 51)),
+    (heat3, lambda: (numbers(4, 6, 7, 8), numbers(5, 6, 7, 8), 50)),
+    (fdtd, lambda: (numbers(4, 9, 10), numbers(5, 9, 10), numbers(6, 9, 10), np.arange(50.0))),
+    (floyd, lambda: (numbers(4, 12, 12),)),
+    (floyd2, lambda: (numbers(4, 40, 40),)),
+    (rebind, lambda: (numbers(4, 9), 0.01, 50)),
+    (rebind_stencil, lambda: (numbers(4, 20), 50)),
+    (folds, lambda: (numbers(4, 60), 50)),
+    (anyall, lambda: (numbers(4, 60) * 9, 50, np.zeros(50))),
+    (inplace, lambda: (numbers(4, 20), numbers(5, 20), 40)),
+    (empties, lambda: (numbers(4, 20), 40)),
+    (odd, lambda: (numbers(4, 50), numbers(4, 50, 50), 40)),
+    (where, lambda: (numbers(4, 20), numbers(5, 20), 40)),
+    (gm, lambda: (definite(9), np.ones(9), np.zeros(9), 40)),
+    (heun, lambda: (numbers(4, 20), 0.01, 40)),
+    (rowview, lambda: (numbers(4, 50, 6), 50)),
+    (ints, lambda: (np.arange(50), 50)),
+    (bools, lambda: (np.zeros(50, bool), numbers(4, 50), 50)),
+    (fresh, lambda: (50, 7, np.zeros(50))),
+    (nestedarr, lambda: (numbers(4, 9, 7), 40)),
+]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
+    """The nests of a test, on the reference; loops are not unrolled."""
+    nests: list[ReferenceNest] = []
+
+    def nest_object(nest: Any) -> ReferenceNest:
+        nests.append(ReferenceNest(nest))
+        return nests[-1]
+
+    def tracer(*given: Any, **named: Any) -> Tracer:
+        return Tracer(*given, **{**named, "leaves_loops": True})
+
+    def may_be_nest(*_: Any) -> bool:
+        return True
+
+    monkeypatch.setattr(backend, "nest_object", nest_object)
+    monkeypatch.setattr(session, "Tracer", tracer)
+    monkeypatch.setattr(tracing, "may_be_nest", may_be_nest)
+    return nests
+
+
+@pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=[one.__name__ for one, _ in PROGRAMS])
+def test_programs_are_read_and_the_same(function, make, made) -> None:
+    """Bits, strides and types, of what is returned and of what is written; most turns are a nest's."""
+    check_same(function, ufuse.compile(function), lambda: arguments(*make()))
+    assert sum(nest.turns for nest in made) > 10
