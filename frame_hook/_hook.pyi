@@ -82,6 +82,7 @@ class CodeCache:
     def session(self) -> Any: ...
     stops_later: bool
     loops_wait: int
+    put_off: bool
     shared: tuple[object, dict[str, Any], dict[str, Any]] | None
     @property
     def frames(self) -> int: ...

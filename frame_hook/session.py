@@ -190,6 +190,7 @@ class Session:
             record.put_off.add(position)
             cache.drop_resume(position)
         record.waits += 1
+        cache.put_off = True
         return ASK_AGAIN << min(record.waits - 1, MOST_DOUBLED)
 
     def captured_for(self, function: FunctionType) -> int:

@@ -33,6 +33,7 @@ SHORT = 3e-5  # seconds in the mean
 TOO_SHORT = "it takes too little time"
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
+NOT_VISITED = Visits()
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
 NEVER_USED = (np.ndarray, list, dict, set, str)  # as globals of nests
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
@@ -191,9 +192,20 @@ class Loops:
 
     @staticmethod
     def wait(cache: Any, record: CodeRecord) -> bool:
-        """Whether a loop that was timed has neither a nest nor a refusal: how long calls take is not known before."""
+        """Whether a loop that was timed has neither a nest nor a refusal: how long calls take is not known before.
+
+        Loops inside one that has a nest, or that takes too little time, will have none.
+        """
+        outer = outer_headers(cache.code)
+
+        def is_open(position: int) -> bool:
+            visits = record.visits.get(position, NOT_VISITED)
+            if cache.entries(position) or visits.refused == TOO_SHORT:
+                return False
+            return position not in outer or is_open(outer[position])
+
         return any(
-            visits.begun and visits.refused is None and not cache.entries(position)
+            visits.begun and visits.refused is None and is_open(position)
             for position, visits in record.visits.items()
         )
 

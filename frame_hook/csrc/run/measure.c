@@ -103,7 +103,8 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     if (trial->decided) {
         return;
     }
-    bool waits = run->way != WAY_PLAIN && (cache->ask_after != 0 || cache->loops_wait > 0);
+    bool put_off = cache->put_off && cache->ask_after != 0;
+    bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;
     bool discarded = waits || !succeeded || trial_discard(trial, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */

@@ -161,6 +161,7 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         return 0;
     }
     cache->ask_after = 0;
+    cache->put_off = false;
     cache->captures++;
     ufuse_disturbances.captures++;
     Saved saved;

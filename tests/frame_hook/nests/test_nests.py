@@ -351,6 +351,24 @@ def test_inner_loops_wait_for_the_loop_around_them() -> None:
     assert min(counts) <= 2
 
 
+def averaged(a, sweeps):
+    for _ in range(sweeps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = (a[i - 1, j] + a[i, j - 1] + a[i, j] + a[i, j + 1] + a[i + 1, j]) / 5.0
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_inner_loops_without_a_nest_put_no_decision_off() -> None:
+    """An inner loop is met in the first turn of the one around it, in each call: that the calls pay is seen all the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # errors are plain Python's from the start
+        compiled = ufuse.compile(averaged)
+        for _ in range(24):
+            compiled(np.ones((60, 60)), 5)
+    assert [one.way for one in compiled.__ufuse_session__.decisions if not one.line] == ["compiled"]
+
+
 @pytest.mark.usefixtures("_measuring")
 def test_the_report_names_native_loops() -> None:
     """With their turns, and why another has no native code."""
