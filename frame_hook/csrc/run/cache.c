@@ -583,7 +583,8 @@ static PyMemberDef CodeCache_members[] = {
     {"loops_wait", T_INT, offsetof(CodeCache, loops_wait), 0,
      "How many calls more decide nothing, because a loop of theirs may become native code."},
     {"put_off", T_BOOL, offsetof(CodeCache, put_off), 0,
-     "Whether a trace waits until there is time for it; set where `capture` asks to be left alone."},
+     "Whether a trace waits until there is time for it; set where `capture` asks to be left "
+     "alone."},
     {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},
     {"whole", T_LONGLONG, offsetof(CodeCache, whole), READONLY,
      "Frames that one entry brought to their end."},
