@@ -67,6 +67,7 @@ class Visits:
     failures: int = 0
     refused: str | None = None
     is_unrolled: bool = False  # since it was refused
+    is_read: bool = False  # once, to see whether it can be
 
     def rest(self, iterator: Any, left: int) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""

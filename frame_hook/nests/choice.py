@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from operator import length_hint
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.code.instructions import Instruction, per_code
+from ufuse.frame_hook.code.instructions import VERSION, Instruction, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests import calls
-from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry
+from ufuse.frame_hook.nests import array_calls, calls
+from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.values import NotNativeError
-from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unbound
+from ufuse.frame_hook.trace.symbols import Array, Constant, Integer, Number, Unbound
 
 MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
@@ -35,19 +35,20 @@ MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 NOT_VISITED = Visits()
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
+READ_AFTER = 1e-3  # seconds: reading takes about as long
 NEVER_USED = (np.ndarray, list, dict, set, str)  # as globals of nests
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
 def may_be_nest(record: CodeRecord, frame: Frame, jump: Instruction, left: int) -> bool:
-    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes but numbers."""
+    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes numbers and arrays."""
     header = instructions.successors(jump)[-1]
     visits = record.visits.get(header)
     if left < LEAST_TURNS or (visits is not None and visits.refused is not None):
         return False
     written = written_slots(frame.code).get(header)
     return written is not None and all(
-        isinstance(frame.locals[slot], Number | Integer | Constant | Unbound | None)
+        isinstance(frame.locals[slot], Number | Integer | Constant | Array | Unbound | None)
         for slot in written
     )
 
@@ -100,7 +101,50 @@ def _why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
     names = names_in_loops(code).get(header)
     if names is None:
         return "it does what is not compiled yet"
-    return _why_not_names(function, names, [code])
+    why = _why_not_names(function, names, [code])
+    if why is not None:
+        return why
+    chains = attributes_in_loops(code)[header]
+    reasons = (_why_not_attribute(function, chain) for chain in sorted(chains))
+    return next((one for one in reasons if one is not None), None)
+
+
+@per_code
+def attributes_in_loops(code: CodeType) -> dict[int, frozenset[tuple[str, ...]]]:
+    """For the header of each of those loops: the attributes that it uses, as in `np.linalg.norm`; "" is no global."""
+    found = {header: set[tuple[str, ...]]() for header in written_slots(code)}
+    inside = {header: loop_positions(code, header) for header in found}
+    chain: tuple[str, ...] = ("",)
+    for one in instructions.instructions(code):
+        if one.opname == "LOAD_GLOBAL":
+            chain = (code.co_names[(one.arg or 0) >> 1],)
+        elif one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            shift = VERSION >= (3, 12) and one.opname == "LOAD_ATTR"
+            chain = (*chain, code.co_names[(one.arg or 0) >> shift])
+            for header, positions in inside.items():
+                if one.position in positions:
+                    found[header] -= {chain[:-1]}
+                    found[header].add(chain)
+        else:
+            chain = ("",)
+    return {header: frozenset(chains) for header, chains in found.items()}
+
+
+def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | None:
+    """Why no nest uses an attribute of a module or of an array."""
+    value: Any = function.__globals__.get(chain[0])
+    for name in chain[1:]:
+        if type(value) is not ModuleType:
+            fits = name in array_calls.METHODS or name in array_calls.ATTRIBUTES
+            is_other = any(hasattr(one, name) for one in (list, dict, str))
+            return f"the attribute {name} is not compiled yet" if is_other and not fits else None
+        value = vars(value).get(name)
+    if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
+        return None
+    if isinstance(value, array_calls.CALLABLE):
+        if value in array_calls.FUNCTIONS or value in array_calls.OF_NUMBERS:
+            return None
+    return f"calls of {chain[-1]} are not compiled yet"
 
 
 def _why_not_names(
@@ -173,7 +217,11 @@ class Loops:
         if not left:
             return ASK_AT_ONCE
         if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
-            return answer
+            if visits.seconds < READ_AFTER or visits.is_read:
+                return answer
+            visits.is_read = True
+            visits.refused = why_not_read(cache.code, position, function, state)
+            return answer if visits.refused is None else None
         around = self._reached_soon(cache, position, state, record) if self._measures else []
         for depth in range(len(around), 0, -1):
             outer = around[depth - 1]

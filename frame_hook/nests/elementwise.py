@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ UFUNCS: dict[str, np.ufunc] = {
 }
 # fmt: on
 BOOL = np.dtype(bool)
+MOST_ELEMENTS = 100_000  # of a statement: graphs compute longer ones with several threads
 Operand = Part | Lazy | Converted
 ARRAYS = (Array, Part, Lazy)
 
@@ -96,7 +98,7 @@ def apply(reader: Reader, ufunc: np.ufunc, *items: Item) -> Lazy:
     if ops.depends_on_strides(ufunc.__name__, *dtypes):
         _check_contiguous(reader, ufunc, given)
     inputs = tuple(_as(reader, one, kind) for one, kind in zip(given, dtypes, strict=False))
-    return Lazy(ufunc.__name__, dtypes, inputs, _broadcast(reader, inputs))
+    return _lazy(reader, ufunc.__name__, dtypes, inputs)
 
 
 def where(reader: Reader, condition: Item, then: Item, otherwise: Item) -> Lazy:
@@ -111,7 +113,26 @@ def where(reader: Reader, condition: Item, then: Item, otherwise: Item) -> Lazy:
         _as(reader, _read(reader, condition), BOOL),
         *(_as(reader, one, kind) for one in given),
     )
-    return Lazy("where", (BOOL, kind, kind, kind), inputs, _broadcast(reader, inputs))
+    return _lazy(reader, "where", (BOOL, kind, kind, kind), inputs)
+
+
+def _lazy(
+    reader: Reader, name: str, dtypes: tuple[np.dtype, ...], inputs: tuple[Operand, ...]
+) -> Lazy:
+    """An operation; expressions that are repeated along an axis are computed once, before it."""
+    lengths = _broadcast(reader, inputs)
+    each = tuple(
+        views.part(reader, computed(reader, one))
+        if isinstance(one, Lazy) and _shape(one.lengths) != _shape(lengths)
+        else one
+        for one in inputs
+    )
+    return Lazy(name, dtypes, each, lengths)
+
+
+def _shape(lengths: Sequence[Length]) -> list[bool]:
+    """What is known of a shape: which axes there are, and which have length 1."""
+    return [length.is_one for length in lengths]
 
 
 def copied(reader: Reader, item: ArrayItem) -> Lazy:
@@ -168,9 +189,9 @@ def _as(reader: Reader, one: Read, kind: np.dtype) -> Operand:
 
 
 def _check_contiguous(reader: Reader, ufunc: np.ufunc, given: Sequence[Read]) -> None:
-    """Refuse a loop whose bits depend on strides, unless NumPy's operands are new arrays."""
+    """Refuse a loop whose bits depend on strides, unless NumPy's operands are vectors or new arrays."""
     for one in given:
-        if isinstance(one, Part) and not _is_new(reader, one):
+        if isinstance(one, Part) and len(one.axes) > 1 and not _is_new(reader, one):
             raise NotNativeError(f"{ufunc.__name__} of arrays that may have gaps")
 
 
@@ -223,6 +244,8 @@ def assign(reader: Reader, target: Part, item: Item | Converted) -> None:
     one = item if isinstance(item, Converted) else _stored(reader, item, target.dtype)
     if one == target:
         return
+    if isinstance(one, Lazy) and _shape(one.lengths) != _shape(target.lengths):
+        one = views.part(reader, computed(reader, one))  # it is repeated along an axis
     if not isinstance(one, Lazy):
         lengths = one.lengths if isinstance(one, Part) else ()
         one = Lazy("copy", (one.dtype, target.dtype), (one,), lengths)
@@ -278,6 +301,8 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
         reader.stored.add(target.holder.slot)
     if not 1 <= len(target.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
+    if math.prod(max(1, axis.length.seen) for axis in target.axes) > MOST_ELEMENTS:
+        raise NotNativeError("its arrays are long")
     leaves: dict[Part | Converted, int] = {}
     order: list[Lazy] = []
     _collect(value, leaves, order)

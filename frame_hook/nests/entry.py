@@ -71,13 +71,7 @@ def nest_entry(
     """
     started = time.perf_counter()
     code = cache.code
-    names = instructions.slot_names(code)
-    on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
-    trace = Trace(state, (*names, *on_stack), _hook.NULL)
-    try:
-        read = _read(trace, code, position, function, state)
-    except GraphBreak as graph_break:
-        raise NotNativeError(f"it uses {graph_break.what}") from None
+    trace, read = _read(code, position, function, state)
     compiling = time.perf_counter()
     artefact = maker.compile_nest(read.nest)
     if artefact is None:
@@ -101,7 +95,30 @@ def nest_entry(
     return entry
 
 
+def why_not_read(
+    code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
+) -> str | None:
+    """Why there will be no nest, whatever the variables become."""
+    try:
+        _read(code, position, function, state)
+    except NotNativeError as why:
+        return None if why.later else str(why)
+    return None
+
+
 def _read(
+    code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
+) -> tuple[Trace, Read]:
+    names = instructions.slot_names(code)
+    on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
+    trace = Trace(state, (*names, *on_stack), _hook.NULL)
+    try:
+        return trace, _guarded(trace, code, position, function, state)
+    except GraphBreak as graph_break:
+        raise NotNativeError(f"it uses {graph_break.what}") from None
+
+
+def _guarded(
     trace: Trace, code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
 ) -> Read:
     names = instructions.slot_names(code)
