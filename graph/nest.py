@@ -134,9 +134,10 @@ class Instruction:
     """One step. Beside the ops of SIGNATURES there are some more.
 
     `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
-    `call` (attribute: the name of a function of C's mathematics library, on one or two f64), `load` and `store`
-    (attribute: the number of an array; inputs: an i64 for each axis, negative ones counted from the end; last the
-    value to be stored), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+    `call` (attribute: the name of a function of C's mathematics library, on one or two f64; or `numpy.` and the name
+    of an elementwise function, for one element), `load` and `store` (attribute: the number of an array; inputs: an i64
+    for each axis, negative ones counted from the end; last the value to be stored), `dim` (attributes: array, axis; its
+    length), `doubt_if` (a condition).
 
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
     (attributes: a name of FOLDS, a View; inputs: a length, the view's; `ufunc.reduce` over one axis, a doubt where
@@ -279,3 +280,13 @@ def _described(slot: Slot) -> str:
         case NumberSlot():
             return f"{slot.name}: {slot.kind}{', changed' if slot.is_changed else ''}"
     return f"{slot.name}: the range of the loop"
+
+
+def numpy_function(name: str) -> np.ufunc:
+    """The elementwise function that a `call` of `numpy.` and its name means."""
+    short = name.removeprefix("numpy.")
+    core: Any = getattr(np, "_core", None) or np.core
+    # `np.clip` is a function around it
+    found = core.umath.clip if short == "clip" else getattr(np, short)
+    assert isinstance(found, np.ufunc)
+    return found

@@ -349,8 +349,8 @@ def _np_int(code: Code, item: Item) -> Number:
 
 
 LIBM = (
-    "exp", "expm1", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "cbrt", "erf", "erfc",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
 )  # fmt: skip
 # fmt: off
 FUNCTIONS: dict[tuple[Any, int], Callable[..., Number]] = {  # with so many arguments

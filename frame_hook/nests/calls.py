@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import slot_uses
 from ufuse.frame_hook.nests.frames import Frame, Function
 from ufuse.frame_hook.nests.values import Item, Items, Kind, Known, NotNativeError, constant_kind
@@ -25,7 +26,8 @@ OTHER_FLAGS = (
 
 def why_not_called(code: types.CodeType) -> str | None:
     """Why no call of a function is read in its place."""
-    if code.co_flags & OTHER_FLAGS or not code.co_flags & inspect.CO_OPTIMIZED:
+    is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_flags & OTHER_FLAGS
+    if not is_function or code in markers.DISABLED:
         return f"calls of {code.co_name} are not compiled yet"
     return None
 

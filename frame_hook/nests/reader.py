@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests import (
     calls,
     elements,
     elementwise,
+    functions,
     iterating,
     views,
 )
@@ -678,10 +679,12 @@ class Reader:
             raise NotNativeError("calls with keywords are not compiled yet")
         elif iterating.is_iterable(value, len(arguments)):
             self.stack.append(iterating.iterable(self, value, arguments))
-        elif value in (min, max) and len(arguments) >= 2:
-            self._best(value, [arithmetic.number(out, one) for one in arguments], after)
+        elif value in (min, max):
+            self._best(value, [arithmetic.number(out, one) for one in _compared(arguments)], after)
         elif _is_hashable(value) and (value, len(arguments)) in arithmetic.FUNCTIONS:
             self.stack.append(arithmetic.FUNCTIONS[value, len(arguments)](out, *arguments))
+        elif (rule := functions.rule_of(value, len(arguments))) is not None:
+            self.stack.append(rule(out, *arguments))
         else:
             raise NotNativeError(
                 f"calls of {getattr(value, '__name__', value)} are not compiled yet"
@@ -690,6 +693,9 @@ class Reader:
     def _best(self, function: Any, numbers: list[Number], after: int) -> None:
         """Push the least or greatest number: one block for each type that it may have."""
         out = self.out
+        if len(numbers) == 1:
+            self.stack.append(numbers[0])
+            return
         one, other, *others = numbers
         first = arithmetic.is_first(out, function, one, other)
         if one.type == other.type:
@@ -713,6 +719,15 @@ class Reader:
         """`iter(item)`."""
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
         return iterating.iterate(self, item, name)
+
+
+def _compared(arguments: list[Item]) -> list[Item]:
+    """What `min` and `max` choose from."""
+    if len(arguments) > 1:
+        return arguments
+    if len(arguments) == 1 and isinstance(arguments[0], Items) and arguments[0].items:
+        return list(arguments[0].items)
+    raise NotNativeError("min() or max() of what is no tuple")
 
 
 def _known_jump(name: str, item: Item) -> bool | None:

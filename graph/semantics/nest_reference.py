@@ -27,6 +27,7 @@ from ufuse.graph.nest import (
     Step,
     Value,
     View,
+    numpy_function,
 )
 
 LIMIT = 1 << 63
@@ -306,6 +307,8 @@ def bits(number: float) -> int:
 
 
 def _called(name: str, inputs: Sequence[float]) -> float:
+    if name.startswith("numpy."):
+        return float(numpy_function(name)(*map(np.float64, inputs)))
     function = getattr(ctypes.CDLL("libm.so.6"), name)
     function.argtypes = [ctypes.c_double] * len(inputs)
     function.restype = ctypes.c_double

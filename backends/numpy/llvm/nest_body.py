@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -160,9 +161,7 @@ class Body:
         low = bound(one, [known.bounds.get(each) for each in inputs], last)
         if low is not None:
             known.bounds[text] = max(low, known.bounds.get(text, low))
-        if one.op in {"to_f64", "call"} or (
-            one.op == "const" and one.attributes[0] == one.attributes[0]
-        ):
+        if one.op == "to_f64" or (one.op in CALLS_AND_CONSTANTS and _is_never_nan(one)):
             known.numbers.add(text)
         if one.op in ARITHMETIC or one.op in {"neg", "abs", "sqrt", "select"}:
             known.clashes[text] = self._clashes(one)
@@ -242,6 +241,17 @@ class Body:
             address = self.add(f"getelementptr i8, ptr {address}, i64 {offset}")
         kind = ELEMENTS[array.dtype]
         return ("i8" if kind == I1 else TYPES[kind]), address
+
+
+CALLS_AND_CONSTANTS = {"call", "const"}
+
+
+def _is_never_nan(one: Instruction) -> bool:
+    """Of a call or a constant."""
+    (attribute,) = one.attributes
+    if one.op == "call":
+        return not attribute.startswith("numpy.")
+    return not (isinstance(attribute, float) and math.isnan(attribute))
 
 
 def literal(number: float, type_: str) -> str:

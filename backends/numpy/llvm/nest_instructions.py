@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, literal, result_type
+from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
 from ufuse.graph.nest import F64, I1, I64, Instruction, Value
 
 LOWEST = -(1 << 63)
@@ -216,6 +217,8 @@ def _call(body: Body, one: Instruction) -> str:
     for value in one.inputs:
         body.settle(value)
     (name,) = one.attributes
+    if name.startswith("numpy."):
+        return emit_numpy(body, one)
     operands = ", ".join(f"double {operand}" for operand in _operands(body, one))
     result = body.add_new(f"call double inttoptr (i64 {_address(name)} to ptr)({operands}) #2")
     size = body.intrinsic("llvm.fabs.f64", "double", [("double", result)])

@@ -135,6 +135,19 @@ whole_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp ri
     return 0;
 }
 
+/* What a loop over doubles gives for one element, as NumPy gives it a scalar's. */
+static double
+real_scalar(const Loop *loop, double first, double second, double third)
+{
+    double items[3] = {first, second, third}, result = 0;
+    char *data[4] = {(char *)&items[0], (char *)&items[1], (char *)&items[2]};
+    npy_intp steps[4] = {0, 0, 0, 0};
+    data[loop->inputs] = (char *)&result;
+    steps[loop->inputs] = sizeof result;
+    nest_loop(loop, data, 1, steps); /* loops over doubles fail never */
+    return result;
+}
+
 static PyObject *
 nest_helpers(PyObject *module, PyObject *unused)
 {
@@ -145,7 +158,7 @@ nest_helpers(PyObject *module, PyObject *unused)
         {"grow", (void *)nest_grow},     {"loop", (void *)nest_loop},
         {"fold", (void *)nest_fold},     {"dot.d", (void *)real_dot},
         {"dot.l", (void *)whole_dot},    {"matmul.d", (void *)real_matmul},
-        {"matmul.l", (void *)whole_dot},
+        {"matmul.l", (void *)whole_dot}, {"scalar.d", (void *)real_scalar},
     };
     PyObject *found = PyDict_New();
     for (size_t i = 0; found != NULL && i < Py_ARRAY_LENGTH(table); i++) {

@@ -1,0 +1,146 @@
+"""Functions of numbers in native loops: NumPy's and Python's bits, for odd numbers too."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.native_loops import native_turns
+
+pytest.importorskip("llvmlite")
+
+N = 3000
+TINY = np.finfo(float).tiny
+ODD = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.5,
+    3.5,
+    -2.5,
+    TINY,
+    5e-324,
+    1e-300,
+    -1e-310,
+    0.1,
+    1e16,
+    2.0**52 + 1,
+]
+HARMLESS = ODD + list(np.linspace(-20, 20, N))
+POSITIVE = [abs(one) + 1e-3 for one in ODD] + list(np.linspace(0.1, 30, N))
+BELOW_ONE = list(np.linspace(-0.99, 0.99, N))
+
+UNARY = {
+    **dict.fromkeys(("exp", "exp2", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh"), BELOW_ONE),
+    **dict.fromkeys(("arcsin", "arccos", "arctanh"), BELOW_ONE),
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "arccosh", "reciprocal"), POSITIVE),
+    **dict.fromkeys(
+        (
+            "arctan", "arcsinh", "cbrt", "square", "rint", "floor", "ceil", "trunc", "sign", "absolute", "fabs",
+            "negative", "deg2rad", "rad2deg", "degrees", "radians",
+        ),
+        HARMLESS,
+    ),
+}  # fmt: skip
+BINARY = (
+    "add", "subtract", "multiply", "maximum", "minimum", "fmax", "fmin", "hypot", "arctan2", "copysign", "heaviside",
+    "logaddexp", "logaddexp2",
+)  # fmt: skip
+POSITIVE_BINARY = ("divide", "power", "float_power", "remainder", "fmod", "floor_divide")
+
+
+def made(text: str) -> Any:
+    """The function of a text."""
+    space: dict[str, Any] = {"np": np, "math": math}
+    exec(text, space)
+    return space["loop"]
+
+
+def of_one(expression: str) -> Any:
+    """A loop that keeps what an expression of one element gives."""
+    return made(
+        "def loop(x, out):\n"
+        "    for i in range(len(x)):\n"
+        f"        out[i] = {expression}\n"
+        "    return out\n"
+    )
+
+
+def of_two(expression: str) -> Any:
+    """The same, of two elements."""
+    return made(
+        "def loop(x, y, out):\n"
+        "    for i in range(len(x)):\n"
+        f"        out[i] = {expression}\n"
+        "    return out\n"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(UNARY))
+def test_functions_of_numpy_of_one_number(name) -> None:
+    """Of floats of NumPy and of Python."""
+    x = np.array(UNARY[name])
+    if name == "arccosh":
+        x = x + 1.0
+    for expression in (f"np.{name}(x[i])", f"np.{name}(float(x[i]))"):
+        assert native_turns(of_one(expression), lambda: (x.copy(), np.zeros(len(x)))) > N
+
+
+@pytest.mark.parametrize("name", BINARY + POSITIVE_BINARY)
+def test_functions_of_numpy_of_two_numbers(name) -> None:
+    """Zeros and small numbers too."""
+    x = np.array(HARMLESS)
+    y = np.array(HARMLESS)[::-1].copy()
+    if name in POSITIVE_BINARY:
+        x, y = np.array(POSITIVE), np.array(POSITIVE)[::-1] / 7
+    assert native_turns(of_two(f"np.{name}(x[i], y[i])"), lambda: (x, y, np.zeros(len(x)))) > N
+    assert native_turns(of_two(f"np.{name}(x[i], 2.5)"), lambda: (x, y, np.zeros(len(x)))) > N
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "sqrt", "maximum", "minimum", "sign", "floor", "fmin", "log"]
+)
+def test_nan_and_infinity(name) -> None:
+    """What warns, plain Python does."""
+    x = np.array([math.nan, math.inf, -math.inf, -math.nan, 800.0, -800.0, 0.0, -0.0] * (N // 8))
+    count = getattr(np, name).nin
+    call = f"np.{name}(x[i])" if count == 1 else f"np.{name}(x[i], x[i - 3])"
+    native_turns(of_one(call), lambda: (x.copy(), np.zeros(len(x))))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "divmod(x[i], 0.75)[0] + divmod(x[i], 0.75)[1]",
+        "divmod(float(x[i]), -0.75)[0] - divmod(float(x[i]), -0.75)[1]",
+        "divmod(i, 7)[0] * 10 + divmod(-i, 7)[1]",
+        "pow(x[i], 2) + pow(float(x[i]), 3)",
+        "round(x[i], 2)",
+        "np.round(x[i], 3) + np.round(x[i])",
+        "np.clip(x[i], -0.5, 0.5) + np.clip(x[i], 0, 1) + np.clip(float(x[i]), 0.1, 0.3)",
+        "np.clip(i, 3, 2000) + np.maximum(i, 5) + np.minimum(i - 1000, 7) + np.sign(i - 50)",
+        "np.maximum(x[i], 0) + np.minimum(0, x[i])",
+        "np.exp(-i) + np.sqrt(i) + np.log(i + 1)",
+        "math.log(x[i] + 30, 3) + math.log1p(abs(x[i])) + math.exp2(x[i]) + math.cbrt(x[i])",
+        "math.erf(x[i]) + math.erfc(x[i])",
+        "math.degrees(x[i]) + math.radians(x[i]) + math.isqrt(i * i + i)",
+        "math.isinf(x[i]) + math.isnan(x[i]) + math.isfinite(x[i])",
+        "1.0 if np.isinf(x[i]) or np.isnan(x[i]) or not np.isfinite(x[i]) else 2.0",
+        "max((x[i], x[i - 1], 0.5)) + min((x[i], 0.25))",
+        "x[i] if i in (3, 4) or x[i] in (0.5, 1.0) else -x[i]",
+    ],
+)
+def test_more_functions(expression) -> None:
+    """Of Python, `math` and NumPy, of ints and floats."""
+    x = np.array(HARMLESS)
+    x = x[np.abs(x) < 100]
+    assert native_turns(of_one(expression), lambda: (x.copy(), np.zeros(len(x)))) > N
