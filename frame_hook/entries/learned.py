@@ -51,8 +51,10 @@ class Visits:
     """What is known of a loop over a range: its iterator in the present run, how many turns were left and when.
 
     `runs` is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it,
-    and `turn` what a turn took. `begun` counts all its runs, `waits` how often it waited for a loop around it,
-    `failures` tries to read it. `refused` says why it is not compiled.
+    and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
+    were before the last of these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen`
+    what it took in all those in which it was not seen. `exhausted` counts visits with no turn left, `waits` how often
+    it waited for a loop around it, `failures` tries to read it. `refused` says why it is not compiled.
     """
 
     iterator: Any = None
@@ -63,17 +65,28 @@ class Visits:
     runs: int = 0
     seconds: float = 0.0
     counted: float = 0.0
+    calls: int = 0
+    called: float = 0.0
+    mean: float = 0.0
+    unseen: float = 0.0
+    exhausted: int = 0
     waits: int = 0
     failures: int = 0
     refused: str | None = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
 
-    def rest(self, iterator: Any, left: int) -> float | None:
+    def rest(self, iterator: Any, left: int, calls: int, called: float) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""
         now = program_nanoseconds() / 1e9
         if iterator is not self.iterator:
+            if self.runs and calls > self.calls + 1:
+                # The first turns of all take long: a loop takes no longer than the call.
+                each = (called - self.called) / (calls - self.calls)
+                self.mean = min(self.seconds / self.runs, each)
+                self.unseen += (calls - self.calls - 1) * self.mean
             self.iterator, self.left, self.when, self.counted = iterator, left, now, 0.0
+            self.calls, self.called = calls, called
             self.begun += 1
             return None
         turns = self.left - left

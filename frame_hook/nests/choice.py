@@ -29,7 +29,7 @@ ASK_LATEST = 1_000_000
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
-SHORT = 3e-5  # seconds in the mean
+SHORT = 4e-6  # seconds in the mean
 TOO_SHORT = "it takes too little time"
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
@@ -186,6 +186,11 @@ def names_of(code: CodeType) -> frozenset[str] | None:
     )
 
 
+def _pause(times: int) -> int:
+    """How long to leave a loop alone that was looked at so often."""
+    return min(ASK_SOON * max(1, times), ASK_LATEST)
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -215,7 +220,11 @@ class Loops:
             return None
         left = length_hint(state[-1])
         if not left:
-            return ASK_AT_ONCE
+            visits.exhausted += 1
+            if visits.exhausted > MOST_UNTIMED_RUNS + 2 * visits.runs:
+                visits.refused = TOO_SHORT
+                return None
+            return _pause(visits.exhausted)
         if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
             if visits.seconds < READ_AFTER or visits.is_read:
                 return answer
@@ -310,9 +319,11 @@ class Loops:
         header: int | None = position
         while header is not None and type(state[-depth]) is RANGE_ITERATOR:
             visits = record.visits.setdefault(header, Visits())
-            rest = visits.rest(state[-depth], length_hint(state[-depth]))
-            before = visits.seconds - visits.counted
-            if rest is not None and rest + MORE_TO_COME * before >= self.maker.nest_seconds():
+            left = length_hint(state[-depth])
+            rest = visits.rest(state[-depth], left, cache.calls, cache.run_ns / 1e9)
+            before = visits.seconds - visits.counted + visits.unseen
+            is_known = rest is not None or visits.mean > 0
+            if is_known and (rest or 0) + MORE_TO_COME * before >= self.maker.nest_seconds():
                 pays = pays or visits.refused is None
             rests.append(rest)
             header, depth = outer_headers(cache.code).get(header), depth + 1
@@ -320,9 +331,10 @@ class Loops:
             return NOW
         visits = record.visits[position]
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
-        is_short = is_short or visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs
+        is_unknown = visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs and visits.mean < SHORT
+        is_short = is_short or is_unknown
         if is_short and len(rests) == 1 and not cache.entries(position):
             visits.refused = TOO_SHORT
             return None
-        pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
+        pause = _pause(visits.begun)
         return pause if len(rests) > 1 or rests[0] is None else max(pause, int(rests[0] * 1e9))

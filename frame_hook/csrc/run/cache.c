@@ -593,6 +593,8 @@ static PyMemberDef CodeCache_members[] = {
     {"misses", T_LONGLONG, offsetof(CodeCache, misses), READONLY, "Look-ups that found no entry."},
     {"captures", T_LONGLONG, offsetof(CodeCache, captures), READONLY,
      "Times the session was asked."},
+    {"calls", T_LONGLONG, offsetof(CodeCache, calls), READONLY,
+     "Calls for which a way to run was chosen."},
     {"run_ns", T_LONGLONG, offsetof(CodeCache, run_ns), READONLY,
      "Nanoseconds that calls took while they were timed."},
     {"suspensions", T_LONGLONG, offsetof(CodeCache, suspensions), READONLY,

@@ -48,6 +48,7 @@ typedef struct {
     Trial *trials[N_MAGNITUDES]; /* owned, by order of magnitude of the arguments, NULL until used;
                                     they live as long as the cache */
     long long run_ns;            /* what timed calls took, without what sessions took of it */
+    long long calls;             /* for which a way to run was chosen */
     long long passed;            /* frames that it called and that ran no entry, since one did */
     long long activations;       /* frames that ran in several steps */
     Py_ssize_t leader;           /* the position whose turns are being timed, or -1 */

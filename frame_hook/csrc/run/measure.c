@@ -39,6 +39,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
 {
     run->trial = NULL;
     run->way = WAY_COMPILED;
+    cache->calls++;
     if (cache->measuring) {
         run->way = cache->way;
         return;

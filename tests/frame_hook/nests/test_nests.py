@@ -369,6 +369,46 @@ def test_inner_loops_without_a_nest_put_no_decision_off() -> None:
     assert [one.way for one in compiled.__ufuse_session__.decisions if not one.line] == ["compiled"]
 
 
+def short_sum(x, n):
+    total = 0.0
+    for i in range(n):
+        total += x[i] * 2.0
+    return total
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_short_loops_that_are_called_often_are_compiled() -> None:
+    """One that takes some microseconds in each call is seen but now and then: the calls between count too."""
+    x = np.arange(80.0)
+    compiled = ufuse.compile(short_sum)
+    compiled.reset()
+    for _ in range(20_000):
+        for n in (79, 33, 60, 45):
+            total = compiled(x, n)
+        assert total == short_sum(x, 45)
+        if any(loop.turns for loop in loops_of(compiled)):
+            break
+    assert any(loop.turns for loop in loops_of(compiled))
+
+
+def first_of(x, n):
+    total = 0.0
+    for i in range(n):
+        total += x[i] * 2.0
+    return total
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_loops_of_one_turn_leave_the_session_alone() -> None:
+    """A header that is met only with no turn left is hardly looked at."""
+    compiled = ufuse.compile(first_of)
+    x = np.arange(80.0)
+    for _ in range(5000):
+        assert compiled(x, 1) == 0.0
+    caches = (compiled.__ufuse_cache__, *compiled.__ufuse_session__.caches)
+    assert sum(cache.captures for cache in caches) < 500
+
+
 @pytest.mark.usefixtures("_measuring")
 def test_the_report_names_native_loops() -> None:
     """With their turns, and why another has no native code."""
