@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from ufuse.backends.numpy import _tiles
@@ -12,25 +12,12 @@ from ufuse.backends.numpy.fallback import Fallback
 from ufuse.backends.numpy.llvm import compiler
 from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
-from ufuse.backends.numpy.loops import depends_on_strides
+from ufuse.backends.numpy.loops import loop_object
 from ufuse.backends.numpy.report import Report, Warner, out_of_order
 from ufuse.backends.numpy.scalars import Code
 from ufuse.backends.planning.kernels import KernelPlan, Segment
-from ufuse.backends.planning.loops import Loop
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.backends.protocol import Options
-
-
-@lru_cache(maxsize=4096)
-def loop_object(loop: Loop) -> Any:
-    """The inner loop that C runs."""
-    if loop.ufunc is not None:
-        return _tiles.numpy_loop(loop.ufunc, loop.dtypes, depends_on_strides(loop))
-    if loop.kind == "cast":
-        return _tiles.cast_loop(*loop.dtypes)
-    if loop.kind == "where":
-        return _tiles.where_loop(loop.dtypes[-1])
-    return _tiles.copy_loop(loop.dtypes[-1])
 
 
 def plain(segment: Segment) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.backends.numpy import _tiles
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.node import Node
@@ -74,6 +75,18 @@ def loop_of_scalars(node: Node) -> Loop | None:
 def depends_on_strides(loop: Loop) -> bool:
     """Whether NumPy may compute other bits where memory is strided: vector code against scalar code."""
     return loop.kind == "ufunc" and ops.depends_on_strides(loop.name, *loop.dtypes)
+
+
+@lru_cache(maxsize=4096)
+def loop_object(loop: Loop) -> Any:
+    """The inner loop that C runs."""
+    if loop.ufunc is not None:
+        return _tiles.numpy_loop(loop.ufunc, loop.dtypes, depends_on_strides(loop))
+    if loop.kind == "cast":
+        return _tiles.cast_loop(*loop.dtypes)
+    if loop.kind == "where":
+        return _tiles.where_loop(loop.dtypes[-1])
+    return _tiles.copy_loop(loop.dtypes[-1])
 
 
 def why_not_operand(source: Node) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.graph.nest import ArraySlot, Nest, NumberSlot, Slot
 
 
@@ -30,7 +31,9 @@ def _made(nest: Nest) -> Callable[..., object] | None:
     except Exception:  # LLVM is not ours, and plain Python is right
         logging.getLogger("ufuse.kernels").info("a loop could not be compiled", exc_info=True)
         return None
-    made: Callable[..., object] = _tiles.Nest(address, owner, tuple(map(_slot, nest.slots)))
+    temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
+    slots = tuple(map(_slot, nest.slots))
+    made: Callable[..., object] = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES)
     return made
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.nests import Own
 from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nests import compiled_nest
 from ufuse.graph.nest import (
     ELEMENTS,
@@ -210,6 +212,7 @@ class Machine:
         self.nest = nest
         self.address, self.owner = Work(lambda: compiled_nest(nest)).result()
         self.function = FUNCTION(self.address)
+        self.memory = (Own * (len(nest.temporaries) + SCRATCHES))()
 
     def execute(
         self, arrays: Sequence[np.ndarray], cells: dict[str, Any]
@@ -223,7 +226,7 @@ class Machine:
         memory = ctypes.create_string_buffer(packed, len(packed))
         given = (ctypes.c_int64 * max(1, len(words)))(*words)
         MATHEMATICS.feclearexcept(0x3F)
-        status = self.function(ctypes.addressof(given), ctypes.addressof(memory), None)
+        status = self.function(ctypes.addressof(given), ctypes.addressof(memory), self.memory)
         raised = MATHEMATICS.fetestexcept(0x3F)
         MATHEMATICS.feclearexcept(0x3F)
         for place, (name, kind) in enumerate(kinds.items()):

@@ -12,6 +12,7 @@ from typing import Any
 
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.functions import Native, function_text
+from ufuse.backends.numpy.llvm.nest_rows import row_text
 
 # For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
 # all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
@@ -37,34 +38,47 @@ class Compiler:
         self._binding = binding
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        self._machine = binding.Target.from_default_triple().create_target_machine(
-            cpu=binding.get_host_cpu_name(),
-            features=binding.get_host_cpu_features().flatten(),
-            opt=2,
+        self._features = binding.get_host_cpu_features()
+        self._machine = self._new_machine(2)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
+        # Compiles at once, into code that is good where the text is.
+        self._quick = binding.create_mcjit_compiler(
+            binding.parse_assembly(""), self._new_machine(0)
+        )
+        self._made: dict[str, Function] = {}
+
+    def _new_machine(self, level: int) -> Any:
+        return self._binding.Target.from_default_triple().create_target_machine(
+            cpu=self._binding.get_host_cpu_name(),
+            features=self._features.flatten(),
+            opt=level,
             jit=True,
         )
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
-        self._made: dict[str, Function] = {}
+
+    def row_function(self, native: Native) -> Function:
+        """The machine code of a segment of an array statement."""
+        masks = all(self._features.get(name) for name in ("avx512bw", "avx512vl", "avx512dq"))
+        text = row_text(native, "NAME", masks=masks)
+        return self.text_function(text, is_improved=False, is_quick=True)
 
     def function(self, native: Native) -> Function:
         """The machine code of a segment."""
         return self.text_function(function_text(native, "NAME"), is_improved=False)
 
-    def text_function(self, text: str, *, is_improved: bool) -> Function:
+    def text_function(self, text: str, *, is_improved: bool, is_quick: bool = False) -> Function:
         """The machine code of a module's only function, which is called NAME in the text."""
+        engine = self._quick if is_quick else self._engine
         name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
         found = self._made.get(name)
         if found is None:
             module = self._binding.parse_assembly(text.replace("@NAME(", f"@{name}(", 1))
             if is_improved:
                 self._improve(module)
-            self._engine.add_module(module)
-            self._engine.finalize_object()
-            found = self._made[name] = Function(
-                self._engine.get_function_address(name), self._engine
-            )
+            engine.add_module(module)
+            engine.finalize_object()
+            found = self._made[name] = Function(engine.get_function_address(name), engine)
             # The machine code stays; the text it was made from would take three times its memory.
-            self._engine.remove_module(module)
+            engine.remove_module(module)
             module.close()
         return found
 
@@ -106,6 +120,14 @@ def compiled(segments: list[Native]) -> list[Function]:
         if not _compiler:
             _compiler.append(Compiler())
         return [_compiler[0].function(native) for native in segments]
+
+
+def compiled_row(native: Native) -> Function:
+    """The machine code of a segment of an array statement; called in `Work`, as `compiled` is."""
+    with _lock:
+        if not _compiler:
+            _compiler.append(Compiler())
+        return _compiler[0].row_function(native)
 
 
 def compiled_text(text: str) -> Function:

@@ -79,6 +79,17 @@ class Body:
         self.declared.add(f"declare {type_} {full}({type_}{', i1' if extra else ''})")
         return self.add(f"call {type_} {full}({type_} {argument}{extra})")
 
+    def compare(self, predicate: str, dtype: np.dtype, left: str, right: str) -> str:
+        """A comparison of floats that raises no flag where one is NaN, as NumPy's."""
+        type_, bits = self.value_type(dtype), self.type("i1")
+        suffix = f"{'' if self.lanes == 1 else f'v{self.lanes}'}f{8 * dtype.itemsize}"
+        full = f"@llvm.experimental.constrained.fcmp.{suffix}"
+        self.declared.add(f"declare {bits} {full}({type_}, {type_}, metadata, metadata)")
+        extra = f'metadata !"{predicate}", metadata !"fpexcept.strict"'
+        return self.add(
+            f"call {bits} {full}({type_} {left}, {type_} {right}, {extra}) nounwind strictfp"
+        )
+
     def doubt(self, condition: str) -> None:
         """Note a condition under which the tile must be done by NumPy's loops."""
         self.doubts.append(condition)
@@ -102,7 +113,9 @@ def _compare(real: str, signed: str, unsigned: str) -> Emitter:
         body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
     ) -> str:
         kind = sources[0].kind
-        word = f"fcmp {real}" if kind == "f" else f"icmp {signed if kind == 'i' else unsigned}"
+        if kind == "f":
+            return body.compare(real, sources[0], *values)
+        word = f"icmp {signed if kind == 'i' else unsigned}"
         return body.add(f"{word} {body.value_type(sources[0])} {values[0]}, {values[1]}")
 
     return emit
@@ -237,10 +250,9 @@ def _extreme(real: str, signed: str, unsigned: str) -> Emitter:
 def _where(body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]) -> str:
     type_ = body.value_type(result)
     if result.kind == "f":
-        # A second use of both sides: else the code generator may do their operation after the choice, and
-        # the flag of the side that is not taken is lost.
-        for value in values[1:]:
-            body.doubt(body.add(f"fcmp uno {type_} {value}, {value}"))
+        # Else the code generator may do the sides' operations after the choice, and the flag of the side that is not
+        # taken is lost.
+        values = [values[0], *(body.call("arithmetic.fence", result, one) for one in values[1:])]
     return body.add(
         f"select {body.type('i1')} {values[0]}, {type_} {values[1]}, {type_} {values[2]}"
     )

@@ -11,8 +11,9 @@ from typing import Any
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
 from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Instruction, Nest, Value
 
-TYPES = {F64: "double", I64: "i64", I1: "i1"}
+TYPES = {F64: "double", I64: "i64", I1: "i1", "ptr": "ptr"}
 ZEROS = {F64: "0.0", I64: "0", I1: "false"}
+LOWEST = -(1 << 63)
 # So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
 MOST_SETTLED = 3
 ARITHMETIC = {"add", "sub", "mul", "div"}
@@ -38,6 +39,22 @@ class Known:
         """The same, to go on from."""
         return Known(*(getattr(self, one.name).copy() for one in fields(self)))
 
+    def forget(self, one: Instruction) -> None:
+        """Drop what an instruction may change."""
+        if one.op == "set":
+            self.variables.pop(one.attributes[0], None)
+        elif one.op in {"store", "map", "alloc"}:
+            self.elements.clear()  # other arrays may share the memory
+        if one.op == "alloc":
+            parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))
+            for part in parts:
+                self.variables.pop(own_variable(one.attributes[0], part), None)
+
+
+def own_variable(number: int, part: str) -> str:
+    """The name of a variable of a temporary: no variable of a program's can be called so."""
+    return f"{number}.{part}"
+
 
 class Body:
     """The lines of a nest's function, and what is known where the next is written. What was done is not done again."""
@@ -54,7 +71,12 @@ class Body:
             variable.name: f"%v{number}"
             for number, variable in enumerate((*nest.cells, *nest.others))
         }
+        for number in self.temporaries():
+            for part in ("data", *(f"length{axis}" for axis in range(nest.numbered[number].ndim))):
+                self.places[own_variable(number, part)] = f"%{part}{number}.place"
         self._bounds: Bounds = {}  # of variables that were not set since the block began
+        self.table = 0  # words of the table that array statements are described in
+        self.globals: list[str] = []
 
     # Text
 
@@ -96,6 +118,25 @@ class Body:
             ],
         )
 
+    def with_overflow(self, word: str, left: str, right: str) -> str:
+        """Append integer arithmetic, and a doubt where the result does not fit."""
+        both = self.intrinsic(
+            f"llvm.{word}.with.overflow.i64", "{ i64, i1 }", [("i64", left), ("i64", right)]
+        )
+        result = self.add(f"extractvalue {{ i64, i1 }} {both}, 0")
+        self.doubt_if(self.add(f"extractvalue {{ i64, i1 }} {both}, 1"))
+        return result
+
+    def towards_zero(self, real: str) -> str:
+        """Append a double as an integer, and a doubt where that does not fit."""
+        self.go_on_if(self.compare("oge", real, literal(float(LOWEST), F64)))
+        self.go_on_if(self.compare("olt", real, literal(-float(LOWEST), F64)))
+        return self.intrinsic(
+            "llvm.experimental.constrained.fptosi.i64.f64",
+            "i64",
+            [("double", real), ("metadata", '!"fpexcept.strict"')],
+        )
+
     def label(self) -> str:
         """A name for a place in the function."""
         self._count += 1
@@ -130,6 +171,36 @@ class Body:
             if name in bounds:
                 known.bounds[text] = max(bounds[name], known.bounds.get(text, bounds[name]))
 
+    def temporaries(self) -> range:
+        """Their numbers."""
+        return range(len(self.nest.arrays), len(self.nest.numbered))
+
+    def data(self, number: int) -> str:
+        """Where an array's memory begins."""
+        if number < len(self.nest.arrays):
+            return f"%data{number}"
+        return self.get(own_variable(number, "data"), "ptr")
+
+    def length(self, number: int, axis: int) -> str:
+        """An array's length."""
+        if number < len(self.nest.arrays):
+            return f"%length{number}.{axis}"
+        return self.get(own_variable(number, f"length{axis}"), I64)
+
+    def stride(self, number: int, axis: int) -> str:
+        """The bytes from one element to the next; a temporary lies in C order."""
+        if number < len(self.nest.arrays):
+            return f"%stride{number}.{axis}"
+        array = self.nest.numbered[number]
+        stride = str(array.dtype.itemsize)
+        for inner in range(array.ndim - 1, axis, -1):
+            stride = self.add(f"mul i64 {self.length(number, inner)}, {stride}")
+        return stride
+
+    def call(self, address: int, result: str, arguments: str) -> str:
+        """Append the call of a function of C's; the name of its result."""
+        return self.add_new(f"call {result} inttoptr (i64 {address} to ptr)({arguments}) #1")
+
     def get(self, name: str, type_: str) -> str:
         """A variable's value."""
         held = self.known.variables.get(name)
@@ -146,6 +217,12 @@ class Body:
         self.lines.append(
             f"store {TYPES[value.type]} {self.operand(value)}, ptr {self.places[name]}"
         )
+
+    def keep_own(self, number: int, part: str, type_: str, text: str) -> None:
+        """Keep a part of a temporary."""
+        name = own_variable(number, part)
+        self.known.variables[name] = text
+        self.lines.append(f"store {type_} {text}, ptr {self.places[name]}")
 
     def keep(self, one: Instruction, text: str) -> None:
         """Note what the result of an instruction is called."""
@@ -221,10 +298,10 @@ class Body:
     def at(self, one: Instruction) -> tuple[str, str]:
         """Append the checks of an index; the type of the element in memory, and its address."""
         (number,) = one.attributes
-        array = self.nest.arrays[number]
+        array = self.nest.numbered[number]
         offset = ""
         for axis, index in enumerate(one.inputs[: array.ndim]):
-            length = f"%length{number}.{axis}"
+            length = self.length(number, axis)
             place = self.operand(index)
             if not self.is_small(index):
                 wrapped = self.add(f"add i64 {place}, {length}")
@@ -234,9 +311,9 @@ class Body:
                     is_negative = self.add(f"icmp slt i64 {place}, 0")
                     place = self.add(f"select i1 {is_negative}, i64 {wrapped}, i64 {place}")
             self.go_on_if(self.add(f"icmp ult i64 {place}, {length}"))
-            part = self.add(f"mul i64 {place}, %stride{number}.{axis}")
+            part = self.add(f"mul i64 {place}, {self.stride(number, axis)}")
             offset = self.add(f"add i64 {offset}, {part}") if offset else part
-        address = f"%data{number}"
+        address = self.data(number)
         if offset:
             address = self.add(f"getelementptr i8, ptr {address}, i64 {offset}")
         kind = ELEMENTS[array.dtype]

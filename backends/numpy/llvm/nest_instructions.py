@@ -6,11 +6,18 @@ import ctypes
 from collections.abc import Callable
 from typing import NoReturn
 
-from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, literal, result_type
+from ufuse.backends.numpy.llvm.nest_body import (
+    LOWEST,
+    TYPES,
+    ZEROS,
+    Body,
+    literal,
+    result_type,
+)
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
+from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_dot, emit_fold, emit_map
 from ufuse.graph.nest import F64, I1, I64, Instruction, Value
 
-LOWEST = -(1 << 63)
 Rule = Callable[[Body, Instruction], str]
 
 
@@ -71,19 +78,10 @@ def _invert(body: Body, one: Instruction) -> str:
     return body.add(f"xor {TYPES[value.type]} {body.operand(value)}, {ones}")
 
 
-def _with_overflow(body: Body, word: str, left: str, right: str) -> str:
-    both = body.intrinsic(
-        f"llvm.{word}.with.overflow.i64", "{ i64, i1 }", [("i64", left), ("i64", right)]
-    )
-    result = body.add(f"extractvalue {{ i64, i1 }} {both}, 0")
-    body.doubt_if(body.add(f"extractvalue {{ i64, i1 }} {both}, 1"))
-    return result
-
-
 def _whole(word: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
-        return _with_overflow(body, word, left, right)
+        return body.with_overflow(word, left, right)
 
     return rule
 
@@ -95,7 +93,7 @@ def _difference(body: Body, one: Instruction) -> str:
 
 
 def _whole_negative(body: Body, one: Instruction) -> str:
-    return _with_overflow(body, "ssub", "0", _operands(body, one)[0])
+    return body.with_overflow("ssub", "0", _operands(body, one)[0])
 
 
 def _whole_absolute(body: Body, one: Instruction) -> str:
@@ -182,14 +180,7 @@ def _to_real(body: Body, one: Instruction) -> str:
 
 
 def _to_whole(body: Body, one: Instruction) -> str:
-    (operand,) = _operands(body, one)
-    body.go_on_if(body.compare("oge", operand, literal(float(LOWEST), F64)))
-    body.go_on_if(body.compare("olt", operand, literal(-float(LOWEST), F64)))
-    return body.intrinsic(
-        "llvm.experimental.constrained.fptosi.i64.f64",
-        "i64",
-        [("double", operand), ("metadata", '!"fpexcept.strict"')],
-    )
+    return body.towards_zero(_operands(body, one)[0])
 
 
 def _widen(body: Body, one: Instruction) -> str:
@@ -257,8 +248,7 @@ def _store(body: Body, one: Instruction) -> str:
     body.settle(value)
     type_, address = body.at(one)
     operand = body.operand(value)
-    # Other arrays may share the memory.
-    body.known.elements.clear()
+    body.known.forget(one)
     body.known.elements[address] = operand
     if type_ == "i8":
         operand = body.add(f"zext i1 {operand} to i8")
@@ -267,8 +257,7 @@ def _store(body: Body, one: Instruction) -> str:
 
 
 def _dim(body: Body, one: Instruction) -> str:
-    array, axis = one.attributes
-    return f"%length{array}.{axis}"
+    return body.length(*one.attributes)
 
 
 def _doubt(body: Body, one: Instruction) -> str:
@@ -286,6 +275,10 @@ RULES: dict[str, Rule] = {
     "store":   _store,
     "dim":     _dim,
     "doubt_if": _doubt,
+    "map":     emit_map,
+    "fold":    emit_fold,
+    "dot":     emit_dot,
+    "alloc":   emit_alloc,
 }
 TYPED: dict[tuple[str, str], Rule] = {
     ("add", F64):      _real("fadd"),

@@ -13,10 +13,19 @@ Variables are memory in the text; LLVM's passes make registers of them. Laws:
 from __future__ import annotations
 
 from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
-from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, Known, literal, result_type
+from ufuse.backends.numpy.llvm.nest_body import (
+    TYPES,
+    ZEROS,
+    Body,
+    Known,
+    literal,
+    own_variable,
+    result_type,
+)
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
+from ufuse.backends.numpy.llvm.nest_maps import WORDS
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
 
 PATIENCE = 1 << 24  # some ten milliseconds to a tenth of a second
@@ -30,11 +39,12 @@ def why_not_native() -> str | None:
 def compiled_nest(nest: Nest) -> tuple[int, object]:
     """The address of a nest's machine code, and what keeps it in memory; called in `Work`.
 
-    Its C type is `int f(void *arrays, void *cells, int64_t unused)`. `arrays`: for each array its data, lengths and
-    strides in bytes; `cells`: `Nest.cells`, 8 bytes each. It returns 0 where the nest was left, 1 at a doubt.
+    Its C type is `int f(void *arrays, void *cells, NestMemory *memory)`. `arrays`: for each array its data, lengths and
+    strides in bytes; `cells`: `Nest.cells`, 8 bytes each; `memory`: of each temporary, then SCRATCHES more. It gives
+    0 where the nest was left, 1 at a doubt.
 
     Raises:
-        LookupError: a function that the mathematics library lacks.
+        LookupError: a function that the mathematics library lacks, or a loop that NumPy lacks.
 
     """
     function = compiled_text(nest_text(nest, "NAME"))
@@ -47,7 +57,8 @@ def nest_text(nest: Nest, name: str) -> str:
     text.write()
     return "\n".join(
         [
-            f"define i32 @{name}(ptr noalias %arrays, ptr noalias %cells, i64 %unused) #0 {{",
+            *text.body.globals,
+            f"define i32 @{name}(ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory) #0 {{",
             *text.lines,
             "}",
             *sorted(text.body.declared),
@@ -86,6 +97,8 @@ class _Function:
         at = self._cell(len(self.nest.cells) - 1)
         turns = self.body.add_new(f"load i64, ptr {self.body.places[TURNS]}")
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
+        if self.body.table:
+            self.lines.insert(1, f"%table = alloca [{self.body.table} x i64], align 16")
 
     def _write_entry(self) -> None:
         self.lines.append("entry:")
@@ -100,6 +113,7 @@ class _Function:
                 self._load_word(f"length{number}.{axis}", "i64", at + 1 + axis, ", !range !3")
                 self._load_word(f"stride{number}.{axis}", "i64", at + 1 + array.ndim + axis)
             at += 1 + 2 * array.ndim
+        self._write_temporaries()
         for variable in self.nest.others:
             zero = f"{TYPES[variable.type]} {ZEROS[variable.type]}"
             self.lines.append(f"store {zero}, ptr {self.body.places[variable.name]}")
@@ -112,6 +126,17 @@ class _Function:
                 f"store {TYPES[variable.type]} {word}, ptr {self.body.places[variable.name]}"
             )
         self.lines.append(f"br label %{self._labels[self.nest.blocks[0].label]}")
+
+    def _write_temporaries(self) -> None:
+        for place, number in enumerate(self.body.temporaries()):
+            parts = [("data", "ptr", 0)]
+            ndim = self.nest.numbered[number].ndim
+            parts += [(f"length{axis}", "i64", 2 + axis) for axis in range(ndim)]
+            for part, type_, word in parts:
+                at = self.body.add(f"getelementptr i64, ptr %memory, i64 {WORDS * place + word}")
+                held = self.body.add_new(f"load {type_}, ptr {at}")
+                own = self.body.places[own_variable(number, part)]
+                self.lines += [f"{own} = alloca {type_}", f"store {type_} {held}, ptr {own}"]
 
     def _load_word(self, name: str, type_: str, place: int, extra: str = "") -> None:
         at = self.body.add(f"getelementptr i64, ptr %arrays, i64 {place}")
@@ -150,10 +175,7 @@ class _Function:
         known = self._known[dominator].copy()
         for one in self._flow.between(block.label):
             for instruction in one.instructions:
-                if instruction.op == "set":
-                    known.variables.pop(instruction.attributes[0], None)
-                elif instruction.op == "store":
-                    known.elements.clear()
+                known.forget(instruction)
         return known
 
     def _write_leave(self) -> None:

@@ -105,6 +105,10 @@ int nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *step
 int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count);
 extern PyMethodDef nest_methods[];
 
+/* maps.c */
+typedef struct NestMap NestMap;
+int nest_map(const NestMap *map, int64_t *table, NestMemory *scratch);
+
 /* nest.c */
 int nest_begin(PyObject *module);
 

@@ -1,0 +1,335 @@
+/*
+ * Array statements of nests: elementwise work over a space. The laws:
+ *
+ * 1. Everything is read before anything is written: a target that may share memory with an operand,
+ *    other than element for element, gets its contents from scratch.
+ * 2. Axes are walked in the order in which the arrays lie in memory, and as few as they allow.
+ * 3. What is in doubt may have been written to.
+ */
+#include "nest/nest.h"
+
+enum {
+    TILE = 1024,      /* elements between two segments */
+    MOST_ARRAYS = 64, /* of a statement */
+    ITEM = sizeof(int64_t),
+};
+
+/* A run of operations: machine code, or one loop of NumPy's. */
+typedef struct {
+    const Loop *loop; /* or NULL */
+    LoopFunction *function;
+    int64_t arguments;
+    int64_t argument[]; /* numbers: of arrays, then of rows between segments; inputs rise */
+} Segment;
+
+/* What machine code knows of a statement: words of 64 bits. */
+struct NestMap {
+    int64_t axes, arrays; /* the target is the last array */
+    int64_t fresh; /* whether loops of NumPy's give bits that depend on strides: they fill a new
+                      array */
+    int64_t rows, segments;
+    uint64_t shared; /* bits: operands that may share memory with the target */
+    int64_t word[];  /* bytes of an element of each array and row, then the segments */
+};
+
+/* An axis of the space: its length, and for each array the bytes from one element to the next. */
+typedef struct {
+    int64_t length;
+    npy_intp *step;
+} Axis;
+
+/* A statement under way; axes innermost first. */
+typedef struct {
+    const NestMap *map;
+    int axes;
+    Axis axis[MOST_LENGTHS];
+    char **data;
+    char *rows;
+} Run;
+
+/* One segment for `count` elements from the element `first` on. */
+static int
+run_segment(const Run *run, const Segment *segment, int64_t first, int64_t count)
+{
+    const NestMap *map = run->map;
+    char *data[MOST_ARRAYS];
+    npy_intp steps[MOST_ARRAYS];
+    for (int64_t i = 0; i < segment->arguments; i++) {
+        int64_t number = segment->argument[i];
+        if (number < map->arrays) {
+            steps[i] = run->axis[0].step[number];
+            data[i] = run->data[number] + first * steps[i];
+        }
+        else {
+            steps[i] = map->word[number];
+            data[i] = run->rows + (number - map->arrays) * TILE * ITEM;
+        }
+    }
+    if (segment->loop != NULL) {
+        return nest_loop(segment->loop, data, count, steps);
+    }
+    return segment->function(data, &count, steps, NULL);
+}
+
+static int
+run_row(const Run *run)
+{
+    const NestMap *map = run->map;
+    const Axis *axis = &run->axis[0];
+    const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
+    if (map->segments == 1 && segment->loop == NULL && segment->arguments == map->arrays) {
+        return segment->function(run->data, &axis->length, axis->step, NULL);
+    }
+    for (int64_t first = 0; first < axis->length; first += TILE) {
+        int64_t count = axis->length - first < TILE ? axis->length - first : TILE;
+        const Segment *each = segment;
+        for (int64_t i = 0; i < map->segments; i++) {
+            if (run_segment(run, each, first, count) != 0) {
+                return 1;
+            }
+            each = (const Segment *)&each->argument[each->arguments];
+        }
+    }
+    return 0;
+}
+
+static int
+run_axes(const Run *run, int axes)
+{
+    if (axes == 1) {
+        return run_row(run);
+    }
+    int64_t arrays = run->map->arrays;
+    const Axis *axis = &run->axis[axes - 1];
+    for (int64_t i = 0; i < axis->length; i++) {
+        if (run_axes(run, axes - 1) != 0) {
+            return 1;
+        }
+        for (int64_t k = 0; k < arrays; k++) {
+            run->data[k] += axis->step[k];
+        }
+    }
+    for (int64_t k = 0; k < arrays; k++) {
+        run->data[k] -= axis->length * axis->step[k];
+    }
+    return 0;
+}
+
+/* Whether the inner of two axes should be the outer one: some array steps farther along it, and
+ * none the other way round. */
+static bool
+are_in_order(const Axis *inner, const Axis *outer, int64_t arrays)
+{
+    bool worse = false;
+    for (int64_t k = 0; k < arrays; k++) {
+        npy_intp near = inner->step[k], far = outer->step[k];
+        if (near != 0 && far != 0) {
+            near = near < 0 ? -near : near;
+            far = far < 0 ? -far : far;
+            if (near <= far) {
+                return true;
+            }
+            worse = true;
+        }
+    }
+    return !worse;
+}
+
+/* What makes a new array looks at its operands only. */
+static void
+sort_axes(Run *run)
+{
+    int64_t arrays = run->map->arrays - (run->map->fresh != 0);
+    for (int i = 1; i < run->axes; i++) {
+        for (int j = i; j > 0 && !are_in_order(&run->axis[j - 1], &run->axis[j], arrays); j--) {
+            Axis inner = run->axis[j - 1];
+            run->axis[j - 1] = run->axis[j];
+            run->axis[j] = inner;
+        }
+    }
+}
+
+static bool
+can_be_one(const Axis *inner, const Axis *outer, int64_t arrays)
+{
+    for (int64_t k = 0; k < arrays; k++) {
+        if (outer->step[k] != inner->length * inner->step[k]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+join_axes(Run *run)
+{
+    int last = 0;
+    for (int i = 1; i < run->axes; i++) {
+        if (can_be_one(&run->axis[last], &run->axis[i], run->map->arrays)) {
+            run->axis[last].length *= run->axis[i].length;
+        }
+        else {
+            run->axis[++last] = run->axis[i];
+        }
+    }
+    run->axes = last + 1;
+}
+
+/* The bytes that an array's part of the space lies in. */
+static void
+find_extent(const Run *run, int64_t array, uintptr_t *low, uintptr_t *past)
+{
+    *low = *past = (uintptr_t)run->data[array];
+    for (int i = 0; i < run->axes; i++) {
+        npy_intp span = (run->axis[i].length - 1) * run->axis[i].step[array];
+        *(span < 0 ? low : past) += (uintptr_t)span;
+    }
+    *past += (uintptr_t)run->map->word[array];
+}
+
+static bool
+is_same(const Run *run, int64_t left, int64_t right)
+{
+    bool same = run->data[left] == run->data[right];
+    for (int i = 0; i < run->axes; i++) {
+        same = same && run->axis[i].step[left] == run->axis[i].step[right];
+    }
+    return same;
+}
+
+/* Whether what is written may be read later. */
+static bool
+shares_memory(const Run *run)
+{
+    int64_t target = run->map->arrays - 1;
+    uintptr_t low, past;
+    find_extent(run, target, &low, &past);
+    for (int64_t i = 0; i < target; i++) {
+        if (run->map->shared >> i & 1) {
+            uintptr_t first, end;
+            find_extent(run, i, &first, &end);
+            if (first < past && low < end && !is_same(run, i, target)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool
+writes_twice(const Run *run)
+{
+    for (int i = 0; i < run->axes; i++) {
+        if (run->axis[i].step[run->map->arrays - 1] == 0 && run->axis[i].length > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Take the axes of the statement that are longer than one. Returns the number of elements. */
+static int64_t
+take_axes(Run *run, const int64_t *lengths, npy_intp *steps)
+{
+    int64_t elements = 1;
+    run->axes = 0;
+    for (int64_t i = run->map->axes - 1; i >= 0; i--) {
+        elements *= lengths[i];
+        if (lengths[i] != 1) {
+            run->axis[run->axes++] = (Axis){lengths[i], steps + i * run->map->arrays};
+        }
+    }
+    if (run->axes == 0) {
+        run->axis[run->axes++] = (Axis){1, steps + (run->map->axes - 1) * run->map->arrays};
+    }
+    return elements;
+}
+
+/* Copy elements that lie one after another to memory with other steps; axes innermost first. */
+static const char *
+spread(char *to, const npy_intp *step, const int64_t *length, int axes, const char *from,
+       npy_intp itemsize)
+{
+    if (axes == 1) {
+        copy_strided(to, step[0], from, itemsize, length[0], itemsize);
+        return from + length[0] * itemsize;
+    }
+    for (int64_t i = 0; i < length[axes - 1]; i++) {
+        from = spread(to + i * step[axes - 1], step, length, axes - 1, from, itemsize);
+    }
+    return from;
+}
+
+/* Run with memory of its own as the target, then copy that to the target. */
+static int
+run_through(Run *run, char *scratch)
+{
+    const int64_t target = run->map->arrays - 1;
+    npy_intp steps[MOST_LENGTHS], itemsize = run->map->word[target], step = itemsize;
+    int64_t lengths[MOST_LENGTHS];
+    int axes = run->axes;
+    char *to = run->data[target];
+    for (int i = 0; i < axes; i++) {
+        steps[i] = run->axis[i].step[target];
+        lengths[i] = run->axis[i].length;
+        run->axis[i].step[target] = step;
+        step *= lengths[i];
+    }
+    run->data[target] = scratch;
+    join_axes(run);
+    if (run_axes(run, run->axes) != 0) {
+        return 1;
+    }
+    spread(to, steps, lengths, axes, scratch, itemsize);
+    return 0;
+}
+
+/* Whether NumPy too would run its loops on the operands as they lie: it may copy some to buffers
+ * first, so they must be as the copies are. */
+static bool
+lie_as_numpy_reads_them(const Run *run, int64_t elements)
+{
+    if (run->map->axes == 1 && elements > 1) {
+        return true;
+    }
+    for (int64_t k = 0; k < run->map->arrays - 1; k++) {
+        bool single = true;
+        for (int i = 0; i < run->axes; i++) {
+            single = single && run->axis[i].step[k] == 0;
+        }
+        if (!single && run->axis[0].step[k] != run->map->word[k]) {
+            return false;
+        }
+    }
+    return elements > 1;
+}
+
+/*
+ * Run a statement. `table`: the lengths of its axes, the data of its arrays, and for each axis the
+ * steps of its arrays, which are overwritten. Returns 1 for a doubt.
+ */
+int
+nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
+{
+    Run run = {.map = map, .data = (char **)(table + map->axes)};
+    int64_t elements = take_axes(&run, table, (npy_intp *)(table + map->axes + map->arrays));
+    if (elements == 0) {
+        return 0;
+    }
+    bool through = map->fresh != 0 || (map->shared != 0 && shares_memory(&run));
+    int64_t rows = map->rows * TILE * ITEM;
+    if (writes_twice(&run) ||
+        ((through || rows > 0) && nest_grow(scratch, rows + (through ? elements * ITEM : 0)) < 0)) {
+        return 1;
+    }
+    run.rows = scratch->data;
+    sort_axes(&run);
+    if (map->fresh != 0 && !lie_as_numpy_reads_them(&run, elements)) {
+        return 1;
+    }
+    if (through) {
+        return run_through(&run, scratch->data + rows);
+    }
+    join_axes(&run);
+    return run_axes(&run, run.axes);
+}

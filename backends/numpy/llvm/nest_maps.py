@@ -1,0 +1,422 @@
+"""Array statements of nests in LLVM's language: a table of where their arrays lie, and a call.
+
+What does the work is a strided loop for the innermost axis, machine code of its own that is shared by all nests;
+`nest/maps.c` walks the other axes. A step that has no exact short form is NumPy's own loop, on tiles of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ufuse.backends.numpy import _tiles
+from ufuse.backends.numpy.llvm.compiler import compiled_row
+from ufuse.backends.numpy.llvm.functions import Native, Operation
+from ufuse.backends.numpy.llvm.instructions import why_not_native
+from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, result_type
+from ufuse.backends.numpy.loops import depends_on_strides, loop_object
+from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
+from ufuse.graph import ops
+from ufuse.graph.nest import F64, I1, I64, Instruction, Map, Scalar, Step, Value, View
+
+SCRATCHES = 1  # memories of a nest behind its temporaries'
+WORDS = 6  # of a NestMemory
+MOST_OPERANDS = 60
+ITEM = 8  # bytes of the widest element
+# An element of an array statement against a turn of an inner loop: a part of its time.
+ELEMENTS_A_TURN_BITS = 6
+
+
+# Loops
+
+
+@cache  # for ever: machine code holds their addresses
+def _kept(loop: Loop) -> Any:
+    return loop_object(loop)
+
+
+@cache
+def _helpers() -> dict[str, int]:
+    return _tiles.nest_helpers()
+
+
+def loop_of(step: Step) -> Loop:
+    """The inner loop of a step.
+
+    Raises:
+        LookupError: NumPy has no such function.
+
+    """
+    if step.name == "cast":
+        return cast_loop(*step.dtypes)
+    if step.name == "copy":
+        return copy_loop(step.dtypes[-1])
+    if step.name == "where":
+        return Loop("where", "where", step.dtypes)
+    op = ops.UFUNCS.get(step.name)
+    if op is None:
+        raise LookupError(f"NumPy has no elementwise {step.name}")
+    return Loop("ufunc", step.name, step.dtypes, op.ufunc)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Steps that one function does, with the numbers of the values that it takes and gives."""
+
+    native: Native | None
+    loop: Loop
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    def words(self, numbers: dict[int, int]) -> list[int]:
+        """The segment as C reads it."""
+        loop = 0 if self.native is not None else id(_kept(self.loop))
+        arguments = [numbers[value] for value in (*self.inputs, *self.outputs)]
+        return [loop, self.address(), len(arguments), *arguments]
+
+    def address(self) -> int:
+        """Of its machine code."""
+        return 0 if self.native is None else compiled_row(self.native).address
+
+
+def segments_of(what: Map) -> list[Segment]:
+    """The steps in runs of those with an exact short form, each of which is one function."""
+    made: list[Segment] = []
+    run: list[int] = []
+    for place, step in enumerate(what.steps):
+        loop = loop_of(step)
+        if why_not_native(loop) is None:
+            run.append(place)
+            continue
+        if run:
+            made.append(_fused(what, run))
+            run = []
+        output = len(what.operands) + place
+        made.append(Segment(None, loop, step.inputs, (output,)))
+    return [*made, _fused(what, run)] if run else made
+
+
+def _fused(what: Map, run: list[int]) -> Segment:
+    count = len(what.operands)
+    inside = [count + place for place in run]
+    steps = [what.steps[place] for place in run]
+    taken = [value for step in steps for value in step.inputs if value not in inside]
+    inputs = tuple(sorted(set(taken)))
+    later = {value for step in what.steps[run[-1] + 1 :] for value in step.inputs}
+    last = count + len(what.steps) - 1
+    outputs = tuple(value for value in inside if value in later or value == last)
+    numbers = {value: place for place, value in enumerate((*inputs, *inside))}
+    operations = tuple(
+        Operation(loop_of(step), tuple(numbers[value] for value in step.inputs), numbers[value])
+        for step, value in zip(steps, inside, strict=True)
+    )
+    native = Native(
+        tuple((_dtype(what, value), _is_single(what, value)) for value in inputs),
+        operations,
+        tuple(numbers[value] for value in outputs),
+    )
+    return Segment(native, operations[0].loop, inputs, outputs)
+
+
+def _dtype(what: Map, value: int) -> np.dtype:
+    """The dtype of a value that a step takes."""
+    return next(
+        dtype
+        for step in what.steps
+        for dtype, each in zip(step.dtypes, step.inputs, strict=False)
+        if each == value
+    )
+
+
+def _is_single(what: Map, value: int) -> bool:
+    if value >= len(what.operands):
+        return False
+    operand = what.operands[value]
+    return isinstance(operand, Scalar) or operand.axes[-1] is None
+
+
+# Tables
+
+
+class _Table:
+    """The words that describe a statement, which are written anew each time."""
+
+    def __init__(self, body: Body, axes: int, arrays: int) -> None:
+        self.body = body
+        self.axes = axes
+        self.arrays = arrays
+        self.used = axes + arrays + axes * arrays
+
+    def store(self, word: int, text: str, type_: str = "i64") -> str:
+        """Append the store of a word; its address."""
+        at = self.body.add(f"getelementptr i64, ptr %table, i64 {word}")
+        self.body.lines.append(f"store {type_} {text}, ptr {at}")
+        self.body.table = max(self.body.table, word + 1)
+        return at
+
+    def array(self, number: int, data: str, steps: Sequence[str]) -> None:
+        """Write where an array lies."""
+        self.store(self.axes + number, data, "ptr")
+        for axis, step in enumerate(steps):
+            self.store(self.axes + self.arrays * (1 + axis) + number, step)
+
+    def scalar(self, number: int, type_: str, text: str) -> None:
+        """Write a number, and where it lies."""
+        at = self.store(self.used, text, type_)
+        self.used += 1
+        self.array(number, at, ["0"] * self.axes)
+
+    def at(self, word: int) -> str:
+        """The address of a word."""
+        return self.body.add(f"getelementptr i64, ptr %table, i64 {word}")
+
+
+def _place(body: Body, view: View, places: Sequence[Value]) -> tuple[str, list[str]]:
+    """Where a view begins, and its step in bytes along each axis of the space."""
+    offset = ""
+    for axis, place in enumerate(places):
+        if body.constant(place) == 0:
+            continue
+        part = body.add(f"mul i64 {body.operand(place)}, {body.stride(view.array, axis)}")
+        offset = body.add(f"add i64 {offset}, {part}") if offset else part
+    data = body.data(view.array)
+    if offset:
+        data = body.add(f"getelementptr i8, ptr {data}, i64 {offset}")
+    return data, [_step(body, view.array, one) for one in view.axes]
+
+
+def _step(body: Body, array: int, axis: tuple[int, int] | None) -> str:
+    if axis is None:
+        return "0"
+    stride = body.stride(array, axis[0])
+    return stride if axis[1] == 1 else body.add(f"mul i64 {stride}, {axis[1]}")
+
+
+class _Inputs:
+    """The inputs of an instruction, taken one after another."""
+
+    def __init__(self, body: Body, one: Instruction) -> None:
+        self.body = body
+        self.waiting = list(one.inputs)
+
+    def take(self, count: int) -> list[Value]:
+        """The next ones."""
+        taken, self.waiting = self.waiting[:count], self.waiting[count:]
+        return taken
+
+    def of_view(self, view: View) -> list[Value]:
+        """Where a view begins."""
+        return self.take(self.body.nest.numbered[view.array].ndim)
+
+
+def emit_map(body: Body, one: Instruction) -> str:
+    """Append an array statement."""
+    (what,) = one.attributes
+    if len(what.operands) > MOST_OPERANDS:
+        raise LookupError(f"an array statement of {len(what.operands)} operands")
+    inputs = _Inputs(body, one)
+    lengths = [body.operand(value) for value in inputs.take(what.ndim)]
+    given = [
+        inputs.take(1) if isinstance(operand, Scalar) else inputs.of_view(operand)
+        for operand in what.operands
+    ]
+    target = inputs.of_view(what.target)
+    table = _Table(body, what.ndim, len(what.operands) + 1)
+    for axis, length in enumerate(lengths):
+        table.store(axis, length)
+    for number, (operand, values) in enumerate(zip(what.operands, given, strict=True)):
+        if isinstance(operand, Scalar):
+            table.scalar(number, *_converted(body, values[0], operand.dtype))
+        else:
+            table.array(number, *_place(body, operand, values))
+    table.array(len(what.operands), *_place(body, what.target, target))
+    shared = sum(
+        1 << number
+        for number, (operand, values) in enumerate(zip(what.operands, given, strict=True))
+        if isinstance(operand, View) and _may_share(body, what.target, target, operand, values)
+    )
+    body.doubt_if(body.add_new(f"icmp ne i32 {_call(body, what, table, shared)}, 0"))
+    body.known.forget(one)
+    _lose_patience(body, lengths)
+    return ""
+
+
+def _may_share(
+    body: Body, target: View, places: list[Value], operand: View, values: list[Value]
+) -> bool:
+    """Whether an operand may share memory with the target, other than element for element."""
+    given = len(body.nest.arrays)
+    if target.array != operand.array:
+        return target.array < given and operand.array < given
+    same = [body.operand(value) for value in places] == [body.operand(value) for value in values]
+    return not (same and target.axes == operand.axes)
+
+
+def _call(body: Body, what: Map, table: _Table, shared: int) -> str:
+    segments = segments_of(what)
+    first = segments[0]
+    if what.ndim == 1 and not shared and len(segments) == 1 and first.native is not None:
+        order = [*first.inputs, len(what.operands)]
+        if order == list(range(len(order))):
+            return body.call(
+                first.address(),
+                "i32",
+                f"ptr {table.at(1)}, ptr %table, ptr {table.at(1 + table.arrays)}, ptr null",
+            )
+    plan = _plan(body, what, segments, shared)
+    scratch = WORDS * len(body.nest.temporaries)
+    memory = body.add(f"getelementptr i64, ptr %memory, i64 {scratch}")
+    return body.call(_helpers()["map"], "i32", f"ptr {plan}, ptr %table, ptr {memory}")
+
+
+def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
+    """What C knows of a statement, as a constant of the module."""
+    count = len(what.operands)
+    last = count + len(what.steps) - 1
+    numbers = {value: value for value in range(count)} | {last: count}
+    rows = [value for one in segments for value in one.outputs if value != last]
+    numbers |= {value: count + 1 + place for place, value in enumerate(rows)}
+    dtypes = [_operand_dtype(body, operand) for operand in (*what.operands, what.target)]
+    dtypes += [what.steps[value - count].dtypes[-1] for value in rows]
+    fresh = any(one.native is None and depends_on_strides(one.loop) for one in segments)
+    words = [what.ndim, count + 1, int(fresh), len(rows), len(segments), shared]
+    words += [dtype.itemsize for dtype in dtypes]
+    for segment in segments:
+        words += segment.words(numbers)
+    name = f"@plan{len(body.globals)}"
+    text = ", ".join(f"i64 {word}" for word in words)
+    body.globals.append(f"{name} = private constant [{len(words)} x i64] [{text}]")
+    return name
+
+
+def _operand_dtype(body: Body, operand: View | Scalar) -> np.dtype:
+    return operand.dtype if isinstance(operand, Scalar) else body.nest.numbered[operand.array].dtype
+
+
+def _lose_patience(body: Body, lengths: list[str]) -> None:
+    elements = lengths[0]
+    for length in lengths[1:]:
+        elements = body.add(f"mul i64 {elements}, {length}")
+    turns = body.add(f"ashr i64 {elements}, {ELEMENTS_A_TURN_BITS}")
+    patience = body.add_new("load i64, ptr %patience")
+    body.lines.append(f"store i64 {body.add_new(f'sub i64 {patience}, {turns}')}, ptr %patience")
+
+
+# Numbers as operands
+
+
+def _converted(body: Body, value: Value, dtype: np.dtype) -> tuple[str, str]:
+    """A number as a dtype: its type in memory, and its text. What does not fit is a doubt."""
+    body.settle(value)
+    text = body.operand(value)
+    if dtype.kind == "b":
+        return "i8", body.add(f"zext i1 {_truth(body, value.type, text)} to i8")
+    if dtype.kind == "f":
+        return _real(body, value.type, text, "double" if dtype.itemsize == 8 else "float")
+    return _whole(body, value.type, text, dtype)
+
+
+def _truth(body: Body, type_: str, text: str) -> str:
+    if type_ == I1:
+        return text
+    return (
+        body.compare("une", text, ZEROS[F64])
+        if type_ == F64
+        else body.add(f"icmp ne i64 {text}, 0")
+    )
+
+
+def _real(body: Body, type_: str, text: str, wanted: str) -> tuple[str, str]:
+    short = "f64" if wanted == "double" else "f32"
+    if type_ == I1:
+        return wanted, body.add(f"select i1 {text}, {wanted} 1.0, {wanted} 0.0")
+    if type_ == I64:
+        return wanted, body.strict(f"sitofp.{short}.i64", wanted, [("i64", text)])
+    if wanted == "double":
+        return wanted, text
+    return wanted, body.strict("fptrunc.f32.f64", wanted, [("double", text)])
+
+
+def _whole(body: Body, type_: str, text: str, dtype: np.dtype) -> tuple[str, str]:
+    wanted = f"i{8 * dtype.itemsize}"
+    if type_ == I1:
+        return wanted, body.add(f"zext i1 {text} to {wanted}")
+    if type_ == F64:
+        text = body.towards_zero(text)
+    if dtype.kind == "u" and dtype.itemsize == ITEM:
+        body.go_on_if(body.add(f"icmp sge i64 {text}, 0"))
+    if dtype.itemsize == ITEM:
+        return wanted, text
+    short = body.add(f"trunc i64 {text} to {wanted}")
+    back = body.add(f"{'zext' if dtype.kind == 'u' else 'sext'} {wanted} {short} to i64")
+    body.go_on_if(body.add(f"icmp eq i64 {back}, {text}"))
+    return wanted, short
+
+
+# Vectors, temporaries
+
+
+def emit_fold(body: Body, one: Instruction) -> str:
+    """Append a reduction of a vector: NumPy's own, whole."""
+    name, view = one.attributes
+    inputs = _Inputs(body, one)
+    (length,) = inputs.take(1)
+    data, steps = _place(body, view, inputs.of_view(view))
+    dtype = body.nest.numbered[view.array].dtype
+    loop = loop_of(Step(name, (dtype, dtype, dtype), (0, 1)))
+    given = f"i64 {steps[0]}, i64 {body.operand(length)}"
+    return _result(
+        body,
+        one,
+        _helpers()["fold"],
+        f"ptr inttoptr (i64 {id(_kept(loop))} to ptr), ptr %table, ptr {data}, {given}",
+    )
+
+
+def emit_dot(body: Body, one: Instruction) -> str:
+    """Append the product of two vectors."""
+    name, *views = one.attributes
+    inputs = _Inputs(body, one)
+    (length,) = inputs.take(1)
+    arguments = "ptr %table"
+    for view in views:
+        data, steps = _place(body, view, inputs.of_view(view))
+        arguments += f", ptr {data}, i64 {steps[0]}"
+    kind = "d" if result_type(one) == F64 else "l"
+    arguments += f", i64 {body.operand(length)}"
+    return _result(body, one, _helpers()[f"{name}.{kind}"], arguments)
+
+
+def _result(body: Body, one: Instruction, address: int, arguments: str) -> str:
+    """Append a call that writes its result to the table's first word."""
+    body.table = max(body.table, 1)
+    status = body.call(address, "i32", arguments)
+    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
+    if result_type(one) == I1:
+        return body.add(f"icmp ne i8 {body.add_new('load i8, ptr %table')}, 0")
+    return body.add_new(f"load {TYPES[result_type(one)]}, ptr %table")
+
+
+def emit_alloc(body: Body, one: Instruction) -> str:
+    """Append memory for a temporary, and its lengths."""
+    (number,) = one.attributes
+    first = WORDS * (number - len(body.nest.arrays))
+    lengths = [body.operand(value) for value in one.inputs]
+    size = str(body.nest.numbered[number].dtype.itemsize)
+    for length in lengths:
+        size = body.with_overflow("smul", size, length)
+    memory = body.add(f"getelementptr i64, ptr %memory, i64 {first}")
+    status = body.call(_helpers()["grow"], "i32", f"ptr {memory}, i64 {size}")
+    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
+    body.known.forget(one)
+    data = body.add_new(f"load ptr, ptr {memory}")
+    body.keep_own(number, "data", "ptr", data)
+    for axis, length in enumerate(lengths):
+        at = body.add(f"getelementptr i64, ptr %memory, i64 {first + 2 + axis}")
+        body.lines.append(f"store i64 {length}, ptr {at}")
+        body.keep_own(number, f"length{axis}", "i64", length)
+    return ""

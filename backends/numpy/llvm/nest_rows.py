@@ -1,0 +1,328 @@
+"""Strided loops for the rows of array statements, as text that takes a millisecond to compile without optimisation.
+
+Rows where every element lies next to the one before are done as vectors, their rest with a mask: lanes beyond the rest
+do what the first element of the rest does, so they raise no flag of their own. Others are done one by one. Laws:
+
+1. Every operation is one instruction (or an exact sequence) on the same operands in the same order; every result is
+   used. The flags are those that NumPy's loops raise.
+2. The function returns 1 where the bits of a result are NumPy's only by luck: a NaN that may be either of two unlike
+   ones, or what an operation says that it cannot vouch for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ufuse.backends.numpy.llvm.functions import Native
+from ufuse.backends.numpy.llvm.instructions import Body, emit, memory_type
+
+LANES = {8: 16, 4: 32}  # by the bytes of the widest element
+MOST_LANES = 64
+# What gives back a NaN as it is, but for making it quiet.
+KEEPS_NANS = frozenset(
+    "sqrt floor ceil trunc rint square reciprocal positive conjugate copy".split()
+)
+ARITHMETIC = frozenset("add subtract multiply divide".split())
+
+
+def row_text(native: Native, name: str, *, masks: bool) -> str:
+    """A module with one function of NumPy's strided-loop signature; `masks`: the machine has vectors with masks."""
+    return "\n".join(_Text(native, masks=masks).lines(name)) + "\n"
+
+
+def values_in_doubt(native: Native, *, singles_are_numbers: bool) -> set[int]:
+    """The values whose NaNs may come from two sources: they are up to the order of operands.
+
+    Two values of one source are never unlike NaNs: where it is NaN they are that NaN, else the one that the machine
+    makes. `singles_are_numbers`: operands that are one element for all are never NaN.
+    """
+    sources = {
+        value: value
+        for value, (dtype, single) in enumerate(native.inputs)
+        if dtype.kind == "f" and not (single and singles_are_numbers)
+    }
+    clashed: set[int] = set()
+    for one in native.operations:
+        if one.loop.dtypes[-1].kind != "f":
+            continue
+        given = [value for value in one.inputs if native.dtype(value).kind == "f"]
+        known = {sources[value] for value in given if value in sources}
+        if (one.loop.name in ARITHMETIC and len(known) > 1) or not clashed.isdisjoint(given):
+            clashed.add(one.output)
+        keeps = one.loop.name in ARITHMETIC | KEEPS_NANS and len(known) == 1
+        sources[one.output] = known.pop() if keeps else one.output
+    return clashed
+
+
+class _Text:
+    """The lines of a function."""
+
+    def __init__(self, native: Native, *, masks: bool) -> None:
+        self.native = native
+        widest = max(
+            native.dtype(value).itemsize
+            for value in range(len(native.inputs) + len(native.operations))
+        )
+        lanes = LANES.get(widest, MOST_LANES)
+        self.vector, self.scalar = Body(lanes, "v"), Body(1, "s")
+        self.masked = Body(lanes // 2, "m") if masks else None
+        self.arguments = [*range(len(native.inputs)), *native.outputs]  # values
+        doubtful = values_in_doubt(native, singles_are_numbers=False)
+        self.doubtful = values_in_doubt(native, singles_are_numbers=True)
+        # Operands that must be numbers.
+        self.checked = [
+            place
+            for place, (dtype, single) in enumerate(native.inputs)
+            if doubtful and single and dtype.kind == "f"
+        ]
+        self.declared: set[str] = set()
+
+    def lines(self, name: str) -> Iterator[str]:
+        """The whole module."""
+        yield f"define i32 @{name}(ptr %data, ptr %dims, ptr %steps, ptr %unused) #0 {{"
+        yield from self._entry()
+        yield from self._whole_vectors()
+        yield from self._rest() if self.masked else self._no_rest()
+        yield from self._elements()
+        yield "}"
+        bodies = [self.vector, self.scalar, *([self.masked] if self.masked else [])]
+        yield from sorted(self.declared.union(*(body.declared for body in bodies)))
+        yield 'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="false" }'
+        yield "attributes #1 = { strictfp }"
+
+    def _entry(self) -> Iterator[str]:
+        yield "entry:"
+        for place in range(len(self.arguments)):
+            yield f"%p{place}.at = getelementptr ptr, ptr %data, i64 {place}"
+            yield f"%p{place} = load ptr, ptr %p{place}.at"
+            yield f"%d{place}.at = getelementptr i64, ptr %steps, i64 {place}"
+            yield f"%d{place} = load i64, ptr %d{place}.at"
+        yield "%n = load i64, ptr %dims"
+        yield "%some = icmp sgt i64 %n, 0"
+        yield "br i1 %some, label %begin, label %nothing"
+        yield "nothing:"
+        yield "ret i32 0"
+        yield "doubt:"
+        yield "ret i32 1"
+        yield "begin:"
+        bad = "false"
+        for place in self.checked:
+            element = memory_type(self.native.dtype(place))
+            yield f"%c{place} = load {element}, ptr %p{place}, align 1"
+            yield f"%c{place}.nan = fcmp uno {element} %c{place}, %c{place}"
+            yield f"%c{place}.bad = or i1 {bad}, %c{place}.nan"
+            bad = f"%c{place}.bad"
+        yield f"br i1 {bad}, label %doubt, label %look"
+        yield "look:"
+        fast = "true"
+        for place, value in enumerate(self.arguments):
+            step = 0 if self._is_single(place) else self.native.dtype(value).itemsize
+            yield f"%e{place} = icmp eq i64 %d{place}, {step}"
+            yield f"%f{place} = and i1 {fast}, %e{place}"
+            fast = f"%f{place}"
+        yield f"br i1 {fast}, label %vectors, label %elements"
+
+    def _is_single(self, place: int) -> bool:
+        return place < len(self.native.inputs) and self.native.inputs[place][1]
+
+    def _whole_vectors(self) -> Iterator[str]:
+        body = self.vector
+        yield "vectors:"
+        yield f"%whole = and i64 %n, {-body.lanes}"
+        yield "%any = icmp ne i64 %whole, 0"
+        yield "br i1 %any, label %vector.head, label %rest"
+        yield "vector.head:"
+        values: dict[int, str] = {}
+        for place, (dtype, single) in enumerate(self.native.inputs):
+            if single:
+                values[place] = _splat(body, dtype, f"%p{place}")
+        head = list(body.lines)
+        body.lines.clear()
+        for place, (dtype, single) in enumerate(self.native.inputs):
+            if not single:
+                at = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 %at")
+                values[place] = _load(body, dtype, at)
+        doubt = self._compute(body, values, "%bad")
+        for place, value in self._outputs():
+            dtype = self.native.dtype(value)
+            at = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 %at")
+            _store(body, dtype, values[value], at)
+        bits = body.type("i1")
+        yield from head
+        yield "br label %vector.loop"
+        yield "vector.loop:"
+        yield "%at = phi i64 [0, %vector.head], [%at.next, %vector.loop]"
+        if doubt != "%bad":
+            yield f"%bad = phi {bits} [zeroinitializer, %vector.head], [{doubt}, %vector.loop]"
+        yield from body.lines
+        yield f"%at.next = add i64 %at, {body.lanes}"
+        yield "%more = icmp slt i64 %at.next, %whole"
+        yield "br i1 %more, label %vector.loop, label %vector.done"
+        yield "vector.done:"
+        if doubt == "%bad":
+            yield "br label %rest"
+            return
+        yield f"%vector.bad = {self._any(body, doubt)}"
+        yield "br i1 %vector.bad, label %doubt, label %rest"
+
+    def _no_rest(self) -> Iterator[str]:
+        """The rest of a row is done element by element."""
+        yield "rest:"
+        yield "%first = phi i64 [0, %vectors], [%whole, %vector.done]"
+        yield "%left = sub i64 %n, %first"
+        yield "%any.left = icmp ne i64 %left, 0"
+        yield "br i1 %any.left, label %elements, label %nothing"
+
+    def _rest(self) -> Iterator[str]:
+        """The rest of a row, which is shorter than a vector, as one or two vectors of half the lanes."""
+        body = self.masked
+        if body is None:
+            return
+        lanes = body.lanes
+        yield "rest:"
+        yield "%first = phi i64 [0, %vectors], [%whole, %vector.done]"
+        yield "%left = sub i64 %n, %first"
+        yield "%any.left = icmp ne i64 %left, 0"
+        yield "br i1 %any.left, label %rest.loop, label %nothing"
+        yield "rest.loop:"
+        yield "%from = phi i64 [%first, %rest], [%from.next, %rest.next]"
+        yield "%here = sub i64 %n, %from"
+        yield "%short = trunc i64 %here to i32"
+        yield f"%one.lane = insertelement <{lanes} x i32> poison, i32 %short, i64 0"
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        yield f"%lengths = shufflevector <{lanes} x i32> %one.lane, <{lanes} x i32> poison, {zeros}"
+        numbers = ", ".join(f"i32 {lane}" for lane in range(lanes))
+        yield f"%mask = icmp ult <{lanes} x i32> <{numbers}>, %lengths"
+        values = {}
+        for place, (dtype, single) in enumerate(self.native.inputs):
+            if single:
+                values[place] = _splat(body, dtype, f"%p{place}")
+            else:
+                values[place] = self._masked_load(body, dtype, f"%p{place}")
+        doubt = self._compute(body, values, "zeroinitializer")
+        for place, value in self._outputs():
+            self._masked_store(body, self.native.dtype(value), values[value], f"%p{place}")
+        yield from body.lines
+        if doubt == "zeroinitializer":
+            yield "br label %rest.next"
+        else:
+            yield f"%rest.bad = {self._any(body, doubt)}"
+            yield "br i1 %rest.bad, label %doubt, label %rest.next"
+        yield "rest.next:"
+        yield f"%from.next = add i64 %from, {lanes}"
+        yield "%again = icmp slt i64 %from.next, %n"
+        yield "br i1 %again, label %rest.loop, label %nothing"
+
+    def _masked_load(self, body: Body, dtype: np.dtype, pointer: str) -> str:
+        element = memory_type(dtype)
+        type_, bits = body.type(element), body.type("i1")
+        at = body.add(f"getelementptr {element}, ptr {pointer}, i64 %from")
+        other = _splat_bits(body, dtype, at)
+        full = f"@llvm.masked.load.v{body.lanes}{_suffix(element)}.p0"
+        self.declared.add(f"declare {type_} {full}(ptr, i32, {bits}, {type_})")
+        value = body.add(f"call {type_} {full}(ptr {at}, i32 1, {bits} %mask, {type_} {other})")
+        return _as_value(body, dtype, value)
+
+    def _masked_store(self, body: Body, dtype: np.dtype, value: str, pointer: str) -> None:
+        element = memory_type(dtype)
+        type_, bits = body.type(element), body.type("i1")
+        if dtype.kind == "b":
+            value = body.add(f"zext {bits} {value} to {type_}")
+        at = body.add(f"getelementptr {element}, ptr {pointer}, i64 %from")
+        full = f"@llvm.masked.store.v{body.lanes}{_suffix(element)}.p0"
+        self.declared.add(f"declare void {full}({type_}, ptr, i32, {bits})")
+        body.lines.append(f"call void {full}({type_} {value}, ptr {at}, i32 1, {bits} %mask)")
+
+    def _elements(self) -> Iterator[str]:
+        body = self.scalar
+        places = range(len(self.arguments))
+        yield "elements:"
+        yield f"%start = phi i64 [0, %look]{'' if self.masked else ', [%first, %rest]'}"
+        for place in places:
+            yield f"%o{place} = mul i64 %start, %d{place}"
+            yield f"%b{place} = getelementptr i8, ptr %p{place}, i64 %o{place}"
+        yield "br label %element"
+        values = {
+            place: _load(body, dtype, f"%q{place}")
+            for place, (dtype, _) in enumerate(self.native.inputs)
+        }
+        doubt = self._compute(body, values, "%wrong")
+        for place, value in self._outputs():
+            _store(body, self.native.dtype(value), values[value], f"%q{place}")
+        yield "element:"
+        yield "%one = phi i64 [%start, %elements], [%one.next, %element]"
+        for place in places:
+            yield f"%q{place} = phi ptr [%b{place}, %elements], [%q{place}.next, %element]"
+        if doubt != "%wrong":
+            yield f"%wrong = phi i1 [false, %elements], [{doubt}, %element]"
+        yield from body.lines
+        yield "%one.next = add i64 %one, 1"
+        for place in places:
+            yield f"%q{place}.next = getelementptr i8, ptr %q{place}, i64 %d{place}"
+        yield "%goes.on = icmp slt i64 %one.next, %n"
+        yield "br i1 %goes.on, label %element, label %last"
+        yield "last:"
+        yield (
+            "br label %nothing"
+            if doubt == "%wrong"
+            else (f"br i1 {doubt}, label %doubt, label %nothing")
+        )
+
+    def _outputs(self) -> list[tuple[int, int]]:
+        count = len(self.native.inputs)
+        return [(count + place, value) for place, value in enumerate(self.native.outputs)]
+
+    def _any(self, body: Body, bits: str) -> str:
+        full = f"@llvm.vector.reduce.or.v{body.lanes}i1"
+        self.declared.add(f"declare i1 {full}({body.type('i1')})")
+        return f"call i1 {full}({body.type('i1')} {bits})"
+
+    def _compute(self, body: Body, values: dict[int, str], doubt: str) -> str:
+        """Append the operations; where something is in doubt, or was."""
+        for one in self.native.operations:
+            values[one.output] = emit(body, one.loop, [values[value] for value in one.inputs])
+        for value in self.doubtful.intersection(self.native.outputs):
+            type_ = body.value_type(self.native.dtype(value))
+            body.doubt(body.add(f"fcmp uno {type_} {values[value]}, {values[value]}"))
+        for condition in dict.fromkeys(body.doubts):
+            doubt = body.add(f"or {body.type('i1')} {doubt}, {condition}")
+        return doubt
+
+
+def _suffix(element: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(element, element)
+
+
+def _as_value(body: Body, dtype: np.dtype, bits: str) -> str:
+    """What lies in memory as it is computed with."""
+    if dtype.kind != "b":
+        return bits
+    zero = "0" if body.lanes == 1 else "zeroinitializer"
+    return body.add(f"icmp ne {body.type('i8')} {bits}, {zero}")
+
+
+def _load(body: Body, dtype: np.dtype, at: str) -> str:
+    element = body.type(memory_type(dtype))
+    return _as_value(body, dtype, body.add(f"load {element}, ptr {at}, align 1"))
+
+
+def _splat_bits(body: Body, dtype: np.dtype, at: str) -> str:
+    element, type_ = memory_type(dtype), body.type(memory_type(dtype))
+    one = body.add(f"load {element}, ptr {at}, align 1")
+    first = body.add(f"insertelement {type_} poison, {element} {one}, i64 0")
+    zeros = f"<{body.lanes} x i32> zeroinitializer"
+    return body.add(f"shufflevector {type_} {first}, {type_} poison, {zeros}")
+
+
+def _splat(body: Body, dtype: np.dtype, at: str) -> str:
+    """One element in all lanes."""
+    return _as_value(body, dtype, _splat_bits(body, dtype, at))
+
+
+def _store(body: Body, dtype: np.dtype, value: str, at: str) -> None:
+    type_ = body.type(memory_type(dtype))
+    if dtype.kind == "b":
+        value = body.add(f"zext {body.type('i1')} {value} to {type_}")
+    body.lines.append(f"store {type_} {value}, ptr {at}, align 1")

@@ -1,0 +1,87 @@
+"""Array statements in nests: machine code against the reference executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.random_maps import Draw, Part
+from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
+from ufuse.graph.semantics.nest_reference import DoubtError, follow
+
+
+def outcome(machine: Machine, parts: Sequence[Part], cells: dict[str, Any]) -> bool:
+    """Whether the machine code was left; then memory and flags are those of the reference."""
+    bases = {id(part.base): part.base.copy() for part in parts}
+    wanted = {id(part.base): part.base.copy() for part in parts}
+    logged: set[str] = set()
+    is_left = True
+    with np.errstate(all="call", call=lambda kind, _: logged.add(kind.split()[0])):
+        try:
+            follow(machine.nest, [part.array(wanted[id(part.base)]) for part in parts], dict(cells))
+        except DoubtError:
+            is_left = False
+    arrays = [part.array(bases[id(part.base)]) for part in parts]
+    found, flags = machine.execute(arrays, dict(cells))
+    if not found:
+        return False
+    assert is_left
+    assert flags == logged, machine.nest
+    for key, base in bases.items():
+        assert base.tobytes() == wanted[key].tobytes(), machine.nest
+    return True
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_statements_drawn_by_chance(seed: int) -> None:
+    """Every operation, dtype, layout and overlap; ordinary values are not in doubt."""
+    draw = Draw(seed)
+    machine = Machine(draw.nest())
+    turn = {"i.next": 0, "i.step": 1, "i.left": 1, TURNS: 1}
+    for run in range(12):
+        wildness = [0.0, 0.0, 0.02, 0.5][run % 4]
+        parts, cells = draw.given(wildness)
+        is_left = outcome(machine, parts, {**cells, **turn})
+        assert is_left or wildness > 0 or draw.plain, machine.nest
+
+
+def test_temporaries_folds_and_products() -> None:
+    """`t = a[1:] * 2`, its sum and its product with `a[:-1]` are stored; so are elements of `t` and its length."""
+    real = np.dtype(float)
+    code = Code(
+        array("a"), array("b", is_written=True), number("n", "int", is_changed=False), RANGE
+    )
+    code.temporaries.append(array("t"))
+    code.header("i", "body")
+    n, zero, one, two = code.get("n"), code.whole(0), code.whole(1), code.whole(2)
+    whole, temporary = View(0, ((0, 1),)), View(2, ((0, 1),))
+    code.alloc(2, n)
+    twice = Step("multiply", (real, real, real), (0, 1))
+    code.map(Map(1, (whole, Scalar(real)), (twice,), temporary), n, one, code.real(2.0), zero)
+    code.store(1, zero, code.fold("add", temporary, n, zero))
+    code.store(1, one, code.fold("maximum", temporary, n, zero))
+    code.store(1, two, code.dot("dot", temporary, whole, n, zero, zero))
+    code.store(
+        1,
+        code.whole(3),
+        code.dot("matmul", whole, View(2, ((0, -1),)), n, zero, code.op("sub", n, one)),
+    )
+    code.store(1, code.whole(4), code.load(2, code.whole(-1)))
+    code.store(1, code.whole(5), code.op("to_f64", code.dim(2, 0)))
+    code.end("jump", "header")
+    machine = Machine(code.nest())
+    for length in (1, 2, 7, 300, 5000):
+        a = np.random.default_rng(length).standard_normal(length + 1)
+        parts = [
+            Part(one.view(np.uint8), 0, one.shape, one.strides, real) for one in (a, np.zeros(6))
+        ]
+        turn = {"i.next": 0, "i.step": 1, "i.left": 3, TURNS: 3}
+        assert outcome(machine, parts, {"n": length, "n.numpy": False, **turn})
+    turn = {"i.next": 0, "i.step": 1, "i.left": 3, TURNS: 3}
+    assert not machine.execute([a, np.zeros(6)], {"n": 0, "n.numpy": False, **turn})[0]
