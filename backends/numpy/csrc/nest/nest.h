@@ -100,7 +100,7 @@ int nest_grow(NestMemory *one, int64_t bytes);
 void own_memory_drop(Nest *nest, size_t most);
 PyObject *own_memory_array(const Nest *nest, int temporary);
 
-/* helpers.c */
+/* numpy_loops.c */
 int nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps);
 int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count);
 extern PyMethodDef nest_methods[];
