@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import blake2b
 from importlib import import_module
@@ -12,11 +13,18 @@ from typing import Any
 
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.functions import Native, function_text
-from ufuse.backends.numpy.llvm.nest_rows import row_text
+from ufuse.backends.numpy.llvm.nest_rows import rows_text
 
 # For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
 # all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
 PASSES = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
+
+
+WITH_MASKS = (
+    "avx512bw",
+    "avx512vl",
+    "avx512dq",
+)  # a machine with masks for vectors of any elements
 
 
 class Function:
@@ -46,6 +54,7 @@ class Compiler:
             binding.parse_assembly(""), self._new_machine(0)
         )
         self._made: dict[str, Function] = {}
+        self._rows: dict[Native, Function] = {}
 
     def _new_machine(self, level: int) -> Any:
         return self._binding.Target.from_default_triple().create_target_machine(
@@ -55,11 +64,17 @@ class Compiler:
             jit=True,
         )
 
-    def row_function(self, native: Native) -> Function:
-        """The machine code of a segment of an array statement."""
-        masks = all(self._features.get(name) for name in ("avx512bw", "avx512vl", "avx512dq"))
-        text = row_text(native, "NAME", masks=masks)
-        return self.text_function(text, is_improved=False, is_quick=True)
+    def row_functions(self, natives: Sequence[Native]) -> list[Function]:
+        """The machine code of segments of array statements; one module for all that are new."""
+        new = {
+            f"ufuse_row_{len(self._rows) + place}": native
+            for place, native in enumerate(dict.fromkeys(natives) - self._rows.keys())
+        }
+        if new:
+            masks = all(self._features.get(name) for name in WITH_MASKS)
+            made = self._add(rows_text(new, masks=masks), new, self._quick)
+            self._rows.update(zip(new.values(), made, strict=True))
+        return [self._rows[native] for native in natives]
 
     def function(self, native: Native) -> Function:
         """The machine code of a segment."""
@@ -67,20 +82,27 @@ class Compiler:
 
     def text_function(self, text: str, *, is_improved: bool, is_quick: bool = False) -> Function:
         """The machine code of a module's only function, which is called NAME in the text."""
-        engine = self._quick if is_quick else self._engine
         name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
-        found = self._made.get(name)
-        if found is None:
-            module = self._binding.parse_assembly(text.replace("@NAME(", f"@{name}(", 1))
-            if is_improved:
-                self._improve(module)
-            engine.add_module(module)
-            engine.finalize_object()
-            found = self._made[name] = Function(engine.get_function_address(name), engine)
-            # The machine code stays; the text it was made from would take three times its memory.
-            engine.remove_module(module)
-            module.close()
-        return found
+        if name not in self._made:
+            text = text.replace("@NAME(", f"@{name}(", 1)
+            engine = self._quick if is_quick else self._engine
+            (self._made[name],) = self._add(text, [name], engine, is_improved=is_improved)
+        return self._made[name]
+
+    def _add(
+        self, text: str, names: Iterable[str], engine: Any, *, is_improved: bool = False
+    ) -> list[Function]:
+        """The machine code of a module's functions."""
+        module = self._binding.parse_assembly(text)
+        if is_improved:
+            self._improve(module)
+        engine.add_module(module)
+        engine.finalize_object()
+        made = [Function(engine.get_function_address(name), engine) for name in names]
+        # The machine code stays; the text it was made from would take three times its memory.
+        engine.remove_module(module)
+        module.close()
+        return made
 
     def _improve(self, module: Any) -> None:
         passes = self._binding.create_new_module_pass_manager()
@@ -122,20 +144,23 @@ def compiled(segments: list[Native]) -> list[Function]:
         return [_compiler[0].function(native) for native in segments]
 
 
-def compiled_row(native: Native) -> Function:
-    """The machine code of a segment of an array statement; called in `Work`, as `compiled` is."""
+def compiled_rows(natives: Sequence[Native]) -> list[Function]:
+    """The machine code of segments of array statements; called in `Work`, as `compiled` is."""
     with _lock:
         if not _compiler:
             _compiler.append(Compiler())
-        return _compiler[0].row_function(native)
+        return _compiler[0].row_functions(natives)
 
 
-def compiled_text(text: str) -> Function:
-    """The machine code of a text that LLVM's passes improve first; called in `Work`, as `compiled` is."""
+def compiled_text(text: str, *, is_quick: bool) -> Function:
+    """The machine code of a text that LLVM's passes improve first; called in `Work`, as `compiled` is.
+
+    `is_quick`: the code generator takes a third of the time; what it makes of arithmetic is half as fast.
+    """
     with _lock:
         if not _compiler:
             _compiler.append(Compiler())
-        return _compiler[0].text_function(text, is_improved=True)
+        return _compiler[0].text_function(text, is_improved=True, is_quick=is_quick)
 
 
 def assembly(native: Native) -> str:

@@ -73,6 +73,25 @@ class Flow:
                     waiting.append(each)
         return [self.blocks[each] for each in found]
 
+    def loops(self) -> list[set[str]]:
+        """For each way back the blocks of its loop."""
+        return [
+            self._loop(header, last)
+            for last in self.order
+            for header in self.blocks[last].end.targets
+            if self._places[header] <= self._places[last]
+        ]
+
+    def _loop(self, header: str, last: str) -> set[str]:
+        loop = {header, last}
+        waiting = [last]
+        while waiting:
+            label = waiting.pop()
+            if label != header:
+                waiting += [each for each in self.before[label] if each not in loop]
+                loop.update(self.before[label])
+        return loop
+
     def inner_headers(self) -> set[str]:
         """The blocks that control comes back to without a look at `turns`."""
         return {

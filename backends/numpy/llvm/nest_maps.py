@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm.compiler import compiled_row
+from ufuse.backends.numpy.llvm.compiler import compiled_rows
 from ufuse.backends.numpy.llvm.functions import Native, Operation
 from ufuse.backends.numpy.llvm.instructions import why_not_native
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, result_type
 from ufuse.backends.numpy.loops import depends_on_strides, loop_object
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
-from ufuse.graph.nest import F64, I1, I64, Instruction, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import F64, I1, I64, Instruction, Map, Nest, Scalar, Step, Value, View
 
 SCRATCHES = 1  # memories of a nest behind its temporaries'
 WORDS = 6  # of a NestMemory
@@ -80,9 +80,24 @@ class Segment:
 
     def address(self) -> int:
         """Of its machine code."""
-        return 0 if self.native is None else compiled_row(self.native).address
+        return 0 if self.native is None else compiled_rows([self.native])[0].address
 
 
+def prepare(nest: Nest) -> None:
+    """Compile what does the rows of a nest's array statements, all at once."""
+    compiled_rows(
+        [
+            segment.native
+            for block in nest.blocks
+            for one in block.instructions
+            if one.op == "map"
+            for segment in segments_of(one.attributes[0])
+            if segment.native is not None
+        ]
+    )
+
+
+@lru_cache(maxsize=256)
 def segments_of(what: Map) -> list[Segment]:
     """The steps in runs of those with an exact short form, each of which is one function."""
     made: list[Segment] = []

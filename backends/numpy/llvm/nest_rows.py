@@ -11,7 +11,7 @@ do what the first element of the rest does, so they raise no flag of their own. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -27,9 +27,16 @@ KEEPS_NANS = frozenset(
 ARITHMETIC = frozenset("add subtract multiply divide".split())
 
 
-def row_text(native: Native, name: str, *, masks: bool) -> str:
-    """A module with one function of NumPy's strided-loop signature; `masks`: the machine has vectors with masks."""
-    return "\n".join(_Text(native, masks=masks).lines(name)) + "\n"
+def rows_text(functions: Mapping[str, Native], *, masks: bool) -> str:
+    """A module with functions of NumPy's strided-loop signature; `masks`: the machine has vectors with masks."""
+    lines: list[str] = []
+    declared: set[str] = set()
+    for name, native in functions.items():
+        text = _Text(native, masks=masks)
+        lines += text.lines(name)
+        declared |= text.declared
+    attributes = 'nounwind "prefer-vector-width"="512" "no-trapping-math"="false"'
+    return "\n".join([*lines, *sorted(declared), f"attributes #0 = {{ {attributes} }}", ""])
 
 
 def values_in_doubt(native: Native, *, singles_are_numbers: bool) -> set[int]:
@@ -80,7 +87,7 @@ class _Text:
         self.declared: set[str] = set()
 
     def lines(self, name: str) -> Iterator[str]:
-        """The whole module."""
+        """The function; `declared` is complete behind it."""
         yield f"define i32 @{name}(ptr %data, ptr %dims, ptr %steps, ptr %unused) #0 {{"
         yield from self._entry()
         yield from self._whole_vectors()
@@ -88,9 +95,7 @@ class _Text:
         yield from self._elements()
         yield "}"
         bodies = [self.vector, self.scalar, *([self.masked] if self.masked else [])]
-        yield from sorted(self.declared.union(*(body.declared for body in bodies)))
-        yield 'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="false" }'
-        yield "attributes #1 = { strictfp }"
+        self.declared.update(*(body.declared for body in bodies))
 
     def _entry(self) -> Iterator[str]:
         yield "entry:"

@@ -25,9 +25,10 @@ from ufuse.backends.numpy.llvm.nest_body import (
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
-from ufuse.backends.numpy.llvm.nest_maps import WORDS
+from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
 
+ARRAY_OPS = {"map", "fold", "dot"}
 PATIENCE = 1 << 24  # some ten milliseconds to a tenth of a second
 
 
@@ -47,8 +48,18 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
         LookupError: a function that the mathematics library lacks, or a loop that NumPy lacks.
 
     """
-    function = compiled_text(nest_text(nest, "NAME"))
+    prepare(nest)
+    function = compiled_text(nest_text(nest, "NAME"), is_quick=is_of_arrays(nest))
     return function.address, function.owner
+
+
+def is_of_arrays(nest: Nest) -> bool:
+    """Whether every loop has an array statement or the like, which takes most of its time."""
+    flow = Flow(nest)
+    return all(
+        any(one.op in ARRAY_OPS for label in loop for one in flow.blocks[label].instructions)
+        for loop in flow.loops()
+    )
 
 
 def nest_text(nest: Nest, name: str) -> str:
