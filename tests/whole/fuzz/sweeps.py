@@ -172,9 +172,9 @@ class Sweep:
 
     def space(self, ndim: int) -> Space:
         """Where a statement works."""
-        sizes = self.rng.choice(
-            [lengths for _, lengths in self.arrays.values() if len(lengths) >= ndim]
-        )
+        known = [lengths for _, lengths in self.arrays.values()]
+        sizes = self.rng.choice([one for one in known if len(one) >= ndim] or known)
+        ndim = min(ndim, len(sizes))
         chosen = sizes if len(sizes) == ndim else (self.rng.choice(sizes),)
         return tuple(
             (size, spans.extent(self.rng, has_loop=bool(self.index(size)))) for size in chosen
@@ -690,7 +690,7 @@ ODD = ("0.0", "np.nan", "np.inf", "-np.inf", "5e-324", "1e-310", "1.7e308", "-0.
 def odd_at(dtype: str, shape: tuple[int, ...], seed: int, place: int, value: Any) -> Any:
     """Mild numbers, all but one above zero."""
     found = np.abs(dense(dtype, shape, seed)) + 1
-    found.reshape(-1)[place % found.size] = value
+    found.reshape(-1)[place % max(1, found.size) :][:1] = value
     return found
 
 
