@@ -73,7 +73,7 @@ def dots(a, d, place):
 
 
 PROGRAMS = [elements, rows, swapped, temporaries, dots]
-NATIVE = [elements]
+NATIVE = [elements, rows, swapped, temporaries, dots]
 
 
 def arguments_of(turn: int, what: str) -> tuple[Any, ...]:

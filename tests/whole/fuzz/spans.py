@@ -52,7 +52,7 @@ def span(rng: random.Random, extent: str, length: str, index: str) -> str:
     if rng.random() < 0.01:
         extent = rng.choice(OFTEN)
     texts = [text for text in EXTENTS[extent] if index or "I" not in text]
-    return filled(rng.choice(texts), length, index)
+    return filled(rng.choice(texts or [":3"]), length, index)
 
 
 def place(rng: random.Random, length: str, index: str) -> str:
