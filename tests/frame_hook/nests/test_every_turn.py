@@ -73,7 +73,6 @@ def dots(a, d, place):
 
 
 PROGRAMS = [elements, rows, swapped, temporaries, dots]
-NATIVE = [elements, rows, swapped, temporaries, dots]
 
 
 def arguments_of(turn: int, what: str) -> tuple[Any, ...]:
@@ -138,7 +137,9 @@ def test_every_turn(function, what) -> None:
             outcome(compiled, TURNS // 2, what)
         plain, other = outcome(function, turn, what), outcome(compiled, turn, what)
         assert plain == other, f"turn {turn}"
-    if function in NATIVE:
+    if (
+        what != "interrupt" or function is elements
+    ):  # else plain Python does all, from the first turn on
         assert native > TURNS * TURNS / 3
 
 
