@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
 from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Instruction, Nest, Value
 
@@ -159,6 +160,23 @@ class Body:
         following = self.label()
         self.lines += [f"br i1 {condition}, label %doubt, label %{following}, !prof !1"]
         self.lines.append(f"{following}:")
+
+    def lose_patience(self, turns: str) -> None:
+        """Append: so many turns are done; where they are many, ask whether to go on, a doubt if not."""
+        patience = self.add_new("load i64, ptr %patience")
+        left = self.add_new(f"sub i64 {patience}, {turns}")
+        self.lines.append(f"store i64 {left}, ptr %patience")
+        is_out = self.add_new(f"icmp slt i64 {left}, 0")
+        asking, following = self.label(), self.label()
+        self.lines += [
+            f"br i1 {is_out}, label %{asking}, label %{following}, !prof !1",
+            f"{asking}:",
+        ]
+        helper = _tiles.nest_helpers()["patience"]
+        more = self.add_new(f"call i64 inttoptr (i64 {helper} to ptr)() #2")
+        self.lines.append(f"store i64 {more}, ptr %patience")
+        is_over = self.add_new(f"icmp eq i64 {more}, 0")
+        self.lines += [f"br i1 {is_over}, label %doubt, label %{following}", f"{following}:"]
 
     # Values
 

@@ -28,7 +28,7 @@ WORDS = 6  # of a NestMemory
 MOST_OPERANDS = 60
 ITEM = 8  # bytes of the widest element
 # An element of an array statement against a turn of an inner loop: a part of its time.
-ELEMENTS_A_TURN_BITS = 6
+ELEMENTS_A_TURN_BITS = 2
 
 
 # Loops
@@ -316,9 +316,7 @@ def _lose_patience(body: Body, lengths: list[str]) -> None:
     elements = lengths[0]
     for length in lengths[1:]:
         elements = body.add(f"mul i64 {elements}, {length}")
-    turns = body.add(f"ashr i64 {elements}, {ELEMENTS_A_TURN_BITS}")
-    patience = body.add_new("load i64, ptr %patience")
-    body.lines.append(f"store i64 {body.add_new(f'sub i64 {patience}, {turns}')}, ptr %patience")
+    body.lose_patience(body.add(f"ashr i64 {elements}, {ELEMENTS_A_TURN_BITS}"))
 
 
 # Numbers as operands

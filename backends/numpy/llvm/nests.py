@@ -5,7 +5,7 @@ Variables are memory in the text; LLVM's passes make registers of them. Laws:
 1. Floating-point operations and comparisons are *constrained, strict*: no flag is lost or raised too often, and nothing
    is folded. Comparisons are quiet.
 2. A doubt ends the function with 1 after only `turns` was written back: what calls it undoes the stores.
-3. One call does at most PATIENCE turns of inner loops, then it ends in a doubt: signals wait while it runs.
+3. After PATIENCE turns of inner loops a call asks whether to go on, as signals and other threads wait while it runs.
 4. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
    NumPy: a result that such an operation may have decided is a doubt when it is stored, kept or passed on.
 """
@@ -29,7 +29,7 @@ from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
 
 ARRAY_OPS = {"map", "fold", "dot"}
-PATIENCE = 1 << 24  # some ten milliseconds to a tenth of a second
+PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
 
 
 def why_not_native() -> str | None:
@@ -160,10 +160,7 @@ class _Function:
         self.lines.append(f"{self._labels[block.label]}:")
         self.body.begin_block(self._known_before(block), self._bounds[block.label])
         if block.label in self._inner_headers:
-            patience = self.body.add_new("load i64, ptr %patience")
-            left = self.body.add_new(f"sub nsw i64 {patience}, 1")
-            self.lines.append(f"store i64 {left}, ptr %patience")
-            self.body.doubt_if(self.body.add_new(f"icmp slt i64 {left}, 0"))
+            self.body.lose_patience("1")
         for one in block.instructions:
             self._write_instruction(one)
         self._known[block.label] = self.body.known

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -348,8 +350,8 @@ def test_an_element_is_read_again_after_a_store() -> None:
     assert c.tobytes() == memory[1:].tobytes()
 
 
-def test_a_turn_without_end_is_a_doubt() -> None:
-    """Signals wait while machine code runs: what takes long is plain Python's. Turns of the outermost loop are free."""
+def test_a_turn_without_end_ends_in_a_doubt_for_a_signal() -> None:
+    """Signals wait while machine code runs; it asks for them in inner loops. Turns of the outermost are free."""
     code = Code(number("n", "int"), RANGE)
     code.header("i", "body")
     code.end("jump", "inner")
@@ -358,9 +360,18 @@ def test_a_turn_without_end_is_a_doubt() -> None:
     code.end("branch", "inner", "header", condition=some)
     machine = Machine(code.nest())
     cells = over(range(5), n=0, **{"n.numpy": False})
-    assert not machine.execute([], cells)[0]
+    heard: list[float] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.perf_counter()))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        started = time.perf_counter()
+        assert not machine.execute([], cells)[0]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     assert cells[TURNS] == 4
-    cells = over(range(PATIENCE - 5), n=100, **{"n.numpy": False})
+    assert 0.05 <= heard[0] - started < 0.5
+    cells = over(range(5 * PATIENCE), n=100, **{"n.numpy": False})
     assert machine.execute([], cells)[0]
 
 

@@ -302,6 +302,42 @@ def test_interrupts_are_answered_soon(monkeypatch: pytest.MonkeyPatch) -> None:
         assert total in (long_sum(turn), long_sum(turn + 1))
 
 
+def long_turns(n, m, x):
+    total = 0
+    for i in range(n):
+        for j in range(m):
+            total = (total + j) & 0xFFFFFF
+        x[i] = total
+    return total
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_signals_are_answered_in_a_long_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The turn begins anew in plain Python; what it did natively is undone."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(long_turns)
+    compiled(40, 40, np.zeros(40))
+    seen: list[tuple[float, int, float]] = []
+    x = np.full(3, -1.0)
+
+    def handler(_: int, frame: Any) -> None:
+        seen.append((time.perf_counter(), frame.f_locals.get("i", -1), x[0]))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        started = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(3, 10**10, x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen[0][0] - started < 0.7
+    assert seen[0][1:] in ((0, -1.0), (-1, -1.0))
+
+
 @pytest.fixture
 def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Time calls, as users have it."""

@@ -11,6 +11,10 @@ static const double RELIABLE = 20e3;     /* what is shorter is measured badly */
 static const double SAVINGS = 20;        /* a chunk takes so many times what saving takes */
 static const double PLAIN_AT_LEAST = 20; /* plain turns take so many times what native ones do */
 static const double BYTE = 0.15;         /* to save a byte, about */
+static const double OTHERS_WAIT = 100e6; /* threads, for the end of a turn */
+
+/* Turns of inner loops, or what takes as long, until machine code asks `nest_patience`. */
+enum { PATIENCE = 1 << 20 };
 
 /* Bytes to save: always worth it; for a turn of unknown length; ever. */
 static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
@@ -20,6 +24,15 @@ static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
 static const size_t KEPT_BYTES = (size_t)64 << 10;
 
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
+
+/*
+ * The chunk under way: when its machine code began, and why it was asked to end. Of this thread, as
+ * that holds the GIL.
+ */
+static struct {
+    double began;
+    Pending left_for;
+} watch;
 
 /* A call under way. */
 typedef struct {
@@ -35,6 +48,7 @@ typedef struct {
     Saved saved;
     int64_t done; /* turns */
     bool odd;     /* a turn was in doubt, or raised a flag */
+    bool stopped; /* for a signal; what was not committed has not happened */
 } Call;
 
 static double
@@ -43,6 +57,22 @@ now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/*
+ * What machine code asks now and then in a long turn: how much of its work it may do before it asks
+ * again, 0 where it is to end in a doubt.
+ */
+int64_t
+nest_patience(void)
+{
+    Pending pending = pending_now();
+    if (pending == PENDING_NOTHING ||
+        (pending == PENDING_OTHERS && now_ns() - watch.began < OTHERS_WAIT)) {
+        return PATIENCE;
+    }
+    watch.left_for = pending;
+    return 0;
 }
 
 /* Whether the range is where it has to be after so many turns more: what machine code says is never
@@ -86,6 +116,8 @@ run_chunk(Call *call, int64_t turns)
     while (turns > 0) {
         memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
         left->whole = turns;
+        watch.began = now_ns();
+        watch.left_for = PENDING_NOTHING;
         status_clear();
         bool doubt = nest->function(call->words, call->cells, nest->memory) != 0;
         bool flagged = (status_numbered(status_raw()) & call->mask) != 0;
@@ -95,6 +127,10 @@ run_chunk(Call *call, int64_t turns)
             return begun;
         }
         saved_restore(&call->saved);
+        call->stopped = watch.left_for == PENDING_SIGNALS;
+        if (call->stopped) {
+            return 0;
+        }
         call->odd = true;
         if (!doubt && !flagged) {
             return 0;
@@ -193,7 +229,7 @@ run_chunks(Call *call)
         }
         int64_t done = run_chunk(call, turns);
         double end = now_ns();
-        if (call->odd || (nest->rebound > 0 && !rebind(call))) {
+        if (call->odd || call->stopped || (nest->rebound > 0 && !rebind(call))) {
             return;
         }
         learn_turn(nest, end - start, done);

@@ -129,11 +129,11 @@ nest_helpers(PyObject *module, PyObject *unused)
         const char *name;
         void *address;
     } table[] = {
-        {"grow", (void *)nest_grow},       {"loop", (void *)nest_loop},
-        {"map", (void *)nest_map},         {"fold", (void *)nest_fold},
-        {"dot.d", (void *)real_dot},       {"dot.l", (void *)whole_dot},
-        {"matmul.d", (void *)real_matmul}, {"matmul.l", (void *)whole_dot},
-        {"scalar.d", (void *)real_scalar},
+        {"grow", (void *)nest_grow},     {"patience", (void *)nest_patience},
+        {"loop", (void *)nest_loop},     {"map", (void *)nest_map},
+        {"fold", (void *)nest_fold},     {"dot.d", (void *)real_dot},
+        {"dot.l", (void *)whole_dot},    {"matmul.d", (void *)real_matmul},
+        {"matmul.l", (void *)whole_dot}, {"scalar.d", (void *)real_scalar},
     };
     PyObject *found = PyDict_New();
     for (size_t i = 0; found != NULL && i < Py_ARRAY_LENGTH(table); i++) {

@@ -10,6 +10,7 @@
 #ifndef UFUSE_NEST_H
 #define UFUSE_NEST_H
 
+#include "nest/pending.h"
 #include "scalars/scalars.h"
 
 enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4 };
@@ -93,6 +94,7 @@ void saved_restore(const Saved *saved);
 void saved_drop(Saved *saved);
 
 /* chunks.c */
+int64_t nest_patience(void);
 PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names);
 
 /* own_memory.c */

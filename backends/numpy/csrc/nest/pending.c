@@ -1,0 +1,39 @@
+/* What waits for machine code to end: alone here because it needs CPython's internal headers. */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#ifdef _PyGC_FINALIZED
+#    undef _PyGC_FINALIZED /* 3.12's internal headers define it again, differently (gh-105268) */
+#endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
+#if PY_VERSION_HEX >= 0x030D0000
+#    include <internal/pycore_ceval.h>
+#endif
+#pragma GCC diagnostic pop
+
+#include "nest/pending.h"
+
+/* What a frame would do now, at a backward jump. Signals count in whichever thread this is. */
+Pending
+pending_now(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyThreadState *thread = PyThreadState_Get();
+    uintptr_t events = _Py_atomic_load_uintptr_relaxed(&thread->eval_breaker);
+    if (events & _PY_SIGNALS_PENDING_BIT) {
+        return PENDING_SIGNALS;
+    }
+    return events & _PY_EVAL_EVENTS_MASK ? PENDING_OTHERS : PENDING_NOTHING;
+#else
+    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
+    if (_Py_atomic_load_relaxed(&interpreter->ceval.eval_breaker) == 0) {
+        return PENDING_NOTHING;
+    }
+    bool signals = _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0;
+    return signals ? PENDING_SIGNALS : PENDING_OTHERS;
+#endif
+}

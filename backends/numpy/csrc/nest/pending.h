@@ -1,0 +1,12 @@
+/* What waits for machine code to end. */
+#ifndef UFUSE_PENDING_H
+#define UFUSE_PENDING_H
+
+#include <stdbool.h>
+
+/* Others: a thread that waits for the GIL, the collector. */
+typedef enum { PENDING_NOTHING, PENDING_SIGNALS, PENDING_OTHERS } Pending;
+
+Pending pending_now(void);
+
+#endif
