@@ -175,8 +175,10 @@ class ArraySlot:
     """An array that the nest is given; or, among `Nest.temporaries`, memory of its own.
 
     An array variable that is bound again (`is_rebound`) has a cell, `name.array`: the number of the array that it is,
-    its own at first; where the nest is left perhaps another slot's or a temporary's. It is given back then: the object
-    of that slot, or a new array with the temporary's contents.
+    its own at first; where the nest is left perhaps another slot's, a temporary's or a view's. It is given back then:
+    the object of that slot, a new array with the temporary's contents, or a view of either. Where it may be a view
+    (`is_viewed`), it has cells for where that begins along each axis of its array, and how long each of its axes is:
+    `name.place0`, `name.length0` and so on.
     """
 
     name: str
@@ -184,6 +186,7 @@ class ArraySlot:
     ndim: int
     is_written: bool
     is_rebound: bool = False
+    is_viewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +217,8 @@ KINDS = {"float": F64, "int": I64, "bool": I1}
 class Nest:
     """Code that begins at its first block, which is the header of the outermost loop.
 
-    `slots` are what it is given; the arrays among them are numbered in their order, and behind them the `temporaries`.
-    `others` are its other variables.
+    `slots` are what it is given; the arrays among them are numbered in their order, behind them the `temporaries`, and
+    behind these the `views` that array variables may be. `others` are its other variables.
     """
 
     name: str
@@ -223,6 +226,7 @@ class Nest:
     others: tuple[Variable, ...]
     blocks: tuple[Block, ...]
     temporaries: tuple[ArraySlot, ...] = ()
+    views: tuple[View, ...] = ()
 
     @property
     def arrays(self) -> tuple[ArraySlot, ...]:
@@ -244,6 +248,9 @@ class Nest:
             if isinstance(slot, ArraySlot):
                 if slot.is_rebound:
                     yield Variable(f"{slot.name}.array", I64)
+                for part in ("place", "length") if slot.is_viewed else ():
+                    for axis in range(MAP_AXES):
+                        yield Variable(f"{slot.name}.{part}{axis}", I64)
             elif isinstance(slot, NumberSlot):
                 yield Variable(slot.name, KINDS[slot.kind])
                 yield Variable(f"{slot.name}.numpy", I1)
@@ -260,6 +267,8 @@ class Nest:
             yield f"  {_described(slot)}"
         for temporary in self.temporaries:
             yield f"  {_described(temporary)}, temporary"
+        for view in self.views:
+            yield f"  a view: {view}"
         for block in self.blocks:
             yield f"{block.label}:"
             for one in block.instructions:

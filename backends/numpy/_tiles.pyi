@@ -90,6 +90,7 @@ class Nest:
         slots: tuple[_Slot, ...],
         temporaries: tuple[tuple[str, int], ...] = (),  # the dtype's character, axes
         scratches: int = 0,
+        views: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = (),  # array; axis and step
     ) -> Self: ...
     @property
     def runs(self) -> int: ...

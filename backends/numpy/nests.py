@@ -33,7 +33,8 @@ def _made(nest: Nest) -> Callable[..., object] | None:
         return None
     temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
     slots = tuple(map(_slot, nest.slots))
-    made: Callable[..., object] = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES)
+    views = tuple((view.array, tuple(axis or (-1, 0) for axis in view.axes)) for view in nest.views)
+    made: Callable[..., object] = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views)
     return made
 
 
@@ -41,7 +42,14 @@ def _slot(slot: Slot) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
         case ArraySlot():
-            return "array", slot.dtype.char, slot.ndim, slot.is_written, slot.is_rebound
+            return (
+                "array",
+                slot.dtype.char,
+                slot.ndim,
+                slot.is_written,
+                slot.is_rebound,
+                slot.is_viewed,
+            )
         case NumberSlot():
             return slot.kind, slot.is_changed
     return ("range",)

@@ -70,12 +70,14 @@ from ufuse.graph.nest import (
     F64,
     I1,
     I64,
+    MAP_AXES,
     TURNS,
     ArraySlot,
     Nest,
     NumberSlot,
     RangeSlot,
     Slot,
+    View,
 )
 
 MOST_VERSIONS = 8  # of one position
@@ -139,6 +141,7 @@ class Reader:
         self._arrays: dict[Holder, int] = {}
         self._memory = Temporaries(self)
         self._ordered: set[int] = set()
+        self._viewed: set[int] = set()  # slots of array variables that may be views
         self.out = Code()
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
@@ -225,6 +228,7 @@ class Reader:
                         value.ndim,
                         is_written=slot in self.stored,
                         is_rebound=slot in changed,
+                        is_viewed=slot in self._viewed,
                     )
                 )
             else:
@@ -234,10 +238,13 @@ class Reader:
         arrays += self._memory.kinds
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
         self._dispatch(headers, [slot for slot in used if isinstance(self.kinds[slot], NumberKind)])
-        blocks = tuple(renumbered(block, new) for block in self.out.blocks)
-        temporaries = self._memory.slots()
+        bound: dict[int, View] = {}
+        blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
         blocks = (blocks[-1], *blocks[:-1])
-        nest = Nest(self.own.code.co_name, tuple(slots), (), blocks, temporaries)
+        temporaries = self._memory.slots()
+        nest = Nest(
+            self.own.code.co_name, tuple(slots), (), blocks, temporaries, tuple(bound.values())
+        )
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = replace(nest, others=others)
@@ -358,8 +365,8 @@ class Reader:
             if isinstance(kind, NumberKind):
                 if not isinstance(now, NumberKind) or now.kind != kind.kind:
                     return f"{self.own.names[slot]} changes its type"
-            elif not isinstance(now, ArrayKind | TemporaryKind):
-                return f"{self.own.names[slot]} is no array, or a view"
+            elif not isinstance(now, ArrayKind | TemporaryKind | ViewKind):
+                return f"{self.own.names[slot]} is no array any more"
         return None
 
     def keep(self, name: str, item: Item) -> Kind:
@@ -388,7 +395,7 @@ class Reader:
                     out.set(f"{name}[{axis}]", index)
                 return PartKind(holder, len(indices))
             case Part():
-                return views.keep(self, name, item)
+                return views.keep(self, item)
             case Lazy():
                 return self.keep(name, elementwise.computed(self, item))
             case Items(items):
@@ -417,7 +424,7 @@ class Reader:
                 indices = (out.get(f"{name}[{axis}]", I64) for axis in range(kind.count))
                 return Array(kind.holder, tuple(indices))
             case ViewKind():
-                return views.kept(self, name, kind)
+                return views.kept(self, kind)
             case ItemsKind():
                 pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
                 return Items(tuple(self.kept(*pair) for pair in pairs))
@@ -444,6 +451,10 @@ class Reader:
                 out.set(f"{self.own.names[slot]}.numpy", out.constant(I1, kind.numpy))
             elif isinstance(kind, ArrayKind | TemporaryKind):
                 number = out.op("array", I64, attributes=(self.array(kind),))
+                out.set(f"{self.own.names[slot]}.array", number)
+            elif isinstance(kind, ViewKind):
+                view = views.give_back(self, self.own.names[slot], kind)
+                number = out.op("view", I64, attributes=(kind.number, view))
                 out.set(f"{self.own.names[slot]}.array", number)
         out.end("leave")
         out.begin(f"{label}.turn")
@@ -583,10 +594,25 @@ class Reader:
         name = self.own.names[slot]
         if isinstance(self.kinds.get(slot), NumberKind):
             raise NotNativeError(f"{name} is replaced by an array")
-        kind = self.keep(name, item)
-        if slot in self._changed and not isinstance(kind, ArrayKind | TemporaryKind):
-            raise NotNativeError(f"{name} is bound to a view")
-        self.slots[slot] = kind
+        if slot in self._changed and isinstance(item, Array | Part):
+            item = self._given_back(slot, item)
+        self._memory.overwritten = slot, item
+        self.slots[slot] = self.keep(name, item)
+        self._memory.overwritten = None
+
+    def _given_back(self, slot: int, item: Array | Part) -> Array | Part:
+        """An array or view that the frame gets back."""
+        if isinstance(item, Array) and not item.indices:
+            return item
+        view = views.part(self, item)
+        if len(view.axes) > MAP_AXES:
+            raise NotNativeError(f"{self.own.names[slot]} is bound to a view of many axes")
+        zero = self.out.constant(I64, 0)
+        for axis in view.axes:
+            if axis.step != 1:  # NumPy's strides are others where it is empty
+                self.out.doubt_if(self.out.op("ieq", I1, axis.length.value, zero))
+        self._viewed.add(slot)
+        return view
 
     # Arrays ---------------------------------------------------------------------------------------------------
 
@@ -611,7 +637,13 @@ class Reader:
 
     def temporary(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:
         """A new array for the instruction that is being read."""
-        return self._memory.free(dtype, seen)
+        return self._memory.array(dtype, seen)
+
+    def new_view(
+        self, holder: Holder, axes: tuple[tuple[int | None, int, bool, int], ...]
+    ) -> ViewKind:
+        """A view for variables that the instruction that is being read binds."""
+        return self._memory.view(holder, axes)
 
     def keep_order(self, part: Part) -> None:
         """Rely on it that the axes of a view lie in memory in their order."""

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.values import Known, NotNativeError, Number, TemporaryKind
+from ufuse.frame_hook.nests.values import (
+    Holder,
+    Item,
+    Known,
+    NotNativeError,
+    Number,
+    TemporaryKind,
+    ViewKind,
+)
 from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
 
 if TYPE_CHECKING:
@@ -19,88 +27,132 @@ PLAIN = (Value, Known, Number)  # that hold none
 MOST_AT_ONCE = 4  # arrays that one instruction made, in as many variables
 
 
+Seen = tuple[tuple[bool, int], ...]
+Axes = tuple[tuple[int | None, int, bool, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
     prefix: str  # of the function
     position: int  # and of the instruction in it that makes it
     ordinal: int  # among those that the instruction makes
+
+
+@dataclass(frozen=True, slots=True)
+class _Array(_Made):
     dtype: np.dtype
-    seen: tuple[tuple[bool, int], ...]
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class _View(_Made):
+    holder: Holder
+    axes: Axes
 
 
 class Temporaries:
-    """The arrays that the instructions of a loop make.
+    """The arrays that the instructions of a loop make, and the views that variables are bound to.
 
-    An instruction that runs again takes the same memory again, unless a variable or the stack still holds it.
+    An instruction that runs again takes the same one again, unless a variable or the stack still holds it.
+    `overwritten`: the local that gets another value now, and that value.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._all: list[_Made] = []
+        self._arrays: list[_Array] = []
+        self._views: list[_View] = []
         self._ordinal = 0
+        self.overwritten: tuple[int, Item] | None = None
 
     @property
     def kinds(self) -> list[TemporaryKind]:
-        """All of them, by number."""
-        return [TemporaryKind(number) for number in range(len(self._all))]
+        """All arrays, by number."""
+        return [TemporaryKind(number) for number in range(len(self._arrays))]
 
     def dtype(self, kind: TemporaryKind) -> np.dtype:
         """The dtype of one."""
-        return self._all[kind.number].dtype
+        return self._arrays[kind.number].dtype
 
-    def seen(self, kind: TemporaryKind) -> tuple[tuple[bool, int], ...]:
+    def seen(self, kind: TemporaryKind) -> Seen:
         """For each of its axes whether it is known to have length 1, and how long it was seen to be at least."""
-        return self._all[kind.number].seen
+        return self._arrays[kind.number].seen
 
     def begin(self) -> None:
         """Another instruction is read, perhaps once more."""
         self._ordinal = 0
 
-    def free(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:
-        """One that is not held any more, for the instruction that is being read."""
+    def array(self, dtype: np.dtype, seen: Seen) -> TemporaryKind:
+        """An array that is not held any more, for the instruction that is being read."""
+        wanted = _Array(*self._place(), dtype, seen)
+        held = {one.number for one in self._held() if isinstance(one, TemporaryKind)}
+        return TemporaryKind(_free(self._arrays, wanted, held))
+
+    def view(self, holder: Holder, axes: Axes) -> ViewKind:
+        """A view that is not held any more, for the instruction that is being read."""
+        wanted = _View(*self._place(), holder, axes)
+        held = {one.number for one in self._held() if isinstance(one, ViewKind)}
+        return ViewKind(_free(self._views, wanted, held), holder, axes)
+
+    def _place(self) -> tuple[str, int, int]:
         reader = self._reader
-        place = reader.frame.function.prefix, reader.at.position
-        wanted = _Made(*place, self._ordinal, dtype, seen)
         self._ordinal += 1
-        held = set(_held((*reader.slots.values(), *reader.stack, reader.frame.caller)))
-        same = [number for number, made in enumerate(self._all) if made == wanted]
-        found = next((number for number in same if TemporaryKind(number) not in held), None)
-        if found is None:
-            if len(same) >= MOST_AT_ONCE:
-                raise NotNativeError("too many variables hold arrays that one instruction made")
-            found = len(self._all)
-            self._all.append(wanted)
-        return TemporaryKind(found)
+        return reader.frame.function.prefix, reader.at.position, self._ordinal
+
+    def _held(self) -> Iterator[TemporaryKind | ViewKind]:
+        reader, slots = self._reader, dict(self._reader.slots)
+        items: list[Item] = []
+        if self.overwritten is not None:
+            slots.pop(self.overwritten[0], None)
+            items = [self.overwritten[1]]
+        return _kinds_in((*slots.values(), *items, *reader.stack, reader.frame.caller))
 
     def slots(self) -> tuple[ArraySlot, ...]:
-        """As the nest has them."""
+        """The arrays as the nest has them."""
         return tuple(
             ArraySlot(f".array{number}", made.dtype, len(made.seen), is_written=True)
-            for number, made in enumerate(self._all)
+            for number, made in enumerate(self._arrays)
         )
 
 
-def _held(things: Iterable[Any]) -> Iterator[TemporaryKind]:
-    """Those that items and kinds stand for or are part of."""
+def _free(known: list[Any], wanted: _Made, held: set[int]) -> int:
+    """The number of one that is like the wanted one and not held; perhaps a new one."""
+    same = [number for number, made in enumerate(known) if made == wanted]
+    found = next((number for number in same if number not in held), None)
+    if found is None:
+        if len(same) >= MOST_AT_ONCE:
+            raise NotNativeError("too many variables hold arrays that one instruction made")
+        found = len(known)
+        known.append(wanted)
+    return found
+
+
+def _kinds_in(things: Iterable[Any]) -> Iterator[TemporaryKind | ViewKind]:
+    """The kinds that items and kinds are or are part of."""
     for one in things:
-        if isinstance(one, TemporaryKind):
+        if isinstance(one, TemporaryKind | ViewKind):
             yield one
-        elif isinstance(one, tuple):
-            yield from _held(one)
+        if isinstance(one, tuple):
+            yield from _kinds_in(one)
         elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
-            yield from _held(getattr(one, part.name) for part in dataclasses.fields(one))
+            yield from _kinds_in(getattr(one, part.name) for part in dataclasses.fields(one))
 
 
-def renumbered(block: Block, new: Mapping[int, int]) -> Block:
-    """A block with other numbers of arrays."""
-    return replace(block, instructions=tuple(_renumbered(one, new) for one in block.instructions))
+def renumbered(block: Block, new: Mapping[int, int], arrays: int, bound: dict[int, View]) -> Block:
+    """A block with other numbers of arrays; the views that variables are bound to get numbers behind all arrays."""
+    found = tuple(_renumbered(one, new, arrays, bound) for one in block.instructions)
+    return replace(block, instructions=found)
 
 
-def _renumbered(one: Instruction, new: Mapping[int, int]) -> Instruction:
+def _renumbered(
+    one: Instruction, new: Mapping[int, int], arrays: int, bound: dict[int, View]
+) -> Instruction:
     attributes: tuple[Any, ...]
     match one.op, one.attributes:
         case "array", (number,):  # a number as such
             return replace(one, op="const", attributes=(new[number],))
+        case "view", (number, view):
+            bound.setdefault(number, _view(view, new))
+            return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
         case "load" | "store" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
         case "fold" | "dot", (name, *views):

@@ -53,13 +53,14 @@ class PartKind:
 
 @dataclass(frozen=True, slots=True)
 class ViewKind:
-    """A view; where it begins and how long it is lie in variables.
+    """A view that variables are bound to, by its number; where it begins and how long it is lie in variables.
 
-    For each axis: that of the array, the step along it, and whether it is known to have length 1.
+    For each axis: that of the array, the step along it, and what is known of its length.
     """
 
+    number: int
     holder: Holder
-    axes: tuple[tuple[int | None, int, bool], ...]
+    axes: tuple[tuple[int | None, int, bool, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +126,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A view: for each axis of the array where it begins there, and its own axes."""
+    """A view: for each axis of the array where it begins there, and its own axes.
+
+    `bound`: what it is where variables are bound to it, which are one object then.
+    """
 
     holder: Holder
     dtype: np.dtype
     places: tuple[Value, ...]
     axes: tuple[Axis, ...]
+    bound: ViewKind | None = field(default=None, compare=False)
 
     @property
     def lengths(self) -> tuple[Length, ...]:

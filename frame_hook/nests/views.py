@@ -29,7 +29,7 @@ from ufuse.frame_hook.nests.values import (
     SliceOf,
     ViewKind,
 )
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest import I1, I64, Value, View
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -210,23 +210,50 @@ def transposed(reader: Reader, item: Array | Part) -> Part:
     return Part(given.holder, given.dtype, given.places, given.axes[::-1])
 
 
-def keep(reader: Reader, name: str, view: Part) -> ViewKind:
+def keep(reader: Reader, view: Part) -> ViewKind:
     """Put into variables where a view begins and how long it is; its kind."""
+    if view.bound is not None:
+        return view.bound
     out = reader.out
-    for axis, place in enumerate(view.places):
-        out.set(f"{name}.place{axis}", place)
-    for axis, one in enumerate(view.axes):
-        out.set(f"{name}.length{axis}", one.length.value)
-    axes = tuple((one.axis, one.step, one.length.is_one) for one in view.axes)
-    return ViewKind(view.holder, axes)
+    axes = tuple((one.axis, one.step, one.length.is_one, one.length.seen) for one in view.axes)
+    kind = reader.new_view(view.holder, axes)
+    for name, value in zip(_variables(reader, kind), _values(view), strict=True):
+        out.set(name, value)
+    return kind
 
 
-def kept(reader: Reader, name: str, kind: ViewKind) -> Part:
+def kept(reader: Reader, kind: ViewKind) -> Part:
     """The view that was put into variables."""
-    out = reader.out
-    places = [out.get(f"{name}.place{axis}", I64) for axis in range(len(reader.seen(kind.holder)))]
+    values = [reader.out.get(name, I64) for name in _variables(reader, kind)]
+    places = values[: len(values) - len(kind.axes)]
     axes = [
-        Axis(Length(out.get(f"{name}.length{i}", I64), is_one), axis, step)
-        for i, (axis, step, is_one) in enumerate(kind.axes)
+        Axis(Length(length, is_one, seen), axis, step)
+        for length, (axis, step, is_one, seen) in zip(values[len(places) :], kind.axes, strict=True)
     ]
-    return Part(kind.holder, reader.dtype(kind.holder), tuple(places), tuple(axes))
+    return Part(kind.holder, reader.dtype(kind.holder), tuple(places), tuple(axes), kind)
+
+
+def _values(view: Part) -> list[Value]:
+    return [*view.places, *(one.length.value for one in view.axes)]
+
+
+def _variables(reader: Reader, kind: ViewKind) -> list[str]:
+    return parts(f".view{kind.number}", len(reader.seen(kind.holder)), len(kind.axes))
+
+
+def parts(name: str, places: int, lengths: int) -> list[str]:
+    """The names of the variables of a view, as `Nest.cells` has them for an array variable."""
+    return [
+        *(f"{name}.place{axis}" for axis in range(places)),
+        *(f"{name}.length{axis}" for axis in range(lengths)),
+    ]
+
+
+def give_back(reader: Reader, name: str, kind: ViewKind) -> View:
+    """Set the cells of an array variable that is a view."""
+    view = kept(reader, kind)
+    names = parts(name, len(view.places), len(view.axes))
+    for cell, value in zip(names, _values(view), strict=True):
+        reader.out.set(cell, value)
+    axes = tuple(None if one.axis is None else (one.axis, one.step) for one in view.axes)
+    return View(reader.array(kind.holder), axes)

@@ -15,6 +15,7 @@ from ufuse.graph.nest import (
     F64,
     I1,
     I64,
+    MAP_AXES,
     TURNS,
     ArraySlot,
     Block,
@@ -79,6 +80,13 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
         if isinstance(slot, ArraySlot):
             if slot.is_rebound:
                 cells[f"{slot.name}.array"] = nest.arrays.index(slot)
+            if slot.is_viewed:
+                parts = (
+                    f"{slot.name}.{part}{i}"
+                    for part in ("place", "length")
+                    for i in range(MAP_AXES)
+                )
+                cells.update(dict.fromkeys(parts, 0))
         elif isinstance(slot, NumberSlot):
             cells[slot.name] = {"float": float, "int": int, "bool": bool}[slot.kind](thing)
             cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
@@ -99,12 +107,36 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
     outputs: list[Any] = []
     for slot in nest.slots:
         if isinstance(slot, ArraySlot) and slot.is_rebound:
-            outputs.append(arrays[int(cells[f"{slot.name}.array"])])
+            outputs.append(_bound(nest, slot, cells, arrays))
         elif isinstance(slot, NumberSlot) and slot.is_changed:
             kinds: dict[str, type] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
             value = cells[slot.name]
             outputs.append(kinds[slot.kind](value) if cells[f"{slot.name}.numpy"] else value)
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
+
+
+def _bound(
+    nest: Nest, slot: ArraySlot, cells: dict[str, Number], arrays: Sequence[np.ndarray]
+) -> np.ndarray:
+    """What an array variable is now."""
+    number = int(cells[f"{slot.name}.array"])
+    if number < len(arrays):
+        return arrays[number]
+    view = nest.views[number - len(arrays)]
+    array = arrays[view.array]
+    index: list[Any] = [int(cells[f"{slot.name}.place{axis}"]) for axis in range(array.ndim)]
+    for i, one in enumerate(view.axes):
+        if one is not None:
+            axis, step = one
+            begin, length = index[axis], int(cells[f"{slot.name}.length{i}"])
+            end = begin + step * length
+            index[axis] = slice(begin, end if end >= 0 else None, step) if length else slice(0, 0)
+    walked = [one[0] for one in view.axes if one is not None]
+    part: np.ndarray = array[tuple(index)].transpose(
+        [sorted(walked).index(axis) for axis in walked]
+    )
+    new = tuple(None if one is None else slice(None) for one in view.axes)
+    return np.asarray(part[new])
 
 
 def _rest(iterator: Any) -> range:

@@ -28,21 +28,23 @@ set_type(NestSlot *slot, PyObject *given, PyObject *character, int most_axes)
     return 0;
 }
 
-/* ("array", character of the dtype, axes, whether it is written, whether it is rebound). */
+/* ("array", character of the dtype, axes, whether it is written, is rebound, may be a view). */
 static int
 read_array(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *character;
-    int written, rebound = 0;
-    if (!PyArg_ParseTuple(given, "UUip|p", &name, &character, &slot->axes, &written, &rebound) ||
+    int written, rebound = 0, viewed = 0;
+    if (!PyArg_ParseTuple(given, "UUip|pp", &name, &character, &slot->axes, &written, &rebound,
+                          &viewed) ||
         set_type(slot, given, character, MAX_AXES) < 0) {
         return -1;
     }
     slot->changed = written;
     slot->rebound = rebound;
+    slot->viewed = rebound && viewed;
     self->arrays++;
     self->words += 1 + 2 * slot->axes;
-    self->cells += rebound;
+    self->cells += slot_cells(slot);
     self->rebound += rebound;
     self->outputs += rebound;
     self->written += written;
@@ -142,15 +144,56 @@ read_temporaries(Nest *self, PyObject *given, int scratches)
     return 0;
 }
 
+/* (number of the array, pairs of an axis and a step) of each view; a new axis is (-1, 0). */
+static int
+read_views(Nest *self, PyObject *given)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(given);
+    if (count > MOST_MEMORIES) {
+        PyErr_Format(PyExc_ValueError, "%zd views", count);
+        return -1;
+    }
+    self->view = PyMem_Calloc((size_t)count + 1, sizeof(NestView));
+    if (self->view == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; self->views < count; self->views++) {
+        NestView *view = &self->view[self->views];
+        PyObject *one = PyTuple_GET_ITEM(given, self->views), *axes;
+        if (!PyTuple_Check(one) ||
+            !PyArg_ParseTuple(one, "iO!", &view->array, &PyTuple_Type, &axes)) {
+            return PyErr_Occurred() ? -1 : (PyErr_Format(PyExc_TypeError, "no view: %R", one), -1);
+        }
+        view->axes = (int)PyTuple_GET_SIZE(axes);
+        bool known = view->array >= 0 && view->array < self->arrays + self->temporaries &&
+                     view->axes <= MOST_LENGTHS;
+        for (int i = 0; known && i < view->axes; i++) {
+            long long step;
+            PyObject *pair = PyTuple_GET_ITEM(axes, i);
+            if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "iL", &view->axis[i], &step)) {
+                return PyErr_Occurred() ? -1
+                                        : (PyErr_Format(PyExc_TypeError, "no axis: %R", pair), -1);
+            }
+            view->step[i] = step;
+        }
+        if (!known) {
+            PyErr_Format(PyExc_ValueError, "no view of a nest: %R", one);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *
 nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"address", "owner", "slots", "temporaries", "scratches", NULL};
-    PyObject *address, *owner, *slots, *temporaries = NULL;
+    static char *names[] = {"address", "owner", "slots", "temporaries", "scratches", "views", NULL};
+    PyObject *address, *owner, *slots, *temporaries = NULL, *views = NULL;
     int scratches = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!i:Nest", names, &PyLong_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!:Nest", names, &PyLong_Type,
                                      &address, &owner, &PyTuple_Type, &slots, &PyTuple_Type,
-                                     &temporaries, &scratches)) {
+                                     &temporaries, &scratches, &PyTuple_Type, &views)) {
         return NULL;
     }
     void *function = PyLong_AsVoidPtr(address);
@@ -168,7 +211,8 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->budget = 0.010;
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
     if (temporaries == NULL || read_slots(self, slots) < 0 ||
-        read_temporaries(self, temporaries, scratches) < 0) {
+        read_temporaries(self, temporaries, scratches) < 0 ||
+        (views != NULL && read_views(self, views) < 0)) {
         Py_CLEAR(self);
     }
     Py_XDECREF(temporaries);
@@ -201,6 +245,7 @@ nest_dealloc(Nest *self)
     own_memory_drop(self, 0);
     PyMem_Free(self->memory);
     PyMem_Free(self->temporary);
+    PyMem_Free(self->view);
     PyMem_Free(self->slot);
     type->tp_free(self);
     Py_DECREF(type);
@@ -219,7 +264,7 @@ static PyMemberDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Nest(address, owner, slots, temporaries=(), scratches=0)\n--\n\n"
+     "Nest(address, owner, slots, temporaries=(), scratches=0, views=())\n--\n\n"
      "Machine code for turns of a loop over a range, called with an object for each slot. Moves "
      "the range's iterator, and gives the numbers that have changed and the arrays that are bound "
      "again: one alone, or a tuple, or None. NotImplemented: nothing was done."},

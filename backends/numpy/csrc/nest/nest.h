@@ -22,8 +22,17 @@ typedef struct {
     SlotKind kind;
     bool changed;   /* of an array: written */
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
+    bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
     int type, axes; /* of an array */
 } NestSlot;
+
+/* What an array variable may be: for each axis that of the array and a step along it; or axis -1.
+ */
+typedef struct {
+    int array, axes;
+    int axis[MOST_LENGTHS];
+    int64_t step[MOST_LENGTHS];
+} NestView;
 
 /* Memory of a nest's own: of a temporary, with its lengths, or scratch. */
 typedef struct {
@@ -35,9 +44,10 @@ typedef struct {
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
  * for each number its value and whether it is NumPy's; for each array that is rebound the number of
- * an array, its own at first; of the range the next number, the step, and how many are left; how
- * many turns may begin. `memory`: the temporaries', then scratch. Returns 0 with all cells stored;
- * 1 for a doubt, with the last one stored.
+ * an array, its own at first, or behind the temporaries' that of a view; for one that may be a view
+ * MOST_LENGTHS places and lengths; of the range the next number, the step, and how many are left;
+ * how many turns may begin. `memory`: the temporaries', then scratch. Returns 0 with all cells
+ * stored; 1 for a doubt, with the last one stored.
  */
 typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 
@@ -49,6 +59,8 @@ typedef struct {
     NestSlot *slot;
     NestSlot *temporary;
     NestMemory *memory;
+    NestView *view;
+    int views;
     int slots, arrays, words, cells, written, rebound, outputs;
     int temporaries, memories; /* memories: with scratch */
     int range, range_cell;     /* the range's slot, and its first cell */

@@ -75,7 +75,10 @@ number_cells(SlotKind kind, PyObject *object, Register *cells)
 int
 slot_cells(const NestSlot *slot)
 {
-    return slot->kind == SLOT_ARRAY ? slot->rebound : slot->kind == SLOT_RANGE ? 3 : 2;
+    if (slot->kind == SLOT_ARRAY) {
+        return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
+    }
+    return slot->kind == SLOT_RANGE ? 3 : 2;
 }
 
 /*
@@ -112,6 +115,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         if (slot->kind == SLOT_ARRAY) {
+            memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
             if (slot->rebound) {
                 cells[0].whole = arrays;
             }
@@ -146,24 +150,102 @@ array_numbered(const Nest *nest, PyObject *const *objects, int64_t number)
 }
 
 /*
- * What an array variable is now: a new reference. `made[..count]` and `numbers` are what variables
- * before it are: two that are the same temporary are one object. NULL: there is no memory, perhaps
- * with an exception, or no such array.
+ * The view of an array that begins at `place` and has these lengths: a new reference. NULL: there
+ * is no memory, with an exception; or it would reach beyond the array.
  */
 static PyObject *
-array_now(const Nest *nest, PyObject *const *objects, int64_t number, PyObject **made,
-          const int64_t *numbers, int count)
+view_now(const NestView *view, PyArrayObject *array, const Register *place, const Register *length)
 {
-    if (number < 0 || number >= nest->arrays + nest->temporaries) {
+    npy_intp shape[MOST_LENGTHS], strides[MOST_LENGTHS];
+    int64_t low[MOST_LENGTHS], high[MOST_LENGTHS];
+    char *data = PyArray_BYTES(array);
+    int axes = PyArray_NDIM(array);
+    bool is_empty = false;
+    for (int i = 0; i < axes; i++) {
+        low[i] = high[i] = place[i].whole;
+        if (low[i] < 0 || low[i] > PyArray_DIM(array, i)) {
+            return NULL;
+        }
+    }
+    for (int i = 0; i < view->axes; i++) {
+        int axis = view->axis[i];
+        shape[i] = length[i].whole;
+        strides[i] = axis < 0 ? 0 : view->step[i] * PyArray_STRIDE(array, axis);
+        is_empty = is_empty || shape[i] == 0;
+        int64_t way;
+        if (shape[i] < 0 || axis >= axes || (axis < 0 && shape[i] != 1) ||
+            __builtin_mul_overflow(view->step[i], shape[i] - (shape[i] > 0), &way)) {
+            return NULL;
+        }
+        if (axis >= 0) {
+            if (way < -PyArray_DIM(array, axis) || way > PyArray_DIM(array, axis)) {
+                return NULL;
+            }
+            *(way < 0 ? &low[axis] : &high[axis]) += way;
+        }
+    }
+    for (int i = 0; i < axes; i++) {
+        if (low[i] < 0 || high[i] > PyArray_DIM(array, i) - !is_empty) {
+            return NULL;
+        }
+        data += place[i].whole * PyArray_STRIDE(array, i);
+    }
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    PyArrayObject *found = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, descr, view->axes, shape, strides, data,
+        PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (found != NULL && PyArray_SetBaseObject(found, Py_NewRef(array)) < 0) {
+        Py_CLEAR(found);
+    }
+    return (PyObject *)found;
+}
+
+static PyObject *array_now(const Nest *nest, PyObject *const *objects, const Register *cells,
+                           PyObject **made, const int64_t *numbers, int count);
+
+/* The view of this number that an array variable is now, see below. */
+static PyObject *
+numbered_view(const Nest *nest, PyObject *const *objects, int64_t number, const Register *cells,
+              PyObject **made, const int64_t *numbers, int count)
+{
+    if (number >= nest->views) {
         return NULL;
     }
-    if (number < nest->arrays) {
-        return Py_NewRef(array_numbered(nest, objects, number));
+    const NestView *view = &nest->view[number];
+    Register own = {.whole = view->array};
+    PyObject *array = array_now(nest, objects, &own, made, numbers, count);
+    if (array == NULL) {
+        return NULL;
     }
-    for (int i = 0; i < count; i++) {
+    PyObject *found = view_now(view, (PyArrayObject *)array, &cells[1], &cells[1 + MOST_LENGTHS]);
+    Py_DECREF(array);
+    return found;
+}
+
+/*
+ * What an array variable is now, by its cells: a new reference. `made[..count]` and `numbers` are
+ * what variables before it are: two that are the same temporary or view are one object. NULL: there
+ * is no memory, perhaps with an exception, or no such array.
+ */
+static PyObject *
+array_now(const Nest *nest, PyObject *const *objects, const Register *cells, PyObject **made,
+          const int64_t *numbers, int count)
+{
+    int64_t number = cells[0].whole, arrays = nest->arrays + nest->temporaries;
+    for (int i = 0; i < count && number >= nest->arrays; i++) {
         if (numbers[i] == number) {
             return Py_NewRef(made[i]);
         }
+    }
+    if (number < 0) {
+        return NULL;
+    }
+    if (number >= arrays) {
+        return numbered_view(nest, objects, number - arrays, cells, made, numbers, count);
+    }
+    if (number < nest->arrays) {
+        return Py_NewRef(array_numbered(nest, objects, number));
     }
     return own_memory_array(nest, (int)number - nest->arrays);
 }
@@ -194,7 +276,7 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
             numbers[count] = is_array ? after[cell].whole : -1;
-            made[count] = is_array ? array_now(nest, objects, numbers[count], made, numbers, count)
+            made[count] = is_array ? array_now(nest, objects, &after[cell], made, numbers, count)
                                    : number_now(slot, objects[i], &before[cell], &after[cell]);
             if (made[count++] == NULL) {
                 while (--count > 0) {

@@ -1,0 +1,68 @@
+"""Variables that are bound to views in native loops: the frame gets them back as NumPy makes them."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.native_loops import native_turns
+
+pytest.importorskip("llvmlite")
+
+N = 3000  # turns: more than a trace unrolls
+
+
+def bound_to_views(a, n):
+    row, column, part = a[0], a.T[0], a[:2]
+    s = 0.0
+    for i in range(n):
+        row = a[i % len(a)]
+        row[1] += row[0] * 0.001
+        column = a[::-1, i % 3]
+        column[2] -= row[2] * 0.001
+        part = a[1:4, None, i % 2 : 3]
+        s += part[0, 0, 0]
+    return a, s, row, column, part, row.base is a, column.base is a, part.strides
+
+
+def exchanged(a, n):
+    one, other = a[0], a[1]
+    for _ in range(n):
+        one[0] += other[1] * 0.25
+        one, other = other, one
+    return a, one, other, one.base is a
+
+
+def of_the_turn_before(a, n):
+    before = now = a[0]
+    for i in range(n):
+        now = a[i % 5]
+        now[1] = before[0] * 0.5 + i
+        before = now
+    return a, before, now, before is now
+
+
+def stepping_to_nothing(a, n):
+    part = a[0]
+    s = 0
+    for i in range(n):
+        part = a[i % 5, i % 7 :: 2]
+        s += len(part)
+    return part, part.strides, s
+
+
+def test_strides_of_an_empty_view() -> None:
+    """NumPy's are those of the axis, whatever the step."""
+    native_turns(stepping_to_nothing, lambda: (np.ones((5, 6)), N + 5))
+
+
+@pytest.mark.parametrize("function", [bound_to_views, exchanged, of_the_turn_before])
+def test_views_are_given_back(function) -> None:
+    """Their memory, strides and bases are NumPy's."""
+    for a in (np.linspace(0, 1, 30).reshape(6, 5), np.linspace(0, 1, 30).reshape(5, 6).T):
+        assert native_turns(function, lambda a=a: (a.copy(order="K"), N)) > 100
+    assert native_turns(function, lambda: (np.ones((12, 10))[::2, ::-2], N)) > 100
