@@ -249,7 +249,6 @@ FUNCTIONS: dict[Any, Rule] = {
     abs: functools.partial(_ufunc, function=np.absolute),
     len: _length,
 }
-OF_NUMBERS = frozenset(function for function, _ in arithmetic.FUNCTIONS)
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
 METHODS: dict[str, Rule] = {
     **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},

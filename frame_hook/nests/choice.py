@@ -142,7 +142,8 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
         return None
     if isinstance(value, array_calls.CALLABLE):
-        if value in array_calls.FUNCTIONS or value in array_calls.OF_NUMBERS:
+        of_numbers = {one for one, _ in arithmetic.FUNCTIONS}
+        if value in array_calls.FUNCTIONS or value in of_numbers:
             return None
     return f"calls of {chain[-1]} are not compiled yet"
 
