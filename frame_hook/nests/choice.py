@@ -14,7 +14,7 @@ from ufuse.frame_hook.code.instructions import VERSION, Instruction, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests import array_calls, calls
+from ufuse.frame_hook.nests import arithmetic, array_calls, calls
 from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.positions import loop_positions
