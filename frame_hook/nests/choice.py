@@ -14,7 +14,7 @@ from ufuse.frame_hook.code.instructions import VERSION, Instruction, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests import arithmetic, array_calls, calls
+from ufuse.frame_hook.nests import arithmetic, array_calls, calls, functions
 from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.positions import loop_positions
@@ -37,6 +37,7 @@ NOT_VISITED = Visits()
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
 READ_AFTER = 1e-3  # seconds: reading takes about as long
 NEVER_USED = (np.ndarray, list, dict, set, str)  # as globals of nests
+MOST_ARGUMENTS = 3  # of functions of numbers
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
@@ -142,8 +143,11 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
         return None
     if isinstance(value, array_calls.CALLABLE):
-        of_numbers = {one for one, _ in arithmetic.FUNCTIONS}
-        if value in array_calls.FUNCTIONS or value in of_numbers:
+        counts = range(1, MOST_ARGUMENTS + 1)
+        if value in array_calls.FUNCTIONS or any(
+            (value, count) in arithmetic.FUNCTIONS or functions.rule_of(value, count) is not None
+            for count in counts
+        ):
             return None
     return f"calls of {chain[-1]} are not compiled yet"
 
