@@ -21,27 +21,49 @@ from typing import Any
 
 import numpy as np
 
-F64, I64, I1 = "f64", "i64", "i1"
+F64, F32, I1 = "f64", "f32", "i1"
+I64, I32, I16, I8 = "i64", "i32", "i16", "i8"
+U64, U32, U16, U8 = "u64", "u32", "u16", "u8"
+REALS = (F64, F32)
+INTEGERS = (I64, I32, I16, I8, U64, U32, U16, U8)
 TURNS = ".turns"  # no local can be called so
+# What a slot's number may be, by name, and the type of its variable: Python's and NumPy's own, then NumPy's only.
+KINDS = {
+    "float": F64, "int": I64, "bool": I1, "float32": F32,
+    "int32": I32, "int16": I16, "int8": I8, "uint64": U64, "uint32": U32, "uint16": U16, "uint8": U8,
+}  # fmt: skip
 # The type in which an element of an array of a dtype is loaded and stored.
-ELEMENTS = {np.dtype(np.float64): F64, np.dtype(np.int64): I64, np.dtype(np.bool_): I1}
+ELEMENTS = {np.dtype(kind): type_ for kind, type_ in KINDS.items()}
 
-# op: types of the inputs and of the result; "n" and "m" stand for attributes
+
+def limits(type_: str) -> tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    bits = int(type_[1:])
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if type_[0] == "i" else (0, (1 << bits) - 1)
+
+
 # fmt: off
 COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+# By op and type of the first input: the types of the inputs, and of the result. What an integer's type cannot hold is
+# a doubt, but where `wrap` or `lshift` loses bits, as NumPy does silently.
 SIGNATURES: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
-    **{(op, F64): ((F64, F64), F64) for op in ("add", "sub", "mul", "div")},
-    **{(op, F64): ((F64,), F64) for op in ("neg", "abs", "sqrt")},
-    **{(op, I64): ((I64, I64), I64) for op in ("add", "sub", "mul", "floordiv", "mod")},
-    **{(op, I64): ((I64, I64), I64) for op in ("and", "or", "xor", "shl", "shr")},
-    **{(op, I64): ((I64,), I64) for op in ("neg", "abs", "invert")},
+    **{(op, real): ((real, real), real) for real in REALS for op in ("add", "sub", "mul", "div")},
+    **{(op, real): ((real,), real) for real in REALS for op in ("neg", "abs", "sqrt")},
+    **{("f" + op, real): ((real, real), I1) for real in REALS for op in COMPARISONS},
+    ("to_f64", F32): ((F32,), F64),
+    ("to_f32", F64): ((F64,), F32),
+    **{(op, whole): ((whole, whole), whole) for whole in INTEGERS for op in
+       ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift")},
+    **{(op, whole): ((whole,), whole) for whole in INTEGERS for op in ("neg", "abs", "invert")},
+    **{("i" + op, whole): ((whole, whole), I1) for whole in INTEGERS for op in COMPARISONS},
+    **{(op, I64): ((I64, I64), I64) for op in ("shl", "shr")},  # as Python's ints do it
+    **{(f"to_{real}", whole): ((whole,), real) for whole in INTEGERS for real in REALS},
+    **{(f"to_{whole}", real): ((real,), whole) for whole in INTEGERS for real in REALS},  # towards zero
+    **{(f"{op}_{other}", whole): ((whole,), other) for whole in INTEGERS for other in INTEGERS
+       if whole != other for op in ("to", "wrap")},
     **{(op, I1): ((I1, I1), I1) for op in ("and", "or", "xor")},
     ("not", I1): ((I1,), I1),
-    **{("f" + op, I1): ((F64, F64), I1) for op in COMPARISONS},
-    **{("i" + op, I1): ((I64, I64), I1) for op in COMPARISONS},
-    ("to_f64", F64): ((I64,), F64),
-    ("to_i64", I64): ((F64,), I64),  # towards zero; a doubt where the result is no 64-bit integer
-    ("widen", I64): ((I1,), I64),
+    ("widen", I1): ((I1,), I64),
 }
 # fmt: on
 
@@ -134,10 +156,10 @@ class Instruction:
     """One step. Beside the ops of SIGNATURES there are some more.
 
     `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
-    `call` (attribute: the name of a function of C's mathematics library, on one or two f64; or `numpy.` and the name
-    of an elementwise function, for one element), `load` and `store` (attribute: the number of an array; inputs: an i64
-    for each axis, negative ones counted from the end; last the value to be stored), `dim` (attributes: array, axis; its
-    length), `doubt_if` (a condition).
+    `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; or `numpy.` and the
+    name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
+    inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored), `dim` (attributes:
+    array, axis; its length), `doubt_if` (a condition).
 
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
     (attributes: a name of FOLDS, a View; inputs: a length, the view's; `ufunc.reduce` over one axis, a doubt where
@@ -193,8 +215,8 @@ class ArraySlot:
 class NumberSlot:
     """A number that the nest is given, and gives back where it is changed.
 
-    `kind` is float, int or bool. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy
-    (float64, int64, bool).
+    `kind` is one of KINDS. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy, which a
+    float may be (float64), an int (int64) or a bool, and what is of another kind always is.
     """
 
     name: str
@@ -210,7 +232,6 @@ class RangeSlot:
 
 
 Slot = ArraySlot | NumberSlot | RangeSlot
-KINDS = {"float": F64, "int": I64, "bool": I1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

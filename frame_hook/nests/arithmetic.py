@@ -5,18 +5,31 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.conversions import (
+    as_f64,
+    as_i64,
+    common_kind,
+    converted,
+    doubt_inexact,
+    doubt_not_finite,
+    made,
+    number,
+    refuse_bools,
+    truth,
+)
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    ELEMENT_KINDS,
     FLOAT,
     INT,
     NP_BOOL,
     NP_FLOAT,
-    NP_INT,
     TYPES,
     Item,
     Items,
@@ -24,55 +37,10 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     NumberKind,
-    kind_of,
 )
-from ufuse.graph.nest import F64, I1, I64, Value
+from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, U64, Value
 
 LARGEST_EXPONENT = 8  # of powers of integers
-EXACT_IN_F64 = 2**53  # every integer up to here is a float
-
-
-def number(code: Code, item: Item) -> Number:
-    """An item as a number."""
-    if isinstance(item, Number):
-        return item
-    if isinstance(item, Known):
-        kind = kind_of(item.value)
-        if kind is not None:
-            plain = item.value.item() if kind.numpy else item.value
-            return Number(kind, code.constant(TYPES[kind.kind], plain))
-    raise NotNativeError("it computes with what is no number")
-
-
-def as_f64(code: Code, one: Number) -> Value:
-    """A number as a float, as C converts it."""
-    if one.type.kind == "float":
-        return one.value
-    return code.op("to_f64", F64, as_i64(code, one))
-
-
-def as_i64(code: Code, one: Number) -> Value:
-    """An int or bool as an integer."""
-    assert one.type.kind != "float"
-    return one.value if one.type.kind == "int" else code.op("widen", I64, one.value)
-
-
-def truth(code: Code, item: Item) -> Value:
-    """`bool(item)`."""
-    one = number(code, item)
-    if one.type.kind == "bool":
-        return one.value
-    if one.type.kind == "int":
-        return code.op("ine", I1, one.value, code.constant(I64, 0))
-    return code.op("fne", I1, one.value, code.constant(F64, 0.0))
-
-
-def _doubt_inexact(code: Code, *numbers: Number) -> None:
-    """Leave it to plain Python where an integer may not be a float exactly."""
-    for one in numbers:
-        if one.type.kind == "int":
-            code.doubt_if(code.op("igt", I1, one.value, code.constant(I64, EXACT_IN_F64)))
-            code.doubt_if(code.op("ilt", I1, one.value, code.constant(I64, -EXACT_IN_F64)))
 
 
 FLOAT_OPS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
@@ -80,6 +48,7 @@ INT_OPS = {
     "+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod",
     "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr",
 }  # fmt: skip
+NUMPY_SHIFTS = {"<<": "lshift", ">>": "rshift"}
 BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
@@ -87,60 +56,74 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     """`left operator right`."""
     one, other = number(code, left), number(code, right)
     numpy = one.type.numpy or other.type.numpy
-    kinds = {one.type.kind, other.type.kind}
-    if any(each.type == NP_BOOL for each in (one, other)) and not (
-        kinds == {"bool"} and operator in BITWISE
-    ):
-        raise NotNativeError("it computes with NumPy's bools")
-    if kinds == {"bool"} and operator in BITWISE:
+    if one.type.kind == other.type.kind == "bool" and operator in BITWISE:
         result = code.op(BITWISE[operator], I1, one.value, other.value)
         return Number(NumberKind("bool", numpy), result)
+    refuse_bools(one, other)
+    kind = common_kind(one, other) if numpy else _common_of_python(one, other)
     if operator == "**":
-        if one.type.kind != "float" and _is_small(right):
-            return _whole_power(code, one, right, numpy)
-        return _power(code, one, other, numpy)
-    if operator in FLOAT_OPS and ("float" in kinds or operator == "/"):
-        return _float(code, operator, one, other, numpy)
-    if "float" not in kinds and operator in INT_OPS:
-        inputs = as_i64(code, one), as_i64(code, other)
-        return Number(NP_INT if numpy else INT, code.op(INT_OPS[operator], I64, *inputs))
-    if operator in ("//", "%") and not (numpy and kinds != {"float"}):
-        return _float_quotient(code, operator, one, other, numpy)
+        if one.type.is_whole and kind.is_whole and _is_small(right):
+            return _whole_power(code, one, right, kind)
+        return _power(code, one, other, kind)
+    if kind.is_whole and operator == "/":
+        kind = NP_FLOAT if numpy else FLOAT
+    if kind.is_whole:
+        name = NUMPY_SHIFTS.get(operator, INT_OPS[operator]) if numpy else INT_OPS[operator]
+        inputs = converted(code, one, kind), converted(code, other, kind)
+        return Number(kind, code.op(name, TYPES[kind.kind], *inputs))
+    if operator in FLOAT_OPS:
+        return _float(code, operator, one, other, kind)
+    if operator in ("//", "%") and not (numpy and not (one.type.is_real and other.type.is_real)):
+        return _float_quotient(code, operator, one, other, kind)
     raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
 
 
-def _float(code: Code, operator: str, one: Number, other: Number, numpy: bool) -> Number:
-    if not numpy and operator == "/":
+def _common_of_python(one: Number, other: Number) -> NumberKind:
+    return FLOAT if "float" in (one.type.kind, other.type.kind) else INT
+
+
+def _float(code: Code, operator: str, one: Number, other: Number, kind: NumberKind) -> Number:
+    if not kind.numpy and operator == "/":
         if "float" not in (one.type.kind, other.type.kind):
-            _doubt_inexact(code, one, other)
+            doubt_inexact(code, one, other)
         divisor = as_f64(code, other)
         code.doubt_if(code.op("feq", I1, divisor, code.constant(F64, 0.0)))
-    result = code.op(FLOAT_OPS[operator], F64, as_f64(code, one), as_f64(code, other))
-    return Number(NP_FLOAT if numpy else FLOAT, result)
+    inputs = converted(code, one, kind), converted(code, other, kind)
+    return Number(kind, code.op(FLOAT_OPS[operator], TYPES[kind.kind], *inputs))
 
 
-def _float_quotient(code: Code, operator: str, one: Number, other: Number, numpy: bool) -> Number:
+def _exactly(code: Code, name: str, *inputs: Value) -> Value:
+    """A function of C that rounds nothing, so that doubles serve for every type of reals."""
+    if inputs[0].type == F64:
+        return code.call(name, *inputs)
+    result = code.call(name, *(code.op("to_f64", F64, one) for one in inputs))
+    return code.op("to_f32", F32, result)
+
+
+def _float_quotient(
+    code: Code, operator: str, one: Number, other: Number, kind: NumberKind
+) -> Number:
     """`//` or `%` of floats, as CPython and NumPy compute both: from C's fmod, whose result has the dividend's sign."""
-    left, right = as_f64(code, one), as_f64(code, other)
-    zero, unit = code.constant(F64, 0.0), code.constant(F64, 1.0)
-    _doubt_not_finite(code, right)
-    rest = code.call("fmod", left, right)  # a doubt where the divisor is zero
-    quotient = code.op("div", F64, code.op("sub", F64, left, rest), right)
+    type_ = TYPES[kind.kind]
+    left, right = converted(code, one, kind), converted(code, other, kind)
+    zero, unit = code.constant(type_, 0.0), code.constant(type_, 1.0)
+    doubt_not_finite(code, right)
+    rest = _exactly(code, "fmod", left, right)  # a doubt where the divisor is zero
+    quotient = code.op("div", type_, code.op("sub", type_, left, rest), right)
     is_whole = code.op("feq", I1, rest, zero)
     unlike = code.op("xor", I1, code.op("flt", I1, right, zero), code.op("flt", I1, rest, zero))
     unlike = code.op("and", I1, unlike, code.op("not", I1, is_whole))
-    kind = NP_FLOAT if numpy else FLOAT
     if operator == "%":
-        moved = code.op("select", F64, unlike, code.op("add", F64, rest, right), rest)
-        nothing = code.call("copysign", zero, right)
-        return Number(kind, code.op("select", F64, is_whole, nothing, moved))
-    quotient = code.op("select", F64, unlike, code.op("sub", F64, quotient, unit), quotient)
-    below = code.call("floor", quotient)
-    far = code.op("flt", I1, code.constant(F64, 0.5), code.op("sub", F64, quotient, below))
-    floored = code.op("select", F64, far, code.op("add", F64, below, unit), below)
-    nothing = code.call("copysign", zero, code.op("div", F64, left, right))
+        moved = code.op("select", type_, unlike, code.op("add", type_, rest, right), rest)
+        nothing = _exactly(code, "copysign", zero, right)
+        return Number(kind, code.op("select", type_, is_whole, nothing, moved))
+    quotient = code.op("select", type_, unlike, code.op("sub", type_, quotient, unit), quotient)
+    below = _exactly(code, "floor", quotient)
+    far = code.op("flt", I1, code.constant(type_, 0.5), code.op("sub", type_, quotient, below))
+    floored = code.op("select", type_, far, code.op("add", type_, below, unit), below)
+    nothing = _exactly(code, "copysign", zero, code.op("div", type_, left, right))
     is_none = code.op("feq", I1, quotient, zero)
-    return Number(kind, code.op("select", F64, is_none, nothing, floored))
+    return Number(kind, code.op("select", type_, is_none, nothing, floored))
 
 
 def _is_small(exponent: Item) -> bool:
@@ -151,51 +134,69 @@ def _is_small(exponent: Item) -> bool:
     )
 
 
-def _whole_power(code: Code, base: Number, exponent: Item, numpy: bool) -> Number:
-    """An integer to a constant power: where that fits 64 bits, so do all powers before it."""
+def _whole_power(code: Code, base: Number, exponent: Item, kind: NumberKind) -> Number:
+    """An integer to a constant power: where that fits its type, so do all powers before it."""
     assert isinstance(exponent, Known)
-    factor = as_i64(code, base)
-    result = code.constant(I64, 1)
+    type_ = TYPES[kind.kind]
+    factor = converted(code, base, kind)
+    result = code.constant(type_, 1)
     for _ in range(exponent.value):
-        result = code.op("mul", I64, result, factor)
-    return Number(NP_INT if numpy else INT, result)
+        result = code.op("mul", type_, result, factor)
+    return Number(kind, result)
 
 
-def _power(code: Code, one: Number, other: Number, numpy: bool) -> Number:
-    if one.type.kind != "float":
+def _power(code: Code, one: Number, other: Number, kind: NumberKind) -> Number:
+    if not one.type.is_real:
         raise NotNativeError("powers of integers are not compiled yet")
-    result = code.call("pow", as_f64(code, one), as_f64(code, other))
-    if not numpy:
-        _doubt_not_finite(code, result)
-    return Number(NP_FLOAT if numpy else FLOAT, result)
-
-
-def _doubt_not_finite(code: Code, value: Value) -> None:
-    size = code.op("abs", F64, value)
-    is_finite = code.op("flt", I1, size, code.constant(F64, math.inf))
-    code.doubt_if(code.op("not", I1, is_finite))
+    if other.type.is_whole and other.type.numpy and not one.type.numpy:
+        raise NotNativeError("a Python float to the power of NumPy's integer is np.power's")
+    name = "powf" if TYPES[kind.kind] == F32 else "pow"
+    result = code.call(name, converted(code, one, kind), converted(code, other, kind))
+    if not kind.numpy:
+        doubt_not_finite(code, result)
+    return Number(kind, result)
 
 
 def compare(code: Code, name: str, left: Item, right: Item) -> Number:
     """`left < right` and the like; `name` is lt, le, eq, ne, gt or ge."""
     one, other = number(code, left), number(code, right)
-    kinds = {one.type.kind, other.type.kind}
     numpy = one.type.numpy or other.type.numpy
-    if numpy and "bool" in kinds:
+    if numpy and "bool" in (one.type.kind, other.type.kind):
         raise NotNativeError("it compares NumPy's bools")
-    if "float" in kinds:
-        _doubt_inexact(code, one, other)
-        result = code.op("f" + name, I1, as_f64(code, one), as_f64(code, other))
-    else:
-        result = code.op("i" + name, I1, as_i64(code, one), as_i64(code, other))
-    return Number(NP_BOOL if numpy else BOOL, result)
+    kind = NP_BOOL if numpy else BOOL
+    if one.type.is_real or other.type.is_real:
+        doubt_inexact(code, one, other)
+        common = common_kind(one, other) if numpy else FLOAT
+        inputs = converted(code, one, common), converted(code, other, common)
+        return Number(kind, code.op("f" + name, I1, *inputs))
+    inputs = _as_comparable(code, one, other)
+    return Number(kind, code.op("i" + name, I1, *inputs))
+
+
+def _as_comparable(code: Code, one: Number, other: Number) -> tuple[Value, Value]:
+    """Two integers in one type that holds both, compared as the numbers they are."""
+    if one.value.type == other.value.type != I1:
+        return one.value, other.value
+    kind = INT
+    if U64 in (one.value.type, other.value.type):
+        rest = other if one.value.type == U64 else one
+        if (code.known(rest.value) or 0) > 0 or rest.value.type.startswith("u"):
+            kind = ELEMENT_KINDS[U64]
+    return converted(code, one, kind), converted(code, other, kind)
+
+
+def _of_own_kind(code: Code, name: str, one: Number) -> Number:
+    """One operation on a number in its own type; a bool is an int then."""
+    refuse_bools(one)
+    kind = INT if one.type.kind == "bool" else one.type
+    return Number(kind, code.op(name, TYPES[kind.kind], converted(code, one, kind)))
 
 
 def contains(code: Code, items: Items, item: Item) -> Number:
     """Whether a number equals one of a tuple."""
     found = code.constant(I1, False)
     given = number(code, item)
-    if given.type.kind == "float":  # NaN equals nothing, but may be one of the very objects
+    if given.type.is_real:  # NaN equals nothing, but may be one of the very objects
         code.doubt_if(code.op("fne", I1, given.value, given.value))
     for one in items.items:
         if isinstance(one, Known) and isinstance(one.value, (str, bytes, type(None))):
@@ -206,20 +207,15 @@ def contains(code: Code, items: Items, item: Item) -> Number:
 
 def negative(code: Code, item: Item) -> Number:
     """`-item`."""
-    one = number(code, item)
-    if one.type == NP_BOOL:
-        raise NotNativeError("it computes with NumPy's bools")
-    if one.type.kind == "float":
-        return Number(one.type, code.op("neg", F64, one.value))
-    return Number(NumberKind("int", one.type.numpy), code.op("neg", I64, as_i64(code, one)))
+    return _of_own_kind(code, "neg", number(code, item))
 
 
 def invert(code: Code, item: Item) -> Number:
     """`~item`."""
     one = number(code, item)
-    if one.type.kind != "int":
+    if not one.type.is_whole:
         raise NotNativeError("it inverts what is no int")
-    return Number(one.type, code.op("invert", I64, one.value))
+    return _of_own_kind(code, "invert", one)
 
 
 def inverse_truth(code: Code, item: Item) -> Number:
@@ -231,17 +227,12 @@ def inverse_truth(code: Code, item: Item) -> Number:
 
 
 def _abs(code: Code, item: Item) -> Number:
-    one = number(code, item)
-    if one.type == NP_BOOL:
-        raise NotNativeError("it computes with NumPy's bools")
-    if one.type.kind == "float":
-        return Number(one.type, code.op("abs", F64, one.value))
-    return Number(NumberKind("int", one.type.numpy), code.op("abs", I64, as_i64(code, one)))
+    return _of_own_kind(code, "abs", number(code, item))
 
 
 def _int(code: Code, item: Item) -> Number:
     one = number(code, item)
-    if one.type.kind == "float":
+    if one.type.is_real:
         return Number(INT, code.op("to_i64", I64, one.value))
     return Number(INT, as_i64(code, one))
 
@@ -260,7 +251,7 @@ def _of_math(name: str) -> Callable[[Code, Item], Number]:
     def function(code: Code, item: Item) -> Number:
         given = as_f64(code, number(code, item))
         result = code.call(name, given)
-        _doubt_not_finite(code, result)
+        doubt_not_finite(code, result)
         return Number(FLOAT, result)
 
     return function
@@ -274,15 +265,18 @@ def _math_sqrt(code: Code, item: Item) -> Number:
 
 def _np_sqrt(code: Code, item: Item) -> Number:
     one = number(code, item)
-    if one.type.kind == "bool":
-        raise NotNativeError("the square root of a bool has half precision")
-    return Number(NP_FLOAT, code.op("sqrt", F64, as_f64(code, one)))
+    dtype = np.sqrt(one.type.dtype.type(0)).dtype if one.type.numpy else np.dtype(float)
+    if dtype not in ELEMENTS or one.type.kind == "bool":
+        raise NotNativeError("the square root has half precision")
+    kind = ELEMENT_KINDS[ELEMENTS[dtype]]
+    return Number(kind, code.op("sqrt", TYPES[kind.kind], converted(code, one, kind)))
 
 
 def _np_abs(code: Code, item: Item) -> Number:
-    found = _abs(code, item)
-    if number(code, item).type.kind == "bool":
+    one = number(code, item)
+    if one.type.kind == "bool":
         raise NotNativeError("it computes with NumPy's bools")
+    found = _abs(code, one)
     return Number(NumberKind(found.type.kind, numpy=True), found.value)
 
 
@@ -305,8 +299,8 @@ def _rounded(name: str) -> Callable[[Code, Item], Number]:
 
     def function(code: Code, item: Item) -> Number:
         one = number(code, item)
-        if one.type.kind == "float":
-            return Number(INT, code.op("to_i64", I64, code.call(name, one.value)))
+        if one.type.is_real:
+            return Number(INT, code.op("to_i64", I64, code.call(name, as_f64(code, one))))
         if one.type != INT:
             raise NotNativeError("it rounds what is no float")
         return one
@@ -317,9 +311,10 @@ def _rounded(name: str) -> Callable[[Code, Item], Number]:
 def _np_rounded(name: str) -> Callable[[Code, Item], Number]:
     def function(code: Code, item: Item) -> Number:
         one = number(code, item)
-        if one.type.kind != "float":
+        if not one.type.is_real:
             raise NotNativeError("it rounds what is no float")
-        return Number(NP_FLOAT, code.call(name, one.value))
+        kind = NumberKind(one.type.kind, numpy=True)
+        return Number(kind, _exactly(code, name, one.value))
 
     return function
 
@@ -337,17 +332,6 @@ def _is_finite(code: Code, item: Item) -> Number:
     return Number(BOOL, code.op("flt", I1, size, code.constant(F64, math.inf)))
 
 
-def _np_float(code: Code, item: Item) -> Number:
-    return Number(NP_FLOAT, as_f64(code, number(code, item)))
-
-
-def _np_int(code: Code, item: Item) -> Number:
-    one = number(code, item)
-    if one.type.kind == "float":
-        raise NotNativeError("it makes one of NumPy's integers of a float")
-    return Number(NP_INT, as_i64(code, one))
-
-
 LIBM = (
     "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "cbrt", "erf", "erfc",
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
@@ -355,7 +339,8 @@ LIBM = (
 # fmt: off
 FUNCTIONS: dict[tuple[Any, int], Callable[..., Number]] = {  # with so many arguments
     (abs, 1): _abs, (np.abs, 1): _np_abs, (int, 1): _int, (float, 1): _float_of, (bool, 1): _bool_of,
-    (round, 1): _rounded("rint"), (np.float64, 1): _np_float, (np.int64, 1): _np_int,
+    (round, 1): _rounded("rint"),
+    **{(kind.dtype.type, 1): partial(made, kind) for kind in ELEMENT_KINDS.values()},
     (math.sqrt, 1): _math_sqrt, (math.fabs, 1): _fabs,
     **{(getattr(math, name), 1): _of_math(name) for name in LIBM},
     **{(getattr(math, name), 2): _of_two(name) for name in ("pow", "atan2", "fmod", "copysign")},

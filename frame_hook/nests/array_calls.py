@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arithmetic, elementwise, views
+from ufuse.frame_hook.nests import conversions, elementwise, views
 from ufuse.frame_hook.nests.elementwise import is_array
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -190,7 +190,7 @@ def _dtype(item: Item | None, default: np.dtype) -> np.dtype:
     known = (type, np.dtype, str)
     if isinstance(item, Known) and isinstance(item.value, known):
         wanted = np.dtype(item.value)
-        if wanted in ELEMENTS and wanted.char in "dl?":
+        if wanted in ELEMENTS and wanted.char not in "qQ":  # equal to "l" and "L"
             return wanted
     raise NotNativeError("a new array with this dtype")
 
@@ -198,13 +198,14 @@ def _dtype(item: Item | None, default: np.dtype) -> np.dtype:
 def _lengths(reader: Reader, shape: Item) -> list[Length]:
     found = []
     for one in shape.items if isinstance(shape, Items) else (shape,):
-        length = arithmetic.number(reader.out, one)
-        if length.type.kind != "int":
+        length = conversions.number(reader.out, one)
+        if not length.type.is_whole:
             raise NotNativeError("the length of an array is no int")
-        known = reader.out.known(length.value)
+        value = conversions.as_i64(reader.out, length)
+        known = reader.out.known(value)
         if known is None or known < 0:
-            reader.out.doubt_if(reader.out.op("ilt", I1, length.value, reader.out.constant(I64, 0)))
-        found.append(Length(length.value, is_one=known == 1))
+            reader.out.doubt_if(reader.out.op("ilt", I1, value, reader.out.constant(I64, 0)))
+        found.append(Length(value, is_one=known == 1))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufuse.graph.nest import F64, I64, Block, End, Instruction, Map, Value, Variable
+from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
 
 OF_MEMORY = ("load", "fold", "dot")  # whose results change with the memory
 
@@ -44,7 +44,7 @@ class Code:
 
     def op(self, name: str, type_: str, *inputs: Value, attributes: tuple[Any, ...] = ()) -> Value:
         """The result of an instruction: of one more, or of the same one that the block has already."""
-        if type_ == F64 or name in OF_MEMORY:
+        if type_ in REALS or name in OF_MEMORY:
             return self._added(name, type_, inputs, attributes)
         key = name, type_, inputs, *((type(one), one) for one in attributes)
         known = self._results.get(key)
@@ -83,7 +83,7 @@ class Code:
 
     def call(self, function: str, *inputs: Value) -> Value:
         """What a function of C's mathematics library returns."""
-        return self.op("call", F64, *inputs, attributes=(function,))
+        return self.op("call", inputs[0].type, *inputs, attributes=(function,))
 
     def store(self, array: int, *inputs: Value) -> None:
         """Write an element: indices, then the value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import arithmetic, elementwise, views
+from ufuse.frame_hook.nests import conversions, elementwise, views
 from ufuse.frame_hook.nests.values import (
     Array,
     Holder,
@@ -16,7 +16,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
 )
-from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Value
+from ufuse.graph.nest import ELEMENTS, I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -100,15 +100,10 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
 
 def _converted(reader: Reader, item: Item, dtype: object) -> Value:
     """A number as an array's element."""
-    one = arithmetic.number(reader.out, item)
     type_ = ELEMENTS.get(dtype)  # type: ignore[call-overload]
-    if type_ == F64:
-        return arithmetic.as_f64(reader.out, one)
-    if type_ == I64 and one.type.kind != "float":
-        return arithmetic.as_i64(reader.out, one)
-    if type_ == I1 and one.type.kind == "bool":
-        return one.value
-    raise NotNativeError(f"it stores a {one.type.kind} into an array of {dtype}")
+    if type_ is None:
+        raise NotNativeError(f"elements of {dtype} are not compiled yet")
+    return conversions.as_element(reader.out, conversions.number(reader.out, item), type_)
 
 
 def doubt_no_row(reader: Reader, array: Array) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arithmetic, views
+from ufuse.frame_hook.nests import conversions, views
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -26,7 +26,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
 )
 from ufuse.graph import ops
-from ufuse.graph.nest import ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import ELEMENTS, F64, I1, I64, MAP_AXES, Map, Scalar, Step, Value, View
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 
@@ -153,12 +153,9 @@ def _read(reader: Reader, item: Item) -> Read:
         case Array() | Part():
             return views.part(reader, item)
         case Known():
-            arithmetic.number(reader.out, item)
+            conversions.number(reader.out, item)
             return item
     raise NotNativeError("it computes with what is no array and no number")
-
-
-NUMPY_DTYPES = {"float": np.dtype(float), "int": np.dtype(np.int64), "bool": BOOL}
 
 
 def _typed(one: Read) -> infer.Operand:
@@ -166,7 +163,7 @@ def _typed(one: Read) -> infer.Operand:
         case Known():
             return infer.Constant(one.value)
         case Number(type=kind) if kind.numpy:
-            return ArrayType(NUMPY_DTYPES[kind.kind], (), (), scalar=True)
+            return ArrayType(kind.dtype, (), (), scalar=True)
         case Number(type=kind):
             return NumberType(kind.kind)
     assert isinstance(one, Part | Lazy)
@@ -179,13 +176,12 @@ def _as(reader: Reader, one: Read, kind: np.dtype) -> Operand:
         if one.dtype == kind:
             return one
         return Lazy("cast", (one.dtype, kind), (one,), one.lengths)
-    number = arithmetic.number(reader.out, one)
-    exact = number.type.numpy or kind.char in "dl"
-    if number.type.kind == "int" and not isinstance(one, Known) and not exact:
-        raise NotNativeError(f"an int as an operand of {kind} is not compiled yet")
-    if kind == np.float64:
-        return Converted(arithmetic.as_f64(reader.out, number), kind)
-    return Converted(number.value, kind)
+    number = conversions.number(reader.out, one)
+    if kind not in ELEMENTS:
+        raise NotNativeError(f"a number as an operand of {kind} is not compiled yet")
+    if kind == np.float32 and not number.type.numpy:  # of an int by way of an array of ints
+        conversions.doubt_inexact(reader.out, number)
+    return Converted(conversions.as_element(reader.out, number, ELEMENTS[kind]), kind)
 
 
 def _check_contiguous(reader: Reader, ufunc: np.ufunc, given: Sequence[Read]) -> None:
@@ -280,11 +276,7 @@ def _stored(reader: Reader, item: Item, kind: np.dtype) -> Operand:
     """What is stored, with the dtype of the array: an unsafe cast where NumPy has one."""
     if is_array(item):
         return _as(reader, _read(reader, item), kind)
-    number = arithmetic.number(reader.out, item)
-    known = kind.char in "dl?"
-    if not known or "bool int float".split().index(number.type.kind) > "?ld".index(kind.char):
-        raise NotNativeError(f"it stores a {number.type.kind} into an array of {kind}")
-    return _as(reader, number, kind)
+    return _as(reader, conversions.number(reader.out, item), kind)
 
 
 def _write(reader: Reader, target: Part, value: Lazy) -> None:
@@ -435,7 +427,7 @@ def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
 
 def _number(reader: Reader, op: str, name: str, *rows: Part) -> Number:
     type_ = ELEMENTS.get(rows[0].dtype)
-    if type_ is None:
+    if type_ not in (F64, I64, I1):
         raise NotNativeError(f"sums and products of {rows[0].dtype} are not compiled yet")
     inputs = [rows[0].axes[0].length.value]
     for one in rows:

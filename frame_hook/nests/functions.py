@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests import arithmetic
-from ufuse.frame_hook.nests.arithmetic import as_f64, as_i64, number
 from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.conversions import as_f64, as_i64, number
 from ufuse.frame_hook.nests.values import (
     BOOL,
     FLOAT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import VERSION
-from ufuse.frame_hook.nests import arithmetic, calls, elements, elementwise
+from ufuse.frame_hook.nests import arithmetic, calls, conversions, elements, elementwise
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
@@ -202,7 +202,7 @@ def _to_bool(reader: Reader, _: int) -> None:
     if (known := known_truth(item)) is not None:
         reader.stack.append(Known(known))
     else:
-        reader.stack.append(Number(BOOL, arithmetic.truth(reader.out, item)))
+        reader.stack.append(Number(BOOL, conversions.truth(reader.out, item)))
 
 
 @reads("UNARY_NOT")

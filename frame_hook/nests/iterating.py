@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import arithmetic, elements
+from ufuse.frame_hook.nests import conversions, elements
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
@@ -46,10 +46,10 @@ MOST_MEMBERS = 32  # of a tuple that is looped over
 def range_of(reader: Reader, arguments: list[Item]) -> RangeOf:
     """`range(*arguments)`."""
     out = reader.out
-    given = [arithmetic.number(out, one) for one in arguments]
-    if any(one.type.kind == "float" or one.type == NP_BOOL for one in given):
+    given = [conversions.number(out, one) for one in arguments]
+    if any(one.type.is_real or one.type == NP_BOOL for one in given):
         raise NotNativeError("a range is not of ints")
-    values = [arithmetic.as_i64(out, one) for one in given]
+    values = [conversions.as_i64(out, one) for one in given]
     if len(values) == 1:
         values.insert(0, out.constant(I64, 0))
     if len(values) == 2:
@@ -60,7 +60,7 @@ def range_of(reader: Reader, arguments: list[Item]) -> RangeOf:
 
 def _enumerate_of(reader: Reader, arguments: list[Item]) -> EnumerateOf:
     iterable, *start = arguments
-    first = arithmetic.number(reader.out, start[0] if start else Known(0))
+    first = conversions.number(reader.out, start[0] if start else Known(0))
     if first.type != INT:
         raise NotNativeError("enumerate() begins with what is no int")
     _look_at(iterable)
@@ -240,7 +240,7 @@ def _members(reader: Reader, kind: Members, name: str) -> tuple[Item, ...]:
 def _begin_turn_of_tuple(reader: Reader, kind: Members, name: str) -> None:
     """Push a member: one block for each type that there is."""
     out, items, now = reader.out, _members(reader, kind, name), _next(reader, name)
-    kinds = [arithmetic.number(out, one).type if _is_number(one) else None for one in items]
+    kinds = [conversions.number(out, one).type if _is_number(one) else None for one in items]
     if None in kinds or len(set(kinds)) == 1:
         reader.stack.append(_chosen(reader, items, now))
         return
@@ -261,7 +261,7 @@ def _begin_turn_of_tuple(reader: Reader, kind: Members, name: str) -> None:
 def _go_on_with(reader: Reader, kind: Members, name: str, places: list[int]) -> None:
     """A turn with one of some members, which are of one type."""
     out, items = reader.out, _members(reader, kind, name)
-    numbers = [(place, arithmetic.number(out, items[place])) for place in places]
+    numbers = [(place, conversions.number(out, items[place])) for place in places]
     stack = reader.stack
     reader.stack = [*stack, _chosen_number(reader, numbers, out.get(f"{name}.now", I64))]
     reader.jump(reader.next)
@@ -276,7 +276,7 @@ def _chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
             return Items(tuple(_chosen(reader, one, place) for one in zip(*members, strict=True)))
     if not all(_is_number(one) for one in items):
         raise NotNativeError("an inner loop is over a tuple of what are no numbers")
-    numbers = [arithmetic.number(reader.out, one) for one in items]
+    numbers = [conversions.number(reader.out, one) for one in items]
     if len({one.type for one in numbers}) > 1:
         raise NotNativeError("an inner loop is over a tuple of several types")
     return _chosen_number(reader, list(enumerate(numbers)), place)

@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests import (
     arithmetic,
     array_calls,
     calls,
+    conversions,
     elements,
     elementwise,
     functions,
@@ -31,10 +32,8 @@ from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
 from ufuse.frame_hook.nests.values import (
+    ELEMENT_KINDS,
     INT,
-    NP_BOOL,
-    NP_FLOAT,
-    NP_INT,
     TYPES,
     Array,
     ArrayKind,
@@ -67,7 +66,6 @@ from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.layouts import memory_order
 from ufuse.graph.nest import (
     ELEMENTS,
-    F64,
     I1,
     I64,
     MAP_AXES,
@@ -86,7 +84,6 @@ ITERATOR = "turn"  # the variables of the outermost loop's iterator
 DOUBT = "doubt"
 DTYPES = "?bBhHiIlLfd"  # not "q", which equals "l"
 SlotKind = NumberKind | ArrayKind  # of slots of the frame
-ELEMENT_KINDS = {F64: NP_FLOAT, I64: NP_INT, I1: NP_BOOL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +379,7 @@ class Reader:
                 out.set(_number_variable(name, item.type), item.value)
                 return item.type
             case Known() if kind_of(item.value) is not None:
-                return self.keep(name, arithmetic.number(out, item))
+                return self.keep(name, conversions.number(out, item))
             case Known():
                 return constant_kind(item)
             case Empty() | Turning():
@@ -514,7 +511,7 @@ class Reader:
                 self.stack.append(item)
             self.jump(targets[known])
             return
-        condition = arithmetic.truth(self.out, item)
+        condition = conversions.truth(self.out, item)
         after = self.target(targets[0])
         if "OR_POP" in name:
             self.stack.append(item)
@@ -586,7 +583,7 @@ class Reader:
             return
         if isinstance(self.kinds.get(slot), ArrayKind):
             raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
-        one = arithmetic.number(self.out, item)
+        one = conversions.number(self.out, item)
         self.out.set(self.variable(slot, one.type.kind), one.value)
         self.slots[slot] = one.type
 
@@ -712,7 +709,7 @@ class Reader:
         elif iterating.is_iterable(value, len(arguments)):
             self.stack.append(iterating.iterable(self, value, arguments))
         elif value in (min, max):
-            self._best(value, [arithmetic.number(out, one) for one in _compared(arguments)], after)
+            self._best(value, [conversions.number(out, one) for one in _compared(arguments)], after)
         elif _is_hashable(value) and (value, len(arguments)) in arithmetic.FUNCTIONS:
             self.stack.append(arithmetic.FUNCTIONS[value, len(arguments)](out, *arguments))
         elif (rule := functions.rule_of(value, len(arguments))) is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import F64, I1, I64, Value
+from ufuse.graph.nest import INTEGERS, KINDS, REALS, Value
 
 
 class NotNativeError(Exception):
@@ -20,10 +20,25 @@ class NotNativeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NumberKind:
-    """The type of a number: `kind` is float, int or bool: Python's, or (`numpy`) float64, int64 or bool of NumPy."""
+    """The type of a number. `kind` is one of `graph.nest.KINDS`; `numpy`: whether it is a scalar of NumPy."""
 
     kind: str
     numpy: bool = False
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is a float of some size."""
+        return KINDS[self.kind] in REALS
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is an integer of some size."""
+        return KINDS[self.kind] in INTEGERS
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's type of such elements."""
+        return np.dtype(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,10 +298,12 @@ Kind = (
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))
+ELEMENT_KINDS = {type_: NumberKind(kind, numpy=True) for kind, type_ in KINDS.items()}
 EXACT: dict[type, NumberKind] = {
-    float: FLOAT, int: INT, bool: BOOL, np.float64: NP_FLOAT, np.int64: NP_INT, np.bool_: NP_BOOL,
+    **{kind.dtype.type: kind for kind in ELEMENT_KINDS.values()},
+    float: FLOAT, int: INT, bool: BOOL,
 }  # fmt: skip
-TYPES = {"float": F64, "int": I64, "bool": I1}
+TYPES = KINDS
 
 
 def kind_of(value: object) -> NumberKind | None:

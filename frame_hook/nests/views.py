@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import arithmetic
+from ufuse.frame_hook.nests import conversions
 from ufuse.frame_hook.nests.integers import (
     doubt_outside,
     doubt_unlike,
@@ -112,10 +112,10 @@ def has_slices(key: Item) -> bool:
 
 def index(reader: Reader, entry: Item) -> Value:
     """An index of one axis."""
-    number = arithmetic.number(reader.out, entry)
-    if number.type.kind != "int":
+    number = conversions.number(reader.out, entry)
+    if not number.type.is_whole:
         raise NotNativeError("an index is no int")
-    return number.value
+    return conversions.as_i64(reader.out, number)
 
 
 def go_to(reader: Reader, places: list[Value], axis: Axis, index: Value) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ufuse.graph.nest import (
+    COMPARISONS,
+    F32,
     F64,
     I1,
     I64,
+    INTEGERS,
     MAP_AXES,
+    REALS,
+    SIGNATURES,
     TURNS,
     ArraySlot,
     Block,
@@ -28,12 +32,13 @@ from ufuse.graph.nest import (
     Step,
     Value,
     View,
+    limits,
     numpy_function,
 )
 
 LIMIT = 1 << 63
 RANGE_ITERATOR = type(iter(range(0)))
-Number = float | int | bool
+Number = float | int | bool | np.float32  # of an f32 always np.float32
 
 
 class DoubtError(Exception):
@@ -73,6 +78,13 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     return NotImplemented
 
 
+PLAIN: dict[str, Callable[[Any], Number]] = {
+    "float": float,
+    "bool": bool,
+    "float32": np.float32,
+}
+
+
 def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
     """The cells for an object in each slot; no turn may begin."""
     cells: dict[str, Number] = {}
@@ -88,7 +100,7 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
                 )
                 cells.update(dict.fromkeys(parts, 0))
         elif isinstance(slot, NumberSlot):
-            cells[slot.name] = {"float": float, "int": int, "bool": bool}[slot.kind](thing)
+            cells[slot.name] = PLAIN.get(slot.kind, int)(thing)
             cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
         elif isinstance(slot, RangeSlot):
             rest = _rest(thing)
@@ -109,9 +121,9 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
         if isinstance(slot, ArraySlot) and slot.is_rebound:
             outputs.append(_bound(nest, slot, cells, arrays))
         elif isinstance(slot, NumberSlot) and slot.is_changed:
-            kinds: dict[str, type] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
             value = cells[slot.name]
-            outputs.append(kinds[slot.kind](value) if cells[f"{slot.name}.numpy"] else value)
+            is_numpy = cells[f"{slot.name}.numpy"]
+            outputs.append(np.dtype(slot.kind).type(value) if is_numpy else value)
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
 
 
@@ -181,8 +193,8 @@ def follow(
         DoubtError: a doubt.
 
     """
-    zeros: dict[str, Number] = {F64: 0.0, I64: 0, I1: False}
-    variables: dict[str, Number] = {one.name: zeros[one.type] for one in nest.others}
+    zeros: dict[str, Number] = {F64: 0.0, F32: np.float32(0), I1: False}
+    variables: dict[str, Number] = {one.name: zeros.get(one.type, 0) for one in nest.others}
     variables.update(cells)
     every = [*arrays, *(np.empty((0,) * one.ndim, one.dtype) for one in nest.temporaries)]
     blocks = {block.label: block for block in nest.blocks}
@@ -234,7 +246,8 @@ def _computed(
             arrays[number] = np.empty(inputs, arrays[number].dtype)
             return None
         case "const":
-            return one.attributes[0]
+            is_single = one.result is not None and one.result.type == F32
+            return np.float32(one.attributes[0]) if is_single else one.attributes[0]
         case "get":
             return variables[one.attributes[0]]
         case "set":
@@ -245,7 +258,8 @@ def _computed(
         case "call":
             return _called(one.attributes[0], inputs)
         case "load":
-            return arrays[one.attributes[0]][_index(arrays[one.attributes[0]], inputs)].item()
+            element = arrays[one.attributes[0]][_index(arrays[one.attributes[0]], inputs)]
+            return element if isinstance(element, np.float32) else element.item()
         case "store":
             *index, value = inputs
             arrays[one.attributes[0]][_index(arrays[one.attributes[0]], index)] = value
@@ -256,8 +270,7 @@ def _computed(
             if inputs[0]:
                 raise DoubtError
             return None
-    type_ = one.result.type if one.result is not None else ""
-    return _kept(type_, RULES[one.op, type_](*inputs))
+    return _kept(one, RULES[one.op, one.inputs[0].type](*inputs))
 
 
 def _index(array: np.ndarray, index: Sequence[int]) -> tuple[int, ...]:
@@ -327,52 +340,80 @@ def _product(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) 
     return getattr(np, name)(*sides).item()
 
 
-def _kept(type_: str, result: Number) -> Number:
-    if type_ == I64 and not -LIMIT <= result < LIMIT:
-        raise DoubtError
+def _kept(one: Instruction, result: Number) -> Number:
+    if one.result is not None and one.result.type in INTEGERS:
+        low, high = limits(one.result.type)
+        if not low <= result <= high:
+            raise DoubtError
     return result
 
 
-def bits(number: float) -> int:
+def bits(number: float | np.float32) -> int:
     """The bits of a float."""
-    return int(struct.unpack("<Q", struct.pack("<d", number))[0])
+    single = isinstance(number, np.float32)
+    return int(np.asarray(number).view(np.uint32 if single else np.uint64))
 
 
-def _called(name: str, inputs: Sequence[float]) -> float:
+def _called(name: str, inputs: Sequence[Any]) -> Any:
     if name.startswith("numpy."):
         return float(numpy_function(name)(*map(np.float64, inputs)))
     function = getattr(ctypes.CDLL("libm.so.6"), name)
-    function.argtypes = [ctypes.c_double] * len(inputs)
-    function.restype = ctypes.c_double
-    result: float = function(*inputs)
+    is_single = isinstance(inputs[0], np.float32)
+    function.restype = ctypes.c_float if is_single else ctypes.c_double
+    function.argtypes = [function.restype] * len(inputs)
+    result = function(*map(float, inputs))
     if not math.isfinite(result):
         raise DoubtError
-    return result
+    return np.float32(result) if is_single else result
 
 
-def _real(function: Callable[[Any, Any], Any]) -> Callable[[float, float], float]:
-    def rule(left: float, right: float) -> float:
+def _real(type_: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    exact = np.float32 if type_ == F32 else np.float64
+
+    def rule(left: Any, right: Any) -> Any:
         if math.isnan(left) and math.isnan(right) and bits(left) != bits(right):
             raise UnlikeNansError
         # NumPy's scalars: an overflow is infinite, and flags are NumPy's.
-        return float(function(np.float64(left), np.float64(right)))
+        return _rounded(type_, function(exact(left), exact(right)))
 
     return rule
 
 
-def _divide(left: float, right: float) -> float:
-    if right == 0:
-        raise DoubtError
-    return _real(operator.truediv)(left, right)
+def _rounded(type_: str, value: Any) -> Any:
+    """As a value of a type of reals."""
+    return np.float32(value) if type_ == F32 else float(value)
 
 
-def _square_root(value: float) -> float:
-    return float(np.sqrt(np.float64(value)))
+def _divide(type_: str) -> Callable[[Any, Any], Any]:
+    def rule(left: Any, right: Any) -> Any:
+        if right == 0:
+            raise DoubtError
+        return _real(type_, operator.truediv)(left, right)
+
+    return rule
 
 
-def _whole_quotient(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+def _square_root(type_: str) -> Callable[[Any], Any]:
+    def rule(value: Any) -> Any:
+        return _rounded(type_, np.sqrt(value if type_ == F32 else np.float64(value)))
+
+    return rule
+
+
+def _to_single(value: Any) -> np.float32:
+    """Rounded once, whatever it is."""
+    if isinstance(value, int):
+        return np.float32(np.int64(value) if value < LIMIT else np.uint64(value))
+    return np.float32(np.float64(value))
+
+
+def _to_double(value: Any) -> float:
+    return float(value)
+
+
+def _whole_quotient(type_: str, function: Callable[[int, int], int]) -> Callable[[int, int], int]:
     def rule(left: int, right: int) -> int:
-        if right == 0 or (left, right) == (-LIMIT, -1):
+        if right == 0 or (left == limits(type_)[0] and right == -1):
             raise DoubtError
         return function(left, right)
 
@@ -388,8 +429,28 @@ def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
     return rule
 
 
-def _to_whole(value: float) -> int:
-    if not -float(LIMIT) <= value < float(LIMIT):
+def _wrap(type_: str) -> Callable[[int], int]:
+    """The integer of a type with the same last bits."""
+    low, high = limits(type_)
+    return lambda value: (value - low) % (high - low + 1) + low
+
+
+def _left_shift(type_: str) -> Callable[[int, int], int]:
+    def rule(left: int, count: int) -> int:
+        return _wrap(type_)(left << count) if 0 <= count < int(type_[1:]) else 0
+
+    return rule
+
+
+def _right_shift(type_: str) -> Callable[[int, int], int]:
+    def rule(left: int, count: int) -> int:
+        return left >> (count if 0 <= count < int(type_[1:]) else int(type_[1:]))
+
+    return rule
+
+
+def _to_whole(value: Any) -> int:
+    if not -float(LIMIT) <= value < 2 * float(LIMIT):
         raise DoubtError
     return int(value)
 
@@ -398,39 +459,65 @@ def _not(value: bool) -> bool:
     return not value
 
 
+def _comparison(name: str) -> Callable[[Any, Any], bool]:
+    compare = getattr(operator, name)
+    return lambda left, right: bool(compare(left, right))
+
+
+def _of_reals(type_: str) -> dict[str, Callable[..., Any]]:
+    # fmt: off
+    return {
+        "add":  _real(type_, operator.add),
+        "sub":  _real(type_, operator.sub),
+        "mul":  _real(type_, operator.mul),
+        "div":  _divide(type_),
+        "neg":  operator.neg,
+        "abs":  abs,
+        "sqrt": _square_root(type_),
+        **{"f" + name: _comparison(name) for name in COMPARISONS},
+    }
+    # fmt: on
+
+
+def _of_integers(type_: str) -> dict[str, Callable[..., Any]]:
+    # fmt: off
+    return {
+        "add":      operator.add,
+        "sub":      operator.sub,
+        "mul":      operator.mul,
+        "floordiv": _whole_quotient(type_, operator.floordiv),
+        "mod":      _whole_quotient(type_, operator.mod),
+        "neg":      operator.neg,
+        "abs":      abs,
+        "and":      operator.and_,
+        "or":       operator.or_,
+        "xor":      operator.xor,
+        "invert":   lambda value: _wrap(type_)(~value),
+        "lshift":   _left_shift(type_),
+        "rshift":   _right_shift(type_),
+        **{"i" + name: _comparison(name) for name in COMPARISONS},
+    }
+    # fmt: on
+
+
+def _conversion(op: str) -> Callable[[Any], Any]:
+    how, _, type_ = op.partition("_")
+    if how == "wrap":
+        return _wrap(type_)
+    return {F64: _to_double, F32: _to_single}.get(type_, _to_whole)
+
+
 # fmt: off
 RULES: dict[tuple[str, str], Callable[..., Any]] = {
-    ("add", F64):      _real(operator.add),
-    ("sub", F64):      _real(operator.sub),
-    ("mul", F64):      _real(operator.mul),
-    ("div", F64):      _divide,
-    ("neg", F64):      operator.neg,
-    ("abs", F64):      abs,
-    ("sqrt", F64):     _square_root,
-    ("to_f64", F64):   float,
-    ("add", I64):      operator.add,
-    ("sub", I64):      operator.sub,
-    ("mul", I64):      operator.mul,
-    ("floordiv", I64): _whole_quotient(operator.floordiv),
-    ("mod", I64):      _whole_quotient(operator.mod),
-    ("neg", I64):      operator.neg,
-    ("abs", I64):      abs,
-    ("and", I64):      operator.and_,
-    ("or", I64):       operator.or_,
-    ("xor", I64):      operator.xor,
-    ("invert", I64):   operator.invert,
+    **{(op, type_): rule for type_ in REALS for op, rule in _of_reals(type_).items()},
+    **{(op, type_): rule for type_ in INTEGERS for op, rule in _of_integers(type_).items()},
+    **{(op, type_): _conversion(op) for op, type_ in SIGNATURES if op.startswith(("to_", "wrap_"))},
     ("shl", I64):      _shift(operator.lshift),
     ("shr", I64):      _shift(operator.rshift),
-    ("to_i64", I64):   _to_whole,
-    ("widen", I64):    int,
+    ("widen", I1):     int,
     ("and", I1):       operator.and_,
     ("or", I1):        operator.or_,
     ("xor", I1):       operator.xor,
     ("not", I1):       _not,
-    **{
-        (prefix + name, I1): getattr(operator, name)
-        for prefix in "fi"
-        for name in ("lt", "le", "eq", "ne", "gt", "ge")
-    },
 }
 # fmt: on

@@ -15,11 +15,13 @@ from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nests import compiled_nest
 from ufuse.graph.nest import (
     ELEMENTS,
+    F32,
     F64,
     I1,
     I64,
     SIGNATURES,
     TURNS,
+    U64,
     ArraySlot,
     Block,
     End,
@@ -33,6 +35,7 @@ from ufuse.graph.nest import (
     Variable,
     View,
 )
+from ufuse.graph.semantics.nest_reference import bits
 
 # With the lock of the interpreter held: NumPy's loops may set exceptions.
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -77,6 +80,10 @@ class Code:
         self._open.append(Instruction(op, tuple(inputs), result if type_ else None, attributes))
         return result
 
+    def constant(self, type_: str, number: float) -> Value:
+        """A number of any type."""
+        return self.append("const", (), type_, number)
+
     def real(self, number: float) -> Value:
         """A float."""
         return self.append("const", (), F64, number)
@@ -91,12 +98,8 @@ class Code:
 
     def op(self, name: str, *inputs: Value) -> Value:
         """An operation of SIGNATURES, by the types of its inputs."""
-        types = tuple(value.type for value in inputs)
-        (type_,) = {
-            result
-            for (op, _), (takes, result) in SIGNATURES.items()
-            if op == name and takes == types
-        }
+        takes, type_ = SIGNATURES[name, inputs[0].type]
+        assert takes == tuple(value.type for value in inputs)
         return self.append(name, inputs, type_)
 
     def get(self, name: str) -> Value:
@@ -128,7 +131,7 @@ class Code:
 
     def call(self, name: str, *inputs: Value) -> Value:
         """A function of C."""
-        return self.append("call", inputs, F64, name)
+        return self.append("call", inputs, inputs[0].type, name)
 
     def alloc(self, number: int, *lengths: Value) -> None:
         """Memory for a temporary."""
@@ -235,11 +238,17 @@ class Machine:
 
 
 def _word(value: Any, kind: str) -> bytes:
-    return struct.pack("<d" if kind == F64 else "<q", value)
+    """As a Register of C holds it."""
+    if kind == F32:
+        return struct.pack("<Q", bits(value))
+    return struct.pack("<d" if kind == F64 else "<Q" if kind == U64 else "<q", value)
 
 
 def _number(word: bytes, kind: str) -> Any:
-    (value,) = struct.unpack("<d" if kind == F64 else "<q", word)
+    if kind == F32:
+        single: np.float32 = np.frombuffer(word, np.float32)[0]
+        return single
+    (value,) = struct.unpack("<d" if kind == F64 else "<Q" if kind == U64 else "<q", word)
     return bool(value) if kind == I1 else value
 
 

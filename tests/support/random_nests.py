@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 
 from tests.support.nest_code import RANGE, Code, array, number
-from ufuse.graph.nest import F64, I1, I64, SIGNATURES, TURNS, Nest, Value
+from ufuse.graph.nest import (
+    ELEMENTS,
+    F64,
+    I1,
+    I64,
+    INTEGERS,
+    KINDS,
+    REALS,
+    SIGNATURES,
+    TURNS,
+    Nest,
+    Value,
+    limits,
+)
 
 ARRAYS = (
     array("a", float, 1, is_written=True),
@@ -17,10 +30,23 @@ ARRAYS = (
     array("c", int, 1, is_written=True),
     array("d", bool, 2, is_written=True),
     array("e", float, 0, is_written=True),
+    array("f", np.float32, 1, is_written=True),
+    array("g", np.int32, 1, is_written=True),
+    array("h", np.uint8, 1, is_written=True),
+    array("j", np.uint64, 1, is_written=True),
+    array("k", np.int16, 1, is_written=True),
 )
-SLOTS = (*ARRAYS, number("x"), number("y"), number("n", "int"), number("p", "bool"), RANGE)
+SMALL = {"float32": "u", "int32": "v", "uint8": "w", "uint64": "z"}  # names of numbers
+NUMBERS = {
+    "x": "float",
+    "y": "float",
+    "n": "int",
+    "p": "bool",
+    **{name: kind for kind, name in SMALL.items()},
+}
+SLOTS = (*ARRAYS, *(number(name, kind) for name, kind in NUMBERS.items()), RANGE)
 LOWEST = -(1 << 63)
-REALS = (
+REAL_EDGES = (
     0.0,
     -0.0,
     1.0,
@@ -35,6 +61,7 @@ REALS = (
     1e-200,
     2.0**63,
 )
+SINGLE_EDGES = (0.0, -0.0, 1.0, -1.5, math.inf, -math.inf, math.nan, -math.nan, 2.0**127, 2.0**-149)
 WHOLES = (0, 1, -1, 2, 3, -3, 7, 8, 64, 63, LOWEST, -LOWEST - 1, 1 << 32, 1 << 62)
 FUNCTIONS = (
     ("sin", 1),
@@ -45,7 +72,6 @@ FUNCTIONS = (
     ("fmod", 2),
     ("copysign", 2),
 )
-OPERATIONS = [(op, takes) for (op, _), (takes, _) in SIGNATURES.items()]
 
 
 class Draw:
@@ -57,7 +83,17 @@ class Draw:
         self.calls = calls
         self.code = Code(*SLOTS)
         self.values: dict[str, list[Value]] = {}
-        self.names: dict[str, list[str]] = {F64: ["x", "y"], I64: ["n"], I1: ["p", "x.numpy"]}
+        self.names: dict[str, list[str]] = {type_: [] for type_ in (*REALS, *INTEGERS, I1)}
+        for name, kind in NUMBERS.items():
+            self.names[KINDS[kind]].append(name)
+        self.names[I1].append("x.numpy")
+        # Few types in one nest: so that operations find operands.
+        self.types = [F64, F64, I64, I1, *self.random.sample([*REALS, *INTEGERS], 3)]
+        self.operations = [
+            (op, takes)
+            for (op, _), (takes, gives) in SIGNATURES.items()
+            if {*takes, gives} <= {*self.types}
+        ]
         self.labels = 0
         self.counters: list[str] = []  # of the loops that are open
 
@@ -74,18 +110,23 @@ class Draw:
         reals = rng.standard_normal(40)
         for place in range(40):
             if rng.random() < 0.1 + 3 * self.wildness:
-                reals[place] = self.random.choice(REALS)
+                reals[place] = self.random.choice(REAL_EDGES)
         arrays = [
             reals[:12][::-2],
             reals[12:32].reshape(4, 5).T,
             rng.integers(-20, 20, 7),
             rng.random((3, 4)) < 0.5,
             reals[39:].reshape(()),
+            rng.standard_normal(9).astype(np.float32)[::2],
+            rng.integers(-20, 20, 7).astype(np.int32),
+            rng.integers(0, 9, 7).astype(np.uint8),
+            rng.integers(0, 20, 7).astype(np.uint64),
+            rng.integers(-20, 20, 9).astype(np.int16)[::-2],
         ]
         start, step = self.random.randint(-6, 6), self.random.choice([1, 1, 2, -1, -3])
         left = self.random.randint(1, 6)
         cells = {
-            "x": self.random.choice(REALS),
+            "x": self.random.choice(REAL_EDGES),
             "x.numpy": True,
             "y": self.random.uniform(-3, 3),
             "y.numpy": False,
@@ -93,6 +134,9 @@ class Draw:
             "n.numpy": False,
             "p": self.random.random() < 0.5,
             "p.numpy": True,
+            "u": np.float32(self.random.choice(SINGLE_EDGES)),
+            **{name: self._edge(KINDS[kind]) for kind, name in SMALL.items() if kind != "float32"},
+            **{f"{name}.numpy": True for name in SMALL.values()},
             "i.next": start,
             "i.step": step,
             "i.left": left,
@@ -100,13 +144,18 @@ class Draw:
         }
         return arrays, cells
 
+    def _edge(self, type_: str) -> int:
+        low, high = limits(type_)
+        return self.random.choice([1, 2, 7, 8, 31, low, high, low + 1, high // 2])
+
     def _label(self) -> str:
         self.labels += 1
         return f"b{self.labels}"
 
     def _fresh(self, *given: Value) -> None:
         """Forget the values of the last block."""
-        self.values = {F64: [], I64: list(given), I1: []}
+        self.values = {type_: [] for type_ in (*REALS, *INTEGERS, I1)}
+        self.values[I64] = list(given)
 
     def _body(self, depth: int) -> None:
         """Instructions and blocks, in an open block, up to one that is left open."""
@@ -159,21 +208,30 @@ class Draw:
         known = self.values[type_]
         if known and self.random.random() < 0.75:
             return self.random.choice(known[-4:])
-        if self.random.random() < 0.4:
+        if self.random.random() < 0.4 and self.names[type_]:
             return self._keep(self.code.get(self.random.choice(self.names[type_])))
         return self._keep(self._constant(type_))
 
     def _constant(self, type_: str) -> Value:
         is_wild = self.random.random() < 5 * self.wildness
-        if type_ == F64:
-            return self.code.real(
-                self.random.choice(REALS) if is_wild else self.random.choice([0.5, 3.0, -2.0, 1e-3])
+        if type_ in REALS:
+            edges = REAL_EDGES if type_ == F64 else SINGLE_EDGES
+            return self.code.constant(
+                type_, self.random.choice(edges if is_wild else (0.5, 3.0, -2.0, 0.125))
             )
         if type_ == I64:
             return self.code.whole(
                 self.random.choice(WHOLES) if is_wild else self.random.choice([1, 2, 3, 4, 8, -5])
             )
+        if type_ in INTEGERS:
+            small = self.random.choice([1, 2, 3, 4, 8, 5])
+            return self.code.constant(type_, self._edge(type_) if is_wild else small)
         return self.code.truth(self.random.random() < 0.5)
+
+    def _number(self) -> int:
+        """Of an array of one of the nest's types, mostly."""
+        known = [i for i, one in enumerate(ARRAYS) if ELEMENTS[one.dtype] in self.types]
+        return self.random.choice([*known, self.random.randrange(len(ARRAYS))])
 
     def _index(self, number: int) -> list[Value]:
         places = []
@@ -195,21 +253,21 @@ class Draw:
     def _instruction(self) -> None:
         draw = self.random.random()
         if draw < 0.15:
-            number = self.random.randrange(len(ARRAYS))
+            number = self._number()
             self._keep(self.code.load(number, *self._index(number)))
         elif draw < 0.25:
-            number = self.random.randrange(len(ARRAYS))
-            type_ = {0: F64, 1: F64, 2: I64, 3: I1, 4: F64}[number]
+            number = self._number()
+            type_ = ELEMENTS[ARRAYS[number].dtype]
             self.code.store(number, *self._index(number), self._value(type_))
         elif draw < 0.4:
-            type_ = self.random.choice([F64, F64, I64, I1])
-            name, value = self.random.choice(self.names[type_]), self._value(type_)
-            if self.random.random() < 0.3:
+            type_ = self.random.choice(self.types)
+            name, value = self.random.choice(self.names[type_] or [""]), self._value(type_)
+            if not name or self.random.random() < 0.3:
                 name = self._label()
                 self.names[type_].append(name)
             self.code.set(name, value)
         elif draw < 0.47:
-            type_ = self.random.choice([F64, I64, I1])
+            type_ = self.random.choice(self.types)
             self._keep(self.code.select(self._value(I1), self._value(type_), self._value(type_)))
         elif draw < 0.5 and self.calls:
             name, count = self.random.choice(FUNCTIONS)
@@ -220,17 +278,29 @@ class Draw:
             self._operation()
 
     def _operation(self) -> None:
-        op, takes = self.random.choice(OPERATIONS)
+        op, takes = self.random.choice(self.operations)
         inputs = [self._value(type_) for type_ in takes]
-        if op in {"shl", "shr"} and self.random.random() > self.wildness:
+        is_tame = self.random.random() > self.wildness
+        if op in {"shl", "shr"} and is_tame:
             inputs[1] = self.code.whole(self.random.randint(0, 5))
-        if op in {"div", "floordiv", "mod"} and self.random.random() < 0.7:
-            inputs[1] = (
-                self.code.real(1.7)
-                if op == "div"
-                else self.code.whole(self.random.choice([3, -4, 8]))
-            )
+        if op == "div" and self.random.random() < 0.7:
+            inputs[1] = self.code.constant(takes[1], 1.75)
+        if op in {"floordiv", "mod"} and self.random.random() < 0.7:
+            inputs[1] = self.code.constant(takes[1], self.random.choice([3, 4, 8]))
+        if takes[0] in INTEGERS and takes[0] != I64 and is_tame:
+            inputs = self._tamed(op, takes[0], inputs)
         if op == "mul" and takes[0] == I64 and self.random.random() > self.wildness:
             inputs[1] = self.code.op("mod", inputs[1], self.code.whole(10))
             inputs[0] = self.code.op("mod", inputs[0], self.code.whole(-1000))
         self._keep(self.code.op(op, *inputs))
+
+    def _tamed(self, op: str, type_: str, inputs: list[Value]) -> list[Value]:
+        """Inputs of an operation that likely fits its type."""
+        if op == "neg" and type_.startswith("u"):
+            return [self.code.constant(type_, 0)]
+        if op == "sub" and type_.startswith("u"):
+            return [self.code.op("or", *inputs), inputs[1]]
+        if op in {"add", "mul", "neg", "abs"} or op.startswith("to_"):
+            few = self.code.constant(type_, 10)
+            return [self.code.op("mod", one, few) for one in inputs]
+        return inputs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -10,14 +9,22 @@ from typing import Any
 
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
-from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Instruction, Nest, Value
+from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, INTEGERS, REALS, Instruction, Nest, Value
 
-TYPES = {F64: "double", I64: "i64", I1: "i1", "ptr": "ptr"}
-ZEROS = {F64: "0.0", I64: "0", I1: "false"}
+TYPES = {
+    F64: "double",
+    F32: "float",
+    I1: "i1",
+    "ptr": "ptr",
+    **{type_: f"i{type_[1:]}" for type_ in INTEGERS},
+}
+ZEROS = {F64: "0.0", F32: "0.0", I1: "false", **dict.fromkeys(INTEGERS, "0")}
 LOWEST = -(1 << 63)
 # So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
 MOST_SETTLED = 3
 ARITHMETIC = {"add", "sub", "mul", "div"}
+FOLLOWING = {"neg", "abs", "sqrt", "select", "to_f64", "to_f32"}  # NaN where what they are given is
+Clash = tuple[str, str, str]  # two operands that may be NaN, and their type
 
 
 @dataclass
@@ -33,8 +40,8 @@ class Known:
     bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
     numbers: set[str] = field(default_factory=set)  # never NaN
     # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
-    clashes: dict[str, dict[tuple[str, str], bool]] = field(default_factory=dict)
-    settled: set[tuple[str, str]] = field(default_factory=set)
+    clashes: dict[str, dict[Clash, bool]] = field(default_factory=dict)
+    settled: set[Clash] = field(default_factory=set)
 
     def copy(self) -> Known:
         """The same, to go on from."""
@@ -106,26 +113,28 @@ class Body:
         extra = [("metadata", '!"round.tonearest"'), ("metadata", '!"fpexcept.strict"')]
         return self.intrinsic(f"llvm.experimental.constrained.{name}", result, arguments + extra)
 
-    def compare(self, predicate: str, left: str, right: str) -> str:
-        """Append a quiet comparison of two doubles."""
+    def compare(self, predicate: str, left: str, right: str, type_: str = F64) -> str:
+        """Append a quiet comparison of two reals."""
         return self.intrinsic(
-            "llvm.experimental.constrained.fcmp.f64",
+            f"llvm.experimental.constrained.fcmp.{type_}",
             "i1",
             [
-                ("double", left),
-                ("double", right),
+                (TYPES[type_], left),
+                (TYPES[type_], right),
                 ("metadata", f'!"{predicate}"'),
                 ("metadata", '!"fpexcept.strict"'),
             ],
         )
 
-    def with_overflow(self, word: str, left: str, right: str) -> str:
+    def with_overflow(self, word: str, left: str, right: str, type_: str = "i64") -> str:
         """Append integer arithmetic, and a doubt where the result does not fit."""
         both = self.intrinsic(
-            f"llvm.{word}.with.overflow.i64", "{ i64, i1 }", [("i64", left), ("i64", right)]
+            f"llvm.{word}.with.overflow.{type_}",
+            f"{{ {type_}, i1 }}",
+            [(type_, left), (type_, right)],
         )
-        result = self.add(f"extractvalue {{ i64, i1 }} {both}, 0")
-        self.doubt_if(self.add(f"extractvalue {{ i64, i1 }} {both}, 1"))
+        result = self.add(f"extractvalue {{ {type_}, i1 }} {both}, 0")
+        self.doubt_if(self.add(f"extractvalue {{ {type_}, i1 }} {both}, 1"))
         return result
 
     def towards_zero(self, real: str) -> str:
@@ -256,9 +265,9 @@ class Body:
         low = bound(one, [known.bounds.get(each) for each in inputs], last)
         if low is not None:
             known.bounds[text] = max(low, known.bounds.get(text, low))
-        if one.op == "to_f64" or (one.op in CALLS_AND_CONSTANTS and _is_never_nan(one)):
+        if _is_never_nan(one):
             known.numbers.add(text)
-        if one.op in ARITHMETIC or one.op in {"neg", "abs", "sqrt", "select"}:
+        elif result.type in REALS and one.op in ARITHMETIC | FOLLOWING:
             known.clashes[text] = self._clashes(one)
 
     def operand(self, value: Value) -> str:
@@ -273,16 +282,16 @@ class Body:
         """Whether an integer is known to be zero or more."""
         return self.known.bounds.get(self._names[value], -1) >= 0
 
-    def _clashes(self, one: Instruction) -> dict[tuple[str, str], bool]:
-        clashes: dict[tuple[str, str], bool] = {}
+    def _clashes(self, one: Instruction) -> dict[Clash, bool]:
+        clashes: dict[Clash, bool] = {}
         operands = [self._names[value] for value in one.inputs]
         for operand in operands:
             for pair, always in self.known.clashes.get(operand, {}).items():
                 clashes[pair] = clashes.get(pair, False) or (always and one.op != "select")
-        if one.op in ARITHMETIC and one.inputs[0].type == F64:
+        if one.op in ARITHMETIC:
             left, right = operands
             if left != right and not {left, right} & self.known.numbers:
-                clashes[left, right] = True
+                clashes[left, right, one.inputs[0].type] = True
         return clashes
 
     def settle(self, value: Value) -> None:
@@ -292,23 +301,24 @@ class Body:
         waiting = [pair for pair in clashes if pair not in known.settled]
         if not waiting:
             return
-        is_nan = self.compare("uno", operand, operand)
+        is_nan = self.compare("uno", operand, operand, value.type)
         if len(waiting) > MOST_SETTLED:
             self.doubt_if(is_nan)
         else:
             self._settle_nan(is_nan, waiting)
         known.settled |= {pair for pair in waiting if clashes[pair]}
 
-    def _settle_nan(self, is_nan: str, waiting: list[tuple[str, str]]) -> None:
+    def _settle_nan(self, is_nan: str, waiting: list[Clash]) -> None:
         seldom, following, known = self.label(), self.label(), self.known
         self.lines.append(f"br i1 {is_nan}, label %{seldom}, label %{following}, !prof !1")
         self.lines.append(f"{seldom}:")
         self.known = known.copy()  # what is done here is not done on the other way
-        for left, right in waiting:
-            are_nan = [self.compare("uno", one, one) for one in (left, right)]
-            bits = [self.add(f"bitcast double {one} to i64") for one in (left, right)]
+        for left, right, type_ in waiting:
+            are_nan = [self.compare("uno", one, one, type_) for one in (left, right)]
+            whole = f"i{type_[1:]}"
+            bits = [self.add(f"bitcast {TYPES[type_]} {one} to {whole}") for one in (left, right)]
             both = self.add(f"and i1 {are_nan[0]}, {are_nan[1]}")
-            unlike = self.add(f"icmp ne i64 {bits[0]}, {bits[1]}")
+            unlike = self.add(f"icmp ne {whole} {bits[0]}, {bits[1]}")
             self.doubt_if(self.add(f"and i1 {both}, {unlike}"))
         self.lines += [f"br label %{following}", f"{following}:"]
         self.known = known
@@ -338,24 +348,22 @@ class Body:
         return ("i8" if kind == I1 else TYPES[kind]), address
 
 
-CALLS_AND_CONSTANTS = {"call", "const"}
-
-
-def _is_never_nan(one: Instruction) -> bool:
-    """Of a call or a constant."""
-    (attribute,) = one.attributes
-    if one.op == "call":
-        return not attribute.startswith("numpy.")
-    return not (isinstance(attribute, float) and math.isnan(attribute))
-
-
 def literal(number: float, type_: str) -> str:
     """A constant."""
-    if type_ == F64:
+    if type_ in REALS:
         return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
     if type_ == I1:
         return "true" if number else "false"
     return str(int(number))
+
+
+def _is_never_nan(one: Instruction) -> bool:
+    """Whether an instruction gives a number, where it gives a real."""
+    if one.op == "const":
+        return bool(one.attributes[0] == one.attributes[0])
+    if one.op == "call":
+        return not one.attributes[0].startswith("numpy.")
+    return one.op.startswith("to_") and one.inputs[0].type in INTEGERS
 
 
 def result_type(one: Instruction) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from ufuse.graph.nest import I64, Block, End, Instruction, Nest, Value
+from ufuse.graph.nest import INTEGERS, Block, End, Instruction, Nest, Value
 
 Bounds = dict[str, int]  # of variables; those that are missing may be anything
 HIGHEST = (1 << 63) - 1
@@ -19,12 +19,21 @@ def bound(one: Instruction, inputs: Sequence[int | None], last: int | None) -> i
 
     What overflows ends in a doubt.
     """
-    if one.result is None or one.result.type != I64:
+    if one.result is None or one.result.type not in INTEGERS:
         return None
+    low = _bound(one, inputs, last)
+    return max(low or 0, 0) if one.result.type.startswith("u") else low
+
+
+def _bound(one: Instruction, inputs: Sequence[int | None], last: int | None) -> int | None:
     match one.op, inputs:
         case "const", _:
             return int(one.attributes[0])
         case (("abs" | "dim" | "widen"), _):
+            return 0
+        case [str(op), [int(low)]] if op.startswith("to_"):
+            return low
+        case [str(op), [_]] if op.startswith("to_") and one.inputs[0].type.startswith("u"):
             return 0
         case "add", [int(left), int(right)]:
             return min(left + right, HIGHEST)
@@ -32,7 +41,7 @@ def bound(one: Instruction, inputs: Sequence[int | None], last: int | None) -> i
             return min(left - last, HIGHEST)
         case "select", [_, int(left), int(right)]:
             return min(left, right)
-        case (("shl" | "shr"), [int(left), _]):
+        case (("shl" | "shr" | "rshift"), [int(left), _]):
             return 0 if left >= 0 else None
         case "mod", [_, int(right)]:
             return 0 if right >= 0 else None
@@ -108,7 +117,7 @@ def _bounds_behind(block: Block, bounds: Bounds) -> list[tuple[str, Bounds]]:
                 each for each in (values.bounds.get(value), raised.get(value)) if each is not None
             ]
             behind.pop(name, None)
-            if known and value.type == I64:
+            if known and value.type in INTEGERS:
                 behind[name] = max(known)
         targets.append((target, behind))
     return targets

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import NoReturn
 
 from ufuse.backends.numpy.llvm.nest_body import (
-    LOWEST,
     TYPES,
     ZEROS,
     Body,
@@ -16,8 +16,21 @@ from ufuse.backends.numpy.llvm.nest_body import (
 )
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_dot, emit_fold, emit_map
-from ufuse.graph.nest import F64, I1, I64, Instruction, Value
+from ufuse.graph.nest import (
+    F32,
+    F64,
+    I1,
+    I64,
+    INTEGERS,
+    REALS,
+    U32,
+    U64,
+    Instruction,
+    Value,
+    limits,
+)
 
+SIGNED = tuple(type_ for type_ in INTEGERS if limits(type_)[0] < 0)
 Rule = Callable[[Body, Instruction], str]
 
 
@@ -25,10 +38,23 @@ def _operands(body: Body, one: Instruction) -> list[str]:
     return [body.operand(value) for value in one.inputs]
 
 
+def _type(one: Instruction) -> str:
+    """What LLVM calls the type of the inputs."""
+    return TYPES[one.inputs[0].type]
+
+
+def _is_signed(value: Value) -> bool:
+    return value.type in SIGNED
+
+
+# Reals
+
+
 def _real(word: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
-        pairs = [("double", operand) for operand in _operands(body, one)]
-        return body.strict(f"{word}.f64", "double", pairs)
+        type_ = one.inputs[0].type
+        pairs = [(TYPES[type_], operand) for operand in _operands(body, one)]
+        return body.strict(f"{word}.{type_}", TYPES[type_], pairs)
 
     return rule
 
@@ -36,30 +62,53 @@ def _real(word: str) -> Rule:
 def _divide(body: Body, one: Instruction) -> str:
     divisor = one.inputs[1]
     if not body.constant(divisor):
-        body.go_on_if(body.compare("une", body.operand(divisor), ZEROS[F64]))
+        operand = body.operand(divisor)
+        body.go_on_if(body.compare("une", operand, ZEROS[divisor.type], divisor.type))
     return _real("fdiv")(body, one)
 
 
 def _real_negative(body: Body, one: Instruction) -> str:
-    return body.add(f"fneg double {_operands(body, one)[0]}")
+    return body.add(f"fneg {_type(one)} {_operands(body, one)[0]}")
 
 
 def _real_absolute(body: Body, one: Instruction) -> str:
-    return body.intrinsic("llvm.fabs.f64", "double", [("double", _operands(body, one)[0])])
+    return _absolute(body, one.inputs[0].type, body.operand(one.inputs[0]))
+
+
+def _absolute(body: Body, type_: str, operand: str) -> str:
+    return body.intrinsic(f"llvm.fabs.{type_}", TYPES[type_], [(TYPES[type_], operand)])
 
 
 def _real_compare(predicate: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
-        return body.compare(predicate, left, right)
+        return body.compare(predicate, left, right, one.inputs[0].type)
 
     return rule
+
+
+def _to_double(body: Body, one: Instruction) -> str:
+    return _extended(body, body.operand(one.inputs[0]))
+
+
+def _extended(body: Body, operand: str) -> str:
+    extra = ("metadata", '!"fpexcept.strict"')
+    name = "llvm.experimental.constrained.fpext.f64.f32"
+    return body.intrinsic(name, "double", [("float", operand), extra])
+
+
+def _to_single(body: Body, one: Instruction) -> str:
+    return body.strict("fptrunc.f32.f64", "float", [("double", _operands(body, one)[0])])
+
+
+# Integers
 
 
 def _whole_compare(predicate: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
-        return body.add(f"icmp {predicate} i64 {left}, {right}")
+        sign = "" if predicate in {"eq", "ne"} else "s" if _is_signed(one.inputs[0]) else "u"
+        return body.add(f"icmp {sign}{predicate} {_type(one)} {left}, {right}")
 
     return rule
 
@@ -67,7 +116,7 @@ def _whole_compare(predicate: str) -> Rule:
 def _plain(word: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
-        return body.add(f"{word} {TYPES[one.inputs[0].type]} {left}, {right}")
+        return body.add(f"{word} {_type(one)} {left}, {right}")
 
     return rule
 
@@ -81,34 +130,43 @@ def _invert(body: Body, one: Instruction) -> str:
 def _whole(word: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
-        return body.with_overflow(word, left, right)
+        return _with_overflow(body, word, one.inputs[0], left, right)
 
     return rule
 
 
+def _with_overflow(body: Body, word: str, like: Value, left: str, right: str) -> str:
+    sign = "s" if _is_signed(like) else "u"
+    return body.with_overflow(sign + word, left, right, TYPES[like.type])
+
+
 def _difference(body: Body, one: Instruction) -> str:
-    if all(body.is_small(value) for value in one.inputs):
+    if _is_signed(one.inputs[0]) and all(body.is_small(value) for value in one.inputs):
         return _plain("sub nsw")(body, one)
-    return _whole("ssub")(body, one)
+    return _whole("sub")(body, one)
 
 
 def _whole_negative(body: Body, one: Instruction) -> str:
-    return body.with_overflow("ssub", "0", _operands(body, one)[0])
+    return _with_overflow(body, "sub", one.inputs[0], "0", body.operand(one.inputs[0]))
 
 
 def _whole_absolute(body: Body, one: Instruction) -> str:
-    (operand,) = _operands(body, one)
-    body.go_on_if(body.add(f"icmp ne i64 {operand}, {LOWEST}"))
-    return body.intrinsic("llvm.abs.i64", "i64", [("i64", operand), ("i1", "true")])
+    (value,) = one.inputs
+    operand, type_ = body.operand(value), TYPES[value.type]
+    if not _is_signed(value):
+        return operand
+    body.go_on_if(body.add(f"icmp ne {type_} {operand}, {limits(value.type)[0]}"))
+    return body.intrinsic(f"llvm.abs.{type_}", type_, [(type_, operand), ("i1", "true")])
 
 
 def _check_divisor(body: Body, dividend: Value, divisor: Value) -> None:
-    known = body.constant(divisor)
+    known, type_ = body.constant(divisor), TYPES[divisor.type]
     if not known:
-        body.go_on_if(body.add(f"icmp ne i64 {body.operand(divisor)}, 0"))
-    if known in {None, -1}:
-        lowest = body.add(f"icmp eq i64 {body.operand(dividend)}, {LOWEST}")
-        minus = body.add(f"icmp eq i64 {body.operand(divisor)}, -1")
+        body.go_on_if(body.add(f"icmp ne {type_} {body.operand(divisor)}, 0"))
+    if known in {None, -1} and _is_signed(divisor) and not body.is_small(dividend):
+        low = limits(dividend.type)[0]
+        lowest = body.add(f"icmp eq {type_} {body.operand(dividend)}, {low}")
+        minus = body.add(f"icmp eq {type_} {body.operand(divisor)}, -1")
         body.doubt_if(body.add(f"and i1 {lowest}, {minus}"))
 
 
@@ -119,40 +177,44 @@ def _power_of_two(body: Body, value: Value) -> int | None:
     return None
 
 
-def _is_corrected(body: Body, remainder: str, divisor: str) -> str:
+def _is_corrected(body: Body, type_: str, remainder: str, divisor: str) -> str:
     """Whether the remainder towards zero is not the one that Python means."""
-    some = body.add(f"icmp ne i64 {remainder}, 0")
-    signs = body.add(f"xor i64 {remainder}, {divisor}")
-    unlike = body.add(f"icmp slt i64 {signs}, 0")
+    some = body.add(f"icmp ne {type_} {remainder}, 0")
+    signs = body.add(f"xor {type_} {remainder}, {divisor}")
+    unlike = body.add(f"icmp slt {type_} {signs}, 0")
     return body.add(f"and i1 {some}, {unlike}")
 
 
 def _floor_divide(body: Body, one: Instruction) -> str:
     left, right = _operands(body, one)
+    type_, is_signed = _type(one), _is_signed(one.inputs[0])
     power = _power_of_two(body, one.inputs[1])
     if power is not None:
-        return body.add(f"ashr i64 {left}, {power.bit_length() - 1}")
+        return body.add(
+            f"{'ashr' if is_signed else 'lshr'} {type_} {left}, {power.bit_length() - 1}"
+        )
     _check_divisor(body, *one.inputs)
-    quotient = body.add(f"sdiv i64 {left}, {right}")
+    quotient = body.add(f"{'sdiv' if is_signed else 'udiv'} {type_} {left}, {right}")
     if all(body.is_small(value) for value in one.inputs):
         return quotient
-    remainder = body.add(f"srem i64 {left}, {right}")
-    extra = body.add(f"sext i1 {_is_corrected(body, remainder, right)} to i64")
-    return body.add(f"add i64 {quotient}, {extra}")
+    remainder = body.add(f"srem {type_} {left}, {right}")
+    extra = body.add(f"sext i1 {_is_corrected(body, type_, remainder, right)} to {type_}")
+    return body.add(f"add {type_} {quotient}, {extra}")
 
 
 def _modulo(body: Body, one: Instruction) -> str:
     left, right = _operands(body, one)
+    type_, is_signed = _type(one), _is_signed(one.inputs[0])
     power = _power_of_two(body, one.inputs[1])
     if power is not None:
-        return body.add(f"and i64 {left}, {power - 1}")
+        return body.add(f"and {type_} {left}, {power - 1}")
     _check_divisor(body, *one.inputs)
-    remainder = body.add(f"srem i64 {left}, {right}")
+    remainder = body.add(f"{'srem' if is_signed else 'urem'} {type_} {left}, {right}")
     if all(body.is_small(value) for value in one.inputs):
         return remainder
-    corrected = _is_corrected(body, remainder, right)
-    other = body.add(f"add i64 {remainder}, {right}")
-    return body.add(f"select i1 {corrected}, i64 {other}, i64 {remainder}")
+    corrected = _is_corrected(body, type_, remainder, right)
+    other = body.add(f"add {type_} {remainder}, {right}")
+    return body.add(f"select i1 {corrected}, {type_} {other}, {type_} {remainder}")
 
 
 def _check_count(body: Body, count: Value) -> None:
@@ -175,12 +237,85 @@ def _shift_right(body: Body, one: Instruction) -> str:
     return _plain("ashr")(body, one)
 
 
-def _to_real(body: Body, one: Instruction) -> str:
-    return body.strict("sitofp.f64.i64", "double", [("i64", _operands(body, one)[0])])
+def _shift(word: str) -> Rule:
+    """NumPy's shift: all bits are lost where the count is negative or too large, the sign is not."""
+
+    def rule(body: Body, one: Instruction) -> str:
+        left, count = _operands(body, one)
+        type_, bits = _type(one), int(one.inputs[0].type[1:])
+        shift = "ashr" if word == "lshr" and _is_signed(one.inputs[0]) else word
+        known = body.constant(one.inputs[1])
+        if known is not None and 0 <= known < bits:
+            return body.add(f"{shift} {type_} {left}, {count}")
+        some = body.add(f"icmp ult {type_} {count}, {bits}")
+        most = body.add(f"select i1 {some}, {type_} {count}, {type_} {bits - 1}")
+        shifted = body.add(f"{shift} {type_} {left}, {most}")
+        if shift == "ashr":
+            return shifted
+        return body.add(f"select i1 {some}, {type_} {shifted}, {type_} 0")
+
+    return rule
 
 
-def _to_whole(body: Body, one: Instruction) -> str:
-    return body.towards_zero(_operands(body, one)[0])
+# Conversions
+
+
+def _whole_to_real(body: Body, one: Instruction) -> str:
+    (value,) = one.inputs
+    result = result_type(one)
+    bits = "i64" if value.type in {I64, U64, U32} else "i32"  # what machines have instructions for
+    operand = _resized(body, body.operand(value), value.type, bits)
+    word = "uitofp" if value.type == U64 else "sitofp"
+    return body.strict(f"{word}.{result}.{bits}", TYPES[result], [(bits, operand)])
+
+
+def _real_to_whole(body: Body, one: Instruction) -> str:
+    (value,) = one.inputs
+    operand, result = body.operand(value), result_type(one)
+    if value.type == F32:
+        operand = _extended(body, operand)
+    low, high = limits(result)
+    lowest = ("oge", low) if result == I64 else ("ogt", low - 1)
+    for predicate, limit in (lowest, ("olt", high + 1)):
+        body.go_on_if(body.compare(predicate, operand, literal(float(limit), F64)))
+    found = body.intrinsic(
+        f"llvm.experimental.constrained.{'fptoui' if result == U64 else 'fptosi'}.i64.f64",
+        "i64",
+        [("double", operand), ("metadata", '!"fpexcept.strict"')],
+    )
+    return _resized(body, found, I64, TYPES[result])
+
+
+def _resized(body: Body, operand: str, source: str, type_: str) -> str:
+    """An integer in as many bits as LLVM's type has."""
+    have, want = int(source[1:]), int(type_[1:])
+    if have == want:
+        return operand
+    word = "trunc" if have > want else "sext" if source in SIGNED else "zext"
+    return body.add(f"{word} {TYPES[source]} {operand} to {type_}")
+
+
+def _wrap(body: Body, one: Instruction) -> str:
+    (value,) = one.inputs
+    type_ = TYPES[result_type(one)]
+    if TYPES[value.type] == type_:  # another name: what is known of a number is known by its name
+        return body.add(f"add {type_} {body.operand(value)}, 0")
+    return _resized(body, body.operand(value), value.type, type_)
+
+
+def _fit(body: Body, one: Instruction) -> str:
+    (value,) = one.inputs
+    operand, type_ = body.operand(value), _type(one)
+    (low, high), (least, most) = limits(value.type), limits(result_type(one))
+    if low >= 0 or least >= 0:  # what is negative is very large without a sign
+        if high > most:
+            body.go_on_if(body.add(f"icmp ule {type_} {operand}, {most}"))
+        elif low < least and not body.is_small(value):
+            body.go_on_if(body.add(f"icmp sge {type_} {operand}, 0"))
+    elif high > most:
+        moved = body.add(f"add {type_} {operand}, {-least}")
+        body.go_on_if(body.add(f"icmp ule {type_} {moved}, {most - least}"))
+    return _wrap(body, one)
 
 
 def _widen(body: Body, one: Instruction) -> str:
@@ -210,10 +345,14 @@ def _call(body: Body, one: Instruction) -> str:
     (name,) = one.attributes
     if name.startswith("numpy."):
         return emit_numpy(body, one)
-    operands = ", ".join(f"double {operand}" for operand in _operands(body, one))
-    result = body.add_new(f"call double inttoptr (i64 {_address(name)} to ptr)({operands}) #2")
-    size = body.intrinsic("llvm.fabs.f64", "double", [("double", result)])
-    body.go_on_if(body.compare("olt", size, literal(float("inf"), F64)))
+    operands = ", ".join(f"{_type(one)} {operand}" for operand in _operands(body, one))
+    result = body.add_new(
+        f"call {_type(one)} inttoptr (i64 {_address(name)} to ptr)({operands}) #2"
+    )
+    type_ = one.inputs[0].type
+    body.go_on_if(
+        body.compare("olt", _absolute(body, type_, result), literal(math.inf, type_), type_)
+    )
     return result
 
 
@@ -237,7 +376,7 @@ def _load(body: Body, one: Instruction) -> str:
     held = body.known.elements.get(address)
     if held is None:
         held = body.add_new(f"load {type_}, ptr {address}")
-        if type_ == "i8":
+        if result_type(one) == I1:
             held = body.add(f"icmp ne i8 {held}, 0")
         body.known.elements[address] = held
     return held
@@ -250,7 +389,7 @@ def _store(body: Body, one: Instruction) -> str:
     operand = body.operand(value)
     body.known.forget(one)
     body.known.elements[address] = operand
-    if type_ == "i8":
+    if value.type == I1:
         operand = body.add(f"zext i1 {operand} to i8")
     body.lines.append(f"store {type_} {operand}, ptr {address}")
     return ""
@@ -280,45 +419,52 @@ RULES: dict[str, Rule] = {
     "dot":     emit_dot,
     "alloc":   emit_alloc,
 }
+OF_REALS: dict[str, Rule] = {
+    "add":  _real("fadd"),
+    "sub":  _real("fsub"),
+    "mul":  _real("fmul"),
+    "div":  _divide,
+    "neg":  _real_negative,
+    "abs":  _real_absolute,
+    "sqrt": _real("sqrt"),
+    "flt":  _real_compare("olt"),
+    "fle":  _real_compare("ole"),
+    "feq":  _real_compare("oeq"),
+    "fne":  _real_compare("une"),
+    "fgt":  _real_compare("ogt"),
+    "fge":  _real_compare("oge"),
+}
+OF_INTEGERS: dict[str, Rule] = {
+    "add":      _whole("add"),
+    "sub":      _difference,
+    "mul":      _whole("mul"),
+    "floordiv": _floor_divide,
+    "mod":      _modulo,
+    "neg":      _whole_negative,
+    "abs":      _whole_absolute,
+    "and":      _plain("and"),
+    "or":       _plain("or"),
+    "xor":      _plain("xor"),
+    "invert":   _invert,
+    "lshift":   _shift("shl"),
+    "rshift":   _shift("lshr"),
+    **{"i" + name: _whole_compare(name) for name in ("lt", "le", "eq", "ne", "gt", "ge")},
+}
 TYPED: dict[tuple[str, str], Rule] = {
-    ("add", F64):      _real("fadd"),
-    ("sub", F64):      _real("fsub"),
-    ("mul", F64):      _real("fmul"),
-    ("div", F64):      _divide,
-    ("neg", F64):      _real_negative,
-    ("abs", F64):      _real_absolute,
-    ("sqrt", F64):     _real("sqrt"),
-    ("to_f64", F64):   _to_real,
-    ("add", I64):      _whole("sadd"),
-    ("sub", I64):      _difference,
-    ("mul", I64):      _whole("smul"),
-    ("floordiv", I64): _floor_divide,
-    ("mod", I64):      _modulo,
-    ("neg", I64):      _whole_negative,
-    ("abs", I64):      _whole_absolute,
-    ("and", I64):      _plain("and"),
-    ("or", I64):       _plain("or"),
-    ("xor", I64):      _plain("xor"),
-    ("invert", I64):   _invert,
+    **{(op, type_): rule for type_ in REALS for op, rule in OF_REALS.items()},
+    **{(op, type_): rule for type_ in INTEGERS for op, rule in OF_INTEGERS.items()},
+    **{(f"to_{real}", whole): _whole_to_real for whole in INTEGERS for real in REALS},
+    **{(f"to_{whole}", real): _real_to_whole for whole in INTEGERS for real in REALS},
+    **{(f"{word}_{result}", whole): rule for whole in INTEGERS for result in INTEGERS
+       if whole != result for word, rule in (("to", _fit), ("wrap", _wrap))},
+    ("to_f64", F32):   _to_double,
+    ("to_f32", F64):   _to_single,
     ("shl", I64):      _shift_left,
     ("shr", I64):      _shift_right,
-    ("to_i64", I64):   _to_whole,
-    ("widen", I64):    _widen,
+    ("widen", I1):     _widen,
     ("and", I1):       _plain("and"),
     ("or", I1):        _plain("or"),
     ("xor", I1):       _plain("xor"),
     ("not", I1):       _invert,
-    ("flt", I1):       _real_compare("olt"),
-    ("fle", I1):       _real_compare("ole"),
-    ("feq", I1):       _real_compare("oeq"),
-    ("fne", I1):       _real_compare("une"),
-    ("fgt", I1):       _real_compare("ogt"),
-    ("fge", I1):       _real_compare("oge"),
-    ("ilt", I1):       _whole_compare("slt"),
-    ("ile", I1):       _whole_compare("sle"),
-    ("ieq", I1):       _whole_compare("eq"),
-    ("ine", I1):       _whole_compare("ne"),
-    ("igt", I1):       _whole_compare("sgt"),
-    ("ige", I1):       _whole_compare("sge"),
 }
 # fmt: on

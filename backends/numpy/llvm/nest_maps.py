@@ -21,7 +21,19 @@ from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, result_type
 from ufuse.backends.numpy.loops import depends_on_strides, loop_object
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
-from ufuse.graph.nest import F64, I1, I64, Instruction, Map, Nest, Scalar, Step, Value, View
+from ufuse.graph.nest import (
+    ELEMENTS,
+    F64,
+    I1,
+    I64,
+    Instruction,
+    Map,
+    Nest,
+    Scalar,
+    Step,
+    Value,
+    View,
+)
 
 SCRATCHES = 1  # memories of a nest behind its temporaries'
 WORDS = 6  # of a NestMemory
@@ -326,6 +338,10 @@ def _converted(body: Body, value: Value, dtype: np.dtype) -> tuple[str, str]:
     """A number as a dtype: its type in memory, and its text. What does not fit is a doubt."""
     body.settle(value)
     text = body.operand(value)
+    if value.type != I1 and value.type == ELEMENTS.get(dtype):
+        return TYPES[value.type], text
+    if value.type not in {F64, I64, I1}:
+        raise LookupError(f"a number of {value.type} as an operand of {dtype}")
     if dtype.kind == "b":
         return "i8", body.add(f"zext i1 {_truth(body, value.type, text)} to i8")
     if dtype.kind == "f":

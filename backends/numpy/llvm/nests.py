@@ -26,7 +26,7 @@ from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
-from ufuse.graph.nest import F64, I1, TURNS, Block, Instruction, Nest
+from ufuse.graph.nest import F32, F64, I1, INTEGERS, TURNS, Block, Instruction, Nest
 
 ARRAY_OPS = {"map", "fold", "dot"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
@@ -131,8 +131,7 @@ class _Function:
         for number, variable in enumerate(self.nest.cells):
             type_ = "double" if variable.type == F64 else "i64"
             word = self.body.add_new(f"load {type_}, ptr {self._cell(number)}")
-            if variable.type == I1:
-                word = self.body.add(f"icmp ne i64 {word}, 0")
+            word = _of_word(self.body, word, variable.type)
             self.lines.append(
                 f"store {TYPES[variable.type]} {word}, ptr {self.body.places[variable.name]}"
             )
@@ -192,8 +191,7 @@ class _Function:
             word = self.body.add_new(
                 f"load {TYPES[variable.type]}, ptr {self.body.places[variable.name]}"
             )
-            if variable.type == I1:
-                word = self.body.add(f"zext i1 {word} to i64")
+            word = _as_word(self.body, word, variable.type)
             self.lines.append(
                 f"store {'double' if variable.type == F64 else 'i64'} {word}, ptr {at}"
             )
@@ -203,6 +201,28 @@ class _Function:
         if one.op == "const":
             text = literal(one.attributes[0], result_type(one))
         else:
-            rule = RULES[one.op] if one.op in RULES else TYPED[one.op, result_type(one)]
+            rule = RULES[one.op] if one.op in RULES else TYPED[one.op, one.inputs[0].type]
             text = rule(self.body, one)
         self.body.keep(one, text)
+
+
+def _of_word(body: Body, word: str, type_: str) -> str:
+    """The value of a type that lies in a word, as a Register of C holds it; a double is one already."""
+    if type_ == I1:
+        return body.add(f"icmp ne i64 {word}, 0")
+    if type_ == F32:
+        return body.add(f"bitcast i32 {body.add(f'trunc i64 {word} to i32')} to float")
+    if type_ in INTEGERS and TYPES[type_] != "i64":
+        return body.add(f"trunc i64 {word} to {TYPES[type_]}")
+    return word
+
+
+def _as_word(body: Body, value: str, type_: str) -> str:
+    """As `_of_word`, the other way."""
+    if type_ == F32:
+        value = body.add(f"bitcast float {value} to i32")
+        return body.add(f"zext i32 {value} to i64")
+    if type_ == F64 or TYPES[type_] == "i64":
+        return value
+    extend = "sext" if type_.startswith("i") and type_ != I1 else "zext"
+    return body.add(f"{extend} {TYPES[type_]} {value} to i64")

@@ -57,7 +57,7 @@ def check(
 
 
 def _exact(value: Any) -> Any:
-    return bits(value) if isinstance(value, float) else value
+    return bits(value) if isinstance(value, float | np.float32) else value
 
 
 def over(rest: range, turns: int | None = None, **cells: Any) -> dict[str, Any]:

@@ -51,11 +51,15 @@ read_array(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("float", whether it is changed), with "int" and "bool" the same; ("range",). */
+/* The name of a kind of number, and whether it is changed; ("range",). */
 static int
 read_slot(Nest *self, NestSlot *slot, PyObject *given)
 {
-    static const char *const kinds[] = {"array", "float", "int", "bool", "range"};
+    static const char *const kinds[] = {"array",
+#define TEXT_OF(NAME, TEXT, TYPE) TEXT,
+                                        NUMBER_SLOTS(TEXT_OF)
+#undef TEXT_OF
+                                            "range"};
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);

@@ -15,7 +15,27 @@
 
 enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4 };
 
-typedef enum { SLOT_ARRAY, SLOT_FLOAT, SLOT_INT, SLOT_BOOL, SLOT_RANGE } SlotKind;
+/* Numbers: Python's or NumPy's the first three, then NumPy's only. */
+#define NUMBER_SLOTS(X)                                                                            \
+    X(FLOAT, "float", NPY_DOUBLE)                                                                  \
+    X(INT, "int", NPY_LONG)                                                                        \
+    X(BOOL, "bool", NPY_BOOL)                                                                      \
+    X(FLOAT32, "float32", NPY_FLOAT)                                                               \
+    X(INT32, "int32", NPY_INT)                                                                     \
+    X(INT16, "int16", NPY_SHORT)                                                                   \
+    X(INT8, "int8", NPY_BYTE)                                                                      \
+    X(UINT64, "uint64", NPY_ULONG)                                                                 \
+    X(UINT32, "uint32", NPY_UINT)                                                                  \
+    X(UINT16, "uint16", NPY_USHORT)                                                                \
+    X(UINT8, "uint8", NPY_UBYTE)
+
+typedef enum {
+    SLOT_ARRAY,
+#define NAMED(NAME, TEXT, TYPE) SLOT_##NAME,
+    NUMBER_SLOTS(NAMED)
+#undef NAMED
+        SLOT_RANGE
+} SlotKind;
 
 /* One of the objects that a nest is called with. */
 typedef struct {

@@ -3,18 +3,25 @@
 
 #include <numpy/arrayscalars.h>
 
-/* For SLOT_FLOAT, SLOT_INT and SLOT_BOOL: Python's type, and NumPy's. */
-static Number number_of[3][2];
+enum { KINDS = SLOT_RANGE - SLOT_FLOAT };
+
+/* For each kind of number: Python's type where there is one, and NumPy's. */
+static Number number_of[KINDS][2];
 
 /* Returns 0, or -1 with an exception. */
 int
 objects_begin(void)
 {
-    static const int types[3] = {NPY_DOUBLE, NPY_LONG, NPY_BOOL};
-    PyTypeObject *python[3] = {&PyFloat_Type, &PyLong_Type, &PyBool_Type};
-    for (int i = 0; i < 3; i++) {
+    static const int types[KINDS] = {
+#define TYPE_OF(NAME, TEXT, TYPE) TYPE,
+        NUMBER_SLOTS(TYPE_OF)
+#undef TYPE_OF
+    };
+    PyTypeObject *python[KINDS] = {&PyFloat_Type, &PyLong_Type, &PyBool_Type};
+    for (int i = 0; i < KINDS; i++) {
         PyArray_Descr *descr = PyArray_DescrFromType(types[i]);
-        int failed = descr == NULL || number_type((PyObject *)python[i], &number_of[i][0]) < 0 ||
+        PyObject *plain = python[i] == NULL ? (PyObject *)descr : (PyObject *)python[i];
+        int failed = descr == NULL || number_type(plain, &number_of[i][0]) < 0 ||
                      number_type((PyObject *)descr, &number_of[i][1]) < 0;
         Py_XDECREF(descr);
         if (failed) {
@@ -67,6 +74,7 @@ number_cells(SlotKind kind, PyObject *object, Register *cells)
 {
     const Number *number = number_of[kind - SLOT_FLOAT];
     bool numpy = Py_IS_TYPE(object, number[1].object_type);
+    cells[0].natural = 0; /* all bits: they are compared */
     cells[1].whole = numpy;
     return number_read(&number[numpy], object, &cells[0]);
 }
