@@ -25,7 +25,7 @@ from ufuse.frame_hook.entries.entry import (
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
 from ufuse.frame_hook.nests.choice import TOO_SHORT, Loops, written_slots
-from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop
+from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
@@ -129,7 +129,8 @@ class Session:
             self._give_up(cache, position, "a loop's header comes next")
             self._no_stops(cache, {position}, record)
             return None
-        if self.loops is not None and begins_loop(code, position, state):
+        at_loop = self.loops is not None and begins_loop(code, position, state)
+        if self.loops is not None and at_loop and has_turns(state):
             found = self.loops.capture(cache, position, function, state, record)
             if found is None:
                 _unroll_again(cache, position, record)
@@ -172,6 +173,10 @@ class Session:
             entry = None
         if entry is None and expired and record.retry_later(position):
             return self._put_off(cache, position, record)
+        if entry is None and at_loop and not has_turns(state):
+            return ASK_AGAIN << min(
+                traces - 1, MOST_DOUBLED
+            )  # what begins turns here is another matter
         if entry is None:
             self._note_no_entry(cache, position, record, passed)
         elif position == 0:

@@ -53,7 +53,7 @@ class Visits:
     `runs` is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it,
     and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
     were before the last of these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen`
-    what it took in all those in which it was not seen. `exhausted` counts visits with no turn left, `waits` how often
+    what it took in all those in which it was not seen. `waits` counts how often
     it waited for a loop around it, `failures` tries to read it. `refused` says why it is not compiled.
     """
 
@@ -69,7 +69,6 @@ class Visits:
     called: float = 0.0
     mean: float = 0.0
     unseen: float = 0.0
-    exhausted: int = 0
     waits: int = 0
     failures: int = 0
     refused: str | None = None

@@ -191,11 +191,6 @@ def names_of(code: CodeType) -> frozenset[str] | None:
     )
 
 
-def _pause(times: int) -> int:
-    """How long to leave a loop alone that was looked at so often."""
-    return min(ASK_SOON * max(1, times), ASK_LATEST)
-
-
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -224,12 +219,6 @@ class Loops:
             visits.refused = why
             return None
         left = length_hint(state[-1])
-        if not left:
-            visits.exhausted += 1
-            if visits.exhausted > MOST_UNTIMED_RUNS + 2 * visits.runs:
-                visits.refused = TOO_SHORT
-                return None
-            return _pause(visits.exhausted)
         if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
             if visits.seconds < READ_AFTER or visits.is_read:
                 return answer
@@ -341,5 +330,5 @@ class Loops:
         if is_short and len(rests) == 1 and not cache.entries(position):
             visits.refused = TOO_SHORT
             return None
-        pause = _pause(visits.begun)
+        pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
         return pause if len(rests) > 1 or rests[0] is None else max(pause, int(rests[0] * 1e9))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
+from operator import length_hint
 from types import CodeType, FunctionType
 from typing import Any, Protocol, runtime_checkable
 
@@ -44,6 +45,11 @@ def begins_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
     """Whether a frame stands at the header of a loop over a range."""
     opname = instructions.by_position(code)[position].opname
     return opname == "FOR_ITER" and type(state[-1]) is RANGE_ITERATOR
+
+
+def has_turns(state: tuple[Any, ...]) -> bool:
+    """Whether the loop at whose header a frame stands goes on."""
+    return length_hint(state[-1]) > 0
 
 
 def goes_to_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:

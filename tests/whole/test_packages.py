@@ -97,3 +97,17 @@ def test_limits() -> None:
     )
     assert figures.broken_limits([fine]) == []
     assert len(figures.broken_limits([slow])) == 5
+
+
+def test_what_seems_to_lose_is_settled_by_the_median() -> None:
+    """One slow measurement of three is the machine's; a call that is given back may cost its 60 ns."""
+    noisy = Row("scipy.g()", "scipy.g", "scipy", plain=1.0, compiled=1.2, compiled_first=0.5)
+    tiny = Row("scipy.h()", "scipy.h", "scipy", plain=100e-9, compiled=140e-9)
+    assert figures.doubtful([tiny, noisy]) == [noisy]
+    again = [
+        Row(noisy.text, noisy.path, "scipy", plain=1.0, compiled=1.01, compiled_first=0.1),
+        Row(noisy.text, noisy.path, "scipy", plain=2.0, compiled=1.8, compiled_first=0.05),
+    ]
+    figures.settle(noisy, again)
+    assert (noisy.ratio, noisy.compiled_first) == (1.01, 0.1)
+    assert figures.doubtful([noisy]) == []

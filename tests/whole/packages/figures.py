@@ -11,6 +11,7 @@ from rich.table import Table
 from tests.whole.packages.measure import Row
 
 LOSES, LOSES_CLEARLY = 1.05, 1.10  # compiled time by plain time
+PUT_BACK = 60e-9  # what the call of a function that was given back may cost: more than a twentieth of the shortest
 FIRST_FACTOR, FIRST_ADDED, FIRST_MOST = (
     1.2,
     0.15,
@@ -32,14 +33,34 @@ def geometric_mean(rows: Sequence[Row]) -> float:
 
 
 def above(rows: Sequence[Row], ratio: float) -> list[Row]:
-    """Rows whose ratio is higher, highest first."""
-    return sorted((row for row in rows if row.ratio > ratio), key=lambda row: -row.ratio)
+    """Rows whose ratio is higher, by more than a call that is given back costs; highest first."""
+    found = [row for row in rows if row.ratio > ratio and row.compiled - row.plain > PUT_BACK]
+    return sorted(found, key=lambda row: -row.ratio)
 
 
 def slow_first(rows: Sequence[Row], factor: float, added: float) -> list[Row]:
     """Rows whose first call took more than plain's by a factor and so many seconds, longest first."""
     found = [row for row in rows if row.compiled_first > factor * row.plain_first + added]
     return sorted(found, key=lambda row: row.plain_first - row.compiled_first)
+
+
+def doubtful(rows: Sequence[Row]) -> list[Row]:
+    """Rows that break a limit, if it is not the noise of the machine."""
+    known = timed(rows)
+    late = slow_first(known, FIRST_FACTOR, FIRST_ADDED)
+    found = {id(row) for row in [*above(known, LOSES), *late]}
+    return [row for row in rows if id(row) in found]
+
+
+def settle(row: Row, others: Sequence[Row]) -> None:
+    """Give a row the medians of what it and other measurements of the same call say."""
+    every = [row, *(one for one in others if one.ratio)]
+    middle = sorted(every, key=lambda one: one.ratio)[(len(every) - 1) // 2]
+    first = sorted(every, key=lambda one: one.compiled_first - one.plain_first)[
+        (len(every) - 1) // 2
+    ]
+    row.plain, row.compiled, row.samples = middle.plain, middle.compiled, middle.samples
+    row.plain_first, row.compiled_first = first.plain_first, first.compiled_first
 
 
 def summary(rows: Sequence[Row]) -> Table:
@@ -144,6 +165,6 @@ def printed(rows: Sequence[Row]) -> None:
     known = timed(rows)
     console.print(summary(rows))
     if known:
-        console.print(listing(f"worst {WORST}", above(known, 0.0)[:WORST]))
+        console.print(listing(f"worst {WORST}", sorted(known, key=lambda row: -row.ratio)[:WORST]))
         if late := slow_first(known, FIRST_FACTOR, FIRST_ADDED):
             console.print(listing("first calls above 1.2 x plain + 150 ms", late[:WORST]))
