@@ -174,7 +174,10 @@ def _why_not_names(
 def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | None:
     """What can be seen at once of a function that may be called."""
     code = function.__code__
-    names = None if code in callers or calls.why_not_called(code) else names_of(code)
+    why = calls.why_not_called(code)
+    if why is not None:
+        return why
+    names = None if code in callers else names_of(code)
     if names is None or len(callers) > calls.MOST_CALLS:
         return f"calls of {code.co_name} are not compiled yet"
     return _why_not_names(function, names, [*callers, code])

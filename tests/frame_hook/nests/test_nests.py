@@ -559,3 +559,19 @@ def test_variables_of_the_function_around() -> None:
             for _ in range(3):
                 assert compiled(np.ones(N)).tobytes() == scaled_by(factor)(np.ones(N)).tobytes()
         assert sum(loop.turns for loop in loops_of(compiled)) > N
+
+
+def test_a_disabled_function_stays_plain_python() -> None:
+    """It is not read in place of its call: what is marked runs as it is."""
+
+    @ufuse.disable
+    def half(x):
+        return x * 0.5
+
+    def halves(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += half(x[i])
+        return total
+
+    assert native_turns(halves, lambda: (np.arange(200.0),)) == 0
