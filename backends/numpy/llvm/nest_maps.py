@@ -180,7 +180,8 @@ class _Table:
 
     def store(self, word: int, text: str, type_: str = "i64") -> str:
         """Append the store of a word; its address."""
-        at = self.body.add(f"getelementptr i64, ptr %table, i64 {word}")
+        # Not that of an earlier statement: it would have to be kept.
+        at = self.body.add_new(f"getelementptr i64, ptr %table, i64 {word}")
         self.body.lines.append(f"store {type_} {text}, ptr {at}")
         self.body.table = max(self.body.table, word + 1)
         return at

@@ -304,6 +304,37 @@ lie_as_numpy_reads_them(const Run *run, int64_t elements)
     return elements > 1;
 }
 
+/* Run a statement of one axis and one piece of machine code, where nothing is in the way of that.
+ */
+static bool
+is_run_at_once(const NestMap *map, int64_t *table, int *status)
+{
+    const Segment *segment = (const Segment *)&map->word[map->arrays];
+    if (map->axes != 1 || map->segments != 1 || segment->loop != NULL ||
+        segment->arguments != map->arrays) {
+        return false;
+    }
+    const int64_t target = map->arrays - 1, last = table[0] - 1;
+    char **data = (char **)(table + 1);
+    npy_intp *steps = (npy_intp *)(table + 1 + map->arrays), step = steps[target];
+    if (last < 0 || step == 0) {
+        return false;
+    }
+    const uintptr_t at = (uintptr_t)data[target], span = (uintptr_t)(last * step);
+    const uintptr_t low = step < 0 ? at + span : at, past = (step < 0 ? at : at + span) + ITEM;
+    for (uint64_t shared = map->shared; shared != 0; shared &= shared - 1) {
+        int k = __builtin_ctzll(shared);
+        const uintptr_t other = (uintptr_t)data[k], length = (uintptr_t)(last * steps[k]);
+        const uintptr_t first = steps[k] < 0 ? other + length : other;
+        const uintptr_t end = (steps[k] < 0 ? other : other + length) + ITEM;
+        if (first < past && low < end && (other != at || steps[k] != step)) {
+            return false;
+        }
+    }
+    *status = segment->function(data, table, steps, NULL);
+    return true;
+}
+
 /*
  * Run a statement. `table`: the lengths of its axes, the data of its arrays, and for each axis the
  * steps of its arrays, which are overwritten. Returns 1 for a doubt.
@@ -311,6 +342,10 @@ lie_as_numpy_reads_them(const Run *run, int64_t elements)
 int
 nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
 {
+    int status;
+    if (is_run_at_once(map, table, &status)) {
+        return status;
+    }
     Run run = {.map = map, .data = (char **)(table + map->axes)};
     int64_t elements = take_axes(&run, table, (npy_intp *)(table + map->axes + map->arrays));
     if (elements == 0) {
