@@ -36,7 +36,7 @@ MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 NOT_VISITED = Visits()
 LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
 READ_AFTER = 1e-3  # seconds: reading takes about as long
-NEVER_USED = (np.ndarray, list, dict, set, str)  # as globals of nests
+NEVER_USED = (list, dict, set, str)  # as globals of nests
 MOST_ARGUMENTS = 3  # of functions of numbers
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
@@ -136,6 +136,8 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
     value: Any = function.__globals__.get(chain[0])
     for name in chain[1:]:
         if type(value) is not ModuleType:
+            if chain[0] and not isinstance(value, list | dict | str):
+                return None
             fits = name in array_calls.METHODS or name in array_calls.ATTRIBUTES
             is_other = any(hasattr(one, name) for one in (list, dict, str))
             return f"the attribute {name} is not compiled yet" if is_other and not fits else None

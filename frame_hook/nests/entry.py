@@ -131,10 +131,11 @@ def _guarded(
     outside = Outside(trace, function, state)
     read = Reader(code, position, state, _hook.NULL, outside).read()
     for slot in read.slots[:-1]:
-        trace.guards.check("BOUND", Source(slot, names[slot]))
+        if slot < len(names):
+            trace.guards.check("BOUND", Source(slot, names[slot]))
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
-        source = Source(slot, names[slot])
+        source = Source(slot, names[slot]) if slot < len(names) else outside.arrays[slot][0]
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)
         if slot in read.ordered:
             trace.guards.check("ORDER", source, tuple(range(array.ndim)))

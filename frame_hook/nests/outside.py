@@ -5,11 +5,35 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ufuse.frame_hook.nests.values import Item, Items, Known, NotNativeError
+import numpy as np
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests.values import (
+    Array,
+    Bound,
+    Item,
+    Items,
+    Known,
+    NotNativeError,
+    Thing,
+    array_kind,
+)
+from ufuse.frame_hook.objects.classes import class_member
 from ufuse.frame_hook.opcodes.calls import guarded_function
 from ufuse.frame_hook.trace import symbols
-from ufuse.frame_hook.trace.symbols import Constant, Number, Opaque, Source, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import (
+    Constant,
+    Instance,
+    Number,
+    Opaque,
+    Source,
+    Symbol,
+    Tuple,
+    Unread,
+)
 from ufuse.frame_hook.trace.trace import Trace
+
+MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
 
 
 class Outside:
@@ -19,6 +43,9 @@ class Outside:
         self._trace, self._function, self._state = trace, function, state
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
+        self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
+        self._things: dict[int, Thing] = {}
+        self._classes: dict[int, Thing] = {}  # by id
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
         """A global of the loop's function, or of one that is called in it."""
@@ -28,6 +55,33 @@ class Outside:
     def attribute(self, module: types.ModuleType, name: str) -> Item:
         """An attribute of a module."""
         return self.item(self._trace.module_attribute(module, name, module.__name__))
+
+    def attribute_of(self, thing: Thing, name: str) -> Item:
+        """An attribute of an object, read where no code of the program can run."""
+        found = _hook.attribute_value(thing.value, name)
+        if type(found) is types.MethodType and found.__self__ is thing.value:
+            return self._method(thing, name, found)
+        if found is _hook.NULL or isinstance(found, MADE_ANEW):
+            raise NotNativeError(f"the attribute {name} is not compiled yet")
+        text = f"{thing.source.text}.{name}"
+        return self.item(
+            Unread(self._trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)
+        )
+
+    def _method(self, thing: Thing, name: str, method: types.MethodType) -> Item:
+        on_class, symbol = class_member(self._trace, type(thing.value), name)
+        if type(on_class) is not types.FunctionType or on_class is not method.__func__:
+            raise NotNativeError(f"the method {name} is not compiled yet")
+        self._trace.guards.check("INSTANCE_LACKS", thing.source, name)
+        self.item(symbol)
+        return Bound(on_class, thing)
+
+    def class_attribute(self, owner: type, name: str) -> Item:
+        """An attribute of a class."""
+        thing = self._classes.get(id(owner))
+        if thing is None:
+            raise NotNativeError(f"the attribute {name} of a class is not compiled yet")
+        return self.attribute_of(thing, name)
 
     def cell(self, called: symbols.Function | None, slot: int, names: tuple[str, ...]) -> Item:
         """A variable of the function around one."""
@@ -52,12 +106,20 @@ class Outside:
         return found
 
     def item(self, symbol: Symbol) -> Item:
-        """A value that is to stay what it is.
+        """A value that is to stay what it is, but for the elements of arrays.
 
         Raises:
             NotNativeError: no nest can use it.
 
         """
+        if isinstance(symbol, Unread) and type(symbol.value) is np.ndarray:
+            kind = array_kind(symbol.source.register, symbol.value)
+            if kind is None:
+                raise NotNativeError(
+                    "it uses an array from outside of a dtype that is not followed"
+                )
+            self.arrays[kind.slot] = symbol.source, symbol.value
+            return Array(kind)
         symbol = self._trace.look(symbol)
         if isinstance(symbol, Number):
             example = self._trace.number_examples.get(symbol.node)
@@ -68,7 +130,11 @@ class Outside:
                 self._functions[id(symbol.value)] = symbol
                 return Known(symbol.value)
             case Constant(value=value):
+                if isinstance(value, type) and symbol.source is not None:
+                    self._classes[id(value)] = Thing(symbol.source, value)
                 return Known(value)
+            case Instance(source=Source() as source, content=None) | Opaque(source=source):
+                return self._things.setdefault(source.register, Thing(source, symbol.value))
             case Tuple(items=items):
                 return Items(tuple(map(self.item, items)))
         raise NotNativeError("it uses a variable from outside that is no constant")

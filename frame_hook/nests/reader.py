@@ -37,6 +37,7 @@ from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
     ArrayKind,
+    Bound,
     ConstantKind,
     Empty,
     Holder,
@@ -55,9 +56,11 @@ from ufuse.frame_hook.nests.values import (
     RangeKind,
     RangeOf,
     TemporaryKind,
+    Thing,
     Turning,
     ViewKind,
     Whole,
+    array_kind,
     constant_kind,
     kind_of,
     known_truth,
@@ -82,7 +85,6 @@ MOST_VERSIONS = 8  # of one position
 MOST_BLOCKS = 200
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
 DOUBT = "doubt"
-DTYPES = "?bBhHiIlLfd"  # not "q", which equals "l"
 SlotKind = NumberKind | ArrayKind  # of slots of the frame
 
 
@@ -215,12 +217,12 @@ class Reader:
         used = sorted(self._used | changed)
         slots: list[Slot] = []
         for slot in used:
-            kind = self.kinds[slot]
+            kind = self._kind(slot)
             if isinstance(kind, ArrayKind):
-                value = self.state[slot]
+                value = self.given(slot)
                 slots.append(
                     ArraySlot(
-                        names[slot],
+                        names[slot] if slot < len(names) else self.outside.arrays[slot][0].text,
                         value.dtype,
                         value.ndim,
                         is_written=slot in self.stored,
@@ -231,10 +233,10 @@ class Reader:
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
         slots.append(RangeSlot(ITERATOR))
-        arrays: list[Holder] = [ArrayKind(s) for s in used if isinstance(self.kinds[s], ArrayKind)]
+        arrays: list[Holder] = [ArrayKind(s) for s in used if isinstance(self._kind(s), ArrayKind)]
         arrays += self._memory.kinds
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
-        self._dispatch(headers, [slot for slot in used if isinstance(self.kinds[slot], NumberKind)])
+        self._dispatch(headers, [slot for slot in used if isinstance(self._kind(slot), NumberKind)])
         bound: dict[int, View] = {}
         blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
         blocks = (blocks[-1], *blocks[:-1])
@@ -247,6 +249,9 @@ class Reader:
         nest = replace(nest, others=others)
         registers = (*used, len(self.state) - 1)
         return Read(nest, registers, self._written - changed, frozenset(self._ordered))
+
+    def _kind(self, slot: int) -> SlotKind:
+        return self.kinds[slot] if slot < len(self.state) else ArrayKind(slot)
 
     def _dispatch(self, headers: list[Version], numbers: list[int]) -> None:
         """The first block: to the version of the header that has the types which the numbers come with."""
@@ -382,7 +387,7 @@ class Reader:
                 return self.keep(name, conversions.number(out, item))
             case Known():
                 return constant_kind(item)
-            case Empty() | Turning():
+            case Empty() | Turning() | Thing() | Bound():
                 return item
             case Array(holder, ()):
                 return holder
@@ -619,17 +624,21 @@ class Reader:
             self._used.add(holder.slot)
         return self._arrays.setdefault(holder, len(self._arrays))
 
+    def given(self, slot: int) -> Any:
+        """The array in a slot of the frame, or in a register with what is taken from outside."""
+        return self.state[slot] if slot < len(self.state) else self.outside.arrays[slot][1]
+
     def dtype(self, holder: Holder) -> np.dtype:
         """The dtype of an array."""
         if isinstance(holder, ArrayKind):
-            dtype: np.dtype = self.state[holder.slot].dtype
+            dtype: np.dtype = self.given(holder.slot).dtype
             return dtype
         return self._memory.dtype(holder)
 
     def seen(self, holder: Holder) -> tuple[tuple[bool, int], ...]:
         """For each axis of an array whether it is taken to have length 1, and how long it was seen to be at least."""
         if isinstance(holder, ArrayKind):
-            return tuple((length == 1, length) for length in self.state[holder.slot].shape)
+            return tuple((length == 1, length) for length in self.given(holder.slot).shape)
         return self._memory.seen(holder)
 
     def temporary(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:
@@ -648,7 +657,7 @@ class Reader:
         if axes != sorted(axes):
             raise NotNativeError("a new array whose memory is not in C's order")
         if isinstance(part.holder, ArrayKind) and len(axes) > 1:
-            array = self.state[part.holder.slot]
+            array = self.given(part.holder.slot)
             if memory_order(array) != tuple(range(array.ndim)):
                 raise NotNativeError("a new array whose memory is not in C's order")
             self._ordered.add(part.holder.slot)
@@ -684,6 +693,10 @@ class Reader:
             return self.outside.attribute(owner.value, name)
         if isinstance(owner, Array | Part | Lazy):
             return array_calls.attribute(self, owner, name)
+        if isinstance(owner, Thing):
+            return self.outside.attribute_of(owner, name)
+        if isinstance(owner, Known) and isinstance(owner.value, type):
+            return self.outside.class_attribute(owner.value, name)
         raise NotNativeError(f"the attribute {name} is not compiled yet")
 
     # Calls ----------------------------------------------------------------------------------------------------
@@ -695,6 +708,9 @@ class Reader:
         if isinstance(function, Method):
             owner, name = function.owner, function.name
             self.stack.append(array_calls.called_method(self, owner, name, arguments, keywords))
+            return
+        if isinstance(function, Bound):
+            calls.enter(self, function.function, [function.owner, *arguments], keywords)
             return
         if not isinstance(function, Known):
             raise NotNativeError("it calls what is not known")
@@ -784,6 +800,5 @@ def _is_hashable(value: Any) -> bool:
 def _slot_kind(slot: int, value: Any) -> SlotKind | None:
     """What a nest may do with a value of the frame; None: nothing."""
     if type(value) is np.ndarray:
-        is_known = value.dtype.isnative and value.dtype.char in DTYPES
-        return ArrayKind(slot) if is_known and 1 <= value.ndim <= 4 else None
+        return array_kind(slot, value)
     return kind_of(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,6 +120,22 @@ class Array:
 
     holder: Holder
     indices: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thing:
+    """An object from outside of the frame, or a variable of it, whose attributes are constants or arrays."""
+
+    source: Any
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method of an object, which is a function of its class."""
+
+    function: types.FunctionType
+    owner: Thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +299,7 @@ class Empty:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf
-    | Turning | Empty
+    | Turning | Empty | Thing | Bound
 )  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
@@ -295,6 +312,8 @@ Kind = (
     | ConstantKind
     | Turning
     | Empty
+    | Thing
+    | Bound
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))
@@ -339,3 +358,12 @@ def constant(value: Any) -> Item:
     if type(value) is slice:
         return SliceOf(Known(value.start), Known(value.stop), Known(value.step))
     return Items(tuple(map(constant, value))) if type(value) is tuple else Known(value)
+
+
+DTYPES = "?bBhHiIlLfd"  # not "q", which equals "l"
+
+
+def array_kind(slot: int, value: np.ndarray) -> ArrayKind | None:
+    """The kind of an array, where a nest can use it."""
+    is_known = value.dtype.isnative and value.dtype.char in DTYPES
+    return ArrayKind(slot) if is_known and 1 <= value.ndim <= 4 else None
