@@ -103,3 +103,22 @@ def test_long_long_is_no_int64() -> None:
         assert type(compiled(given)) is type(given[0])
     check_same(last_of, ufuse.compile(last_of), lambda: arguments(np.arange(N).astype("q")))
     assert loops_of(compiled)
+
+
+def products_of_rows(a, out):
+    for i in range(len(a)):
+        out[i] = np.dot(a[i], a[i])
+        out[i] += np.inner(a[i], a[0])
+        out[i] += a[i].dot(a[i])
+    return out
+
+
+def test_products_warn() -> None:
+    """As `np.dot` does of an overflow, in the turn where it occurs."""
+
+    def make():
+        a = np.ones((100, 5))
+        a[70] = 1e200
+        return a, np.zeros(100)
+
+    assert native_turns(products_of_rows, make) > 90

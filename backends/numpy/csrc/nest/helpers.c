@@ -71,13 +71,12 @@ forward(char *items, npy_intp *step, int64_t count, char **memory)
     return *memory;
 }
 
-/* As `np.dot` has it, which looks at no flags; a product of single numbers adds no zero. */
+/* As `np.dot` has it: a product of single numbers adds no zero. */
 static int
 real_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
          int64_t count)
 {
     char *memory[2] = {NULL, NULL};
-    Status before = status_keep();
     left = forward(left, &left_step, count, &memory[0]);
     right = left == NULL ? NULL : forward(right, &right_step, count, &memory[1]);
     if (right != NULL && count == 1) {
@@ -89,7 +88,6 @@ real_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp rig
     }
     memory_give(memory[0]);
     memory_give(memory[1]);
-    status_put_back(before);
     return right == NULL;
 }
 
