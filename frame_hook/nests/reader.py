@@ -138,7 +138,7 @@ class Reader:
         self._used: set[int] = set()
         self.stored: set[int] = set()  # slots of arrays that are written
         self._arrays: dict[Holder, int] = {}
-        self._memory = Temporaries(self)
+        self._memory = Temporaries()
         self._ordered: set[int] = set()
         self._viewed: set[int] = set()  # slots of array variables that may be views
         self.out = Code()
@@ -643,13 +643,13 @@ class Reader:
 
     def temporary(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:
         """A new array for the instruction that is being read."""
-        return self._memory.array(dtype, seen)
+        return self._memory.array(self, dtype, seen)
 
     def new_view(
         self, holder: Holder, axes: tuple[tuple[int | None, int, bool, int], ...]
     ) -> ViewKind:
         """A view for variables that the instruction that is being read binds."""
-        return self._memory.view(holder, axes)
+        return self._memory.view(self, holder, axes)
 
     def keep_order(self, part: Part) -> None:
         """Rely on it that the axes of a view lie in memory in their order."""

@@ -57,8 +57,7 @@ class Temporaries:
     `overwritten`: the local that gets another value now, and that value.
     """
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self) -> None:
         self._arrays: list[_Array] = []
         self._views: list[_View] = []
         self._ordinal = 0
@@ -81,25 +80,24 @@ class Temporaries:
         """Another instruction is read, perhaps once more."""
         self._ordinal = 0
 
-    def array(self, dtype: np.dtype, seen: Seen) -> TemporaryKind:
+    def array(self, reader: Reader, dtype: np.dtype, seen: Seen) -> TemporaryKind:
         """An array that is not held any more, for the instruction that is being read."""
-        wanted = _Array(*self._place(), dtype, seen)
-        held = {one.number for one in self._held() if isinstance(one, TemporaryKind)}
+        wanted = _Array(*self._place(reader), dtype, seen)
+        held = {one.number for one in self._held(reader) if isinstance(one, TemporaryKind)}
         return TemporaryKind(_free(self._arrays, wanted, held))
 
-    def view(self, holder: Holder, axes: Axes) -> ViewKind:
+    def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
-        wanted = _View(*self._place(), holder, axes)
-        held = {one.number for one in self._held() if isinstance(one, ViewKind)}
+        wanted = _View(*self._place(reader), holder, axes)
+        held = {one.number for one in self._held(reader) if isinstance(one, ViewKind)}
         return ViewKind(_free(self._views, wanted, held), holder, axes)
 
-    def _place(self) -> tuple[str, int, int]:
-        reader = self._reader
+    def _place(self, reader: Reader) -> tuple[str, int, int]:
         self._ordinal += 1
         return reader.frame.function.prefix, reader.at.position, self._ordinal
 
-    def _held(self) -> Iterator[TemporaryKind | ViewKind]:
-        reader, slots = self._reader, dict(self._reader.slots)
+    def _held(self, reader: Reader) -> Iterator[TemporaryKind | ViewKind]:
+        slots = dict(reader.slots)
         items: list[Item] = []
         if self.overwritten is not None:
             slots.pop(self.overwritten[0], None)

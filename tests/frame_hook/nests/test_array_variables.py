@@ -6,10 +6,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 from tests.support.native_loops import native_turns
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.nests.entry import why_not_read
 
 pytest.importorskip("llvmlite")
 
@@ -66,3 +72,26 @@ def test_views_are_given_back(function) -> None:
     for a in (np.linspace(0, 1, 30).reshape(6, 5), np.linspace(0, 1, 30).reshape(5, 6).T):
         assert native_turns(function, lambda a=a: (a.copy(order="K"), N)) > 100
     assert native_turns(function, lambda: (np.ones((12, 10))[::2, ::-2], N)) > 100
+
+
+def refused(a, n):
+    for i in range(n):
+        b = a[:3] + i
+        a[0] = str(b)
+    return a
+
+
+def test_reading_keeps_no_array_alive() -> None:
+    """What was read of a frame dies with the reading, not when garbage is collected."""
+    a = np.zeros(9)
+    alive = weakref.ref(a)
+    gc.disable()
+    try:
+        code = refused.__code__
+        header = next(one for one in instructions.instructions(code) if one.opname == "FOR_ITER")
+        state = (a, 9, _hook.NULL, _hook.NULL, iter(range(9)))
+        assert why_not_read(code, header.position, refused, state) is not None
+        del a, state
+        assert alive() is None
+    finally:
+        gc.enable()
