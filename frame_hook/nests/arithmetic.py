@@ -30,6 +30,7 @@ from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
     NP_FLOAT,
+    NP_INT,
     TYPES,
     Item,
     Items,
@@ -55,6 +56,8 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     """`left operator right`."""
     one, other = number(code, left), number(code, right)
+    if operator in FLOAT_OPS and not one.type.kind == other.type.kind == "bool":
+        one, other = _counted(code, one, other), _counted(code, other, one)
     numpy = one.type.numpy or other.type.numpy
     if one.type.kind == other.type.kind == "bool" and operator in BITWISE:
         result = code.op(BITWISE[operator], I1, one.value, other.value)
@@ -76,6 +79,13 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     if operator in ("//", "%") and not (numpy and not (one.type.is_real and other.type.is_real)):
         return _float_quotient(code, operator, one, other, kind)
     raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
+
+
+def _counted(code: Code, one: Number, other: Number) -> Number:
+    """One of NumPy's bools beside a number of 64 bits as the integer that NumPy makes of it; others as they are."""
+    if one.type == NP_BOOL and other.type.kind in ("int", "float", "bool"):
+        return Number(NP_INT, code.op("widen", I64, one.value))
+    return one
 
 
 def _common_of_python(one: Number, other: Number) -> NumberKind:
@@ -161,6 +171,11 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Number:
     """`left < right` and the like; `name` is lt, le, eq, ne, gt or ge."""
     one, other = number(code, left), number(code, right)
     numpy = one.type.numpy or other.type.numpy
+    one, other = _counted(code, one, other), _counted(code, other, one)
+    if numpy and one.type == BOOL:
+        one = Number(INT, as_i64(code, one))
+    if numpy and other.type == BOOL:
+        other = Number(INT, as_i64(code, other))
     if numpy and "bool" in (one.type.kind, other.type.kind):
         raise NotNativeError("it compares NumPy's bools")
     kind = NP_BOOL if numpy else BOOL
@@ -208,6 +223,13 @@ def contains(code: Code, items: Items, item: Item) -> Number:
 def negative(code: Code, item: Item) -> Number:
     """`-item`."""
     return _of_own_kind(code, "neg", number(code, item))
+
+
+def positive(code: Code, item: Item) -> Number:
+    """`+item`."""
+    one = number(code, item)
+    refuse_bools(one)
+    return Number(INT, converted(code, one, INT)) if one.type == BOOL else one
 
 
 def invert(code: Code, item: Item) -> Number:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, elementwise, views
+from ufuse.frame_hook.nests import conversions, elementwise, tuples, views
 from ufuse.frame_hook.nests.values import (
     Array,
     Holder,
@@ -29,6 +29,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             return container.items[key.value]
         except IndexError:
             raise NotNativeError("an index is out of range") from None
+    if isinstance(container, Items) and isinstance(key, Number | Known):
+        return tuples.member(reader, container, key)
     if isinstance(container, Lazy):
         container = elementwise.computed(reader, container)
     if not isinstance(container, Array | Part):

@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.conversions import as_f64, as_i64, number
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    EXACT,
     FLOAT,
     INT,
     NP_BOOL,
@@ -36,7 +37,8 @@ NO_DECIMALS = Known(0)
 def rule_of(function: Any, arguments: int) -> Rule | None:
     """What a call of a function with so many arguments gives."""
     try:
-        found = RULES.get((function, arguments))
+        key = function, arguments
+        found = RULES.get(key) or arithmetic.FUNCTIONS.get(key)
     except TypeError:  # it is not hashable
         return None
     if found is None and isinstance(function, np.ufunc):
@@ -84,6 +86,27 @@ def _np_round(code: Code, item: Item, decimals: Item = NO_DECIMALS) -> Item:
     scale = code.constant(F64, float(10**places))
     rounded = code.call("numpy.rint", code.op("mul", F64, one.value, scale))
     return Number(NP_FLOAT, code.op("div", F64, rounded, scale))
+
+
+def _float_of_text(code: Code, item: Item) -> Item:
+    """`float("inf")`, too."""
+    if isinstance(item, Known) and type(item.value) is str:
+        try:
+            return Known(float(item.value))
+        except ValueError:
+            raise NotNativeError("float() of what is no number") from None
+    return arithmetic.FUNCTIONS[float, 1](code, item)
+
+
+def _is_instance(code: Code, item: Item, kinds: Item) -> Item:
+    """Of a number, whose type is known: of classes that answer for themselves nothing is known."""
+    one = number(code, item)
+    classes = kinds.items if isinstance(kinds, Items) else (kinds,)
+    found = [each.value for each in classes if isinstance(each, Known)]
+    if len(found) < len(classes) or any(type(each) is not type for each in found):
+        raise NotNativeError("isinstance() of such a class is not compiled yet")
+    own = next(each for each, kind in EXACT.items() if kind == one.type)
+    return Known(issubclass(own, tuple(found)))
 
 
 # math -------------------------------------------------------------------------------------------------------------
@@ -218,6 +241,7 @@ WHOLE: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 # fmt: off
 RULES: dict[tuple[Any, int], Rule] = {  # with so many arguments
+    (float, 1): _float_of_text, (isinstance, 2): _is_instance,
     (builtins.divmod, 2): _divmod, (builtins.pow, 2): _pow, (math.pow, 2): arithmetic.FUNCTIONS[math.pow, 2],
     (builtins.round, 2): _round_decimals, (np.round, 1): _np_round, (np.round, 2): _np_round,
     (np.clip, 3): _clip,

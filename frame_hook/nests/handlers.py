@@ -30,6 +30,7 @@ from ufuse.frame_hook.opcodes.operators import AS_BOOL, COMPARISONS, OPERATOR_SH
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
+INTRINSIC_POSITIVE = 5
 Handler = Callable[["Reader", int], None]
 HANDLERS: dict[str, Handler] = {}
 
@@ -223,6 +224,19 @@ def _unary_negative(reader: Reader, _: int) -> None:
         reader.stack.append(arithmetic.negative(reader.out, item))
 
 
+@reads("UNARY_POSITIVE")
+def _unary_positive(reader: Reader, _: int) -> None:
+    reader.stack.append(arithmetic.positive(reader.out, reader.stack.pop()))
+
+
+@reads("CALL_INTRINSIC_1")
+def _call_intrinsic(reader: Reader, which: int) -> None:
+    """From 3.12 on."""
+    if which != INTRINSIC_POSITIVE:
+        raise NotNativeError("it does what is not compiled yet")
+    reader.stack.append(arithmetic.positive(reader.out, reader.stack.pop()))
+
+
 @reads("UNARY_INVERT")
 def _unary_invert(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
@@ -315,6 +329,8 @@ def _is_op(reader: Reader, is_inverted: int) -> None:
 def _contains_op(reader: Reader, is_inverted: int) -> None:
     """`item in items`: one after another is compared."""
     container, item = reader.stack.pop(), reader.stack.pop()
+    if isinstance(container, Known) and type(container.value) is frozenset:
+        container = Items(tuple(map(Known, container.value)))
     if not isinstance(container, Items):
         raise NotNativeError("it looks for an item in what is no tuple")
     found = arithmetic.contains(reader.out, container, item)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook.nests import conversions, elements
+from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
-    TYPES,
     Array,
     Elements,
     EnumerateOf,
@@ -30,14 +30,11 @@ from ufuse.frame_hook.nests.values import (
     TurnKind,
     Whole,
     ZipOf,
-    kind_of,
 )
 from ufuse.graph.nest import I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
-
-MOST_MEMBERS = 32  # of a tuple that is looped over
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -128,7 +125,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             _set(reader, name, zero, one)
             return _elements(reader, item, name), _array_length(reader, item)
         case Items(items):
-            _check_members(items)
+            check_members(items)
             _set(reader, name, zero, one)
             return Members(reader.keep(f"{name}.items", item)), out.constant(I64, len(items))
         case EnumerateOf():
@@ -212,7 +209,7 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
             indices = (out.get(f"{name}[{axis}]", I64) for axis in range(count))
             return elements.part(reader, holder, (*indices, now))
         case Members():
-            return _chosen(reader, _members(reader, kind, name), now)
+            return chosen(reader, _members(reader, kind, name), now)
     return Number(INT, now)
 
 
@@ -226,11 +223,6 @@ def _next(reader: Reader, name: str) -> Value:
 # Tuples -----------------------------------------------------------------------------------------------------------
 
 
-def _check_members(items: tuple[Item, ...]) -> None:
-    if not 1 <= len(items) <= MOST_MEMBERS:
-        raise NotNativeError("an inner loop is over a tuple that is empty or large")
-
-
 def _members(reader: Reader, kind: Members, name: str) -> tuple[Item, ...]:
     kept = reader.kept(f"{name}.items", kind.items)
     assert isinstance(kept, Items)
@@ -240,9 +232,9 @@ def _members(reader: Reader, kind: Members, name: str) -> tuple[Item, ...]:
 def _begin_turn_of_tuple(reader: Reader, kind: Members, name: str) -> None:
     """Push a member: one block for each type that there is."""
     out, items, now = reader.out, _members(reader, kind, name), _next(reader, name)
-    kinds = [conversions.number(out, one).type if _is_number(one) else None for one in items]
+    kinds = [conversions.number(out, one).type if is_number(one) else None for one in items]
     if None in kinds or len(set(kinds)) == 1:
-        reader.stack.append(_chosen(reader, items, now))
+        reader.stack.append(chosen(reader, items, now))
         return
     out.set(f"{name}.now", now)
     *others, last = sorted(set(kinds), key=repr)
@@ -263,35 +255,6 @@ def _go_on_with(reader: Reader, kind: Members, name: str, places: list[int]) -> 
     out, items = reader.out, _members(reader, kind, name)
     numbers = [(place, conversions.number(out, items[place])) for place in places]
     stack = reader.stack
-    reader.stack = [*stack, _chosen_number(reader, numbers, out.get(f"{name}.now", I64))]
+    reader.stack = [*stack, chosen_number(reader, numbers, out.get(f"{name}.now", I64))]
     reader.jump(reader.next)
     reader.stack = stack
-
-
-def _chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
-    """One of several items, which must all be of one kind."""
-    if all(isinstance(one, Items) for one in items):
-        members = [one.items for one in items if isinstance(one, Items)]
-        if len({len(one) for one in members}) == 1:
-            return Items(tuple(_chosen(reader, one, place) for one in zip(*members, strict=True)))
-    if not all(_is_number(one) for one in items):
-        raise NotNativeError("an inner loop is over a tuple of what are no numbers")
-    numbers = [conversions.number(reader.out, one) for one in items]
-    if len({one.type for one in numbers}) > 1:
-        raise NotNativeError("an inner loop is over a tuple of several types")
-    return _chosen_number(reader, list(enumerate(numbers)), place)
-
-
-def _chosen_number(reader: Reader, numbers: list[tuple[int, Number]], place: Value) -> Number:
-    out, kind = reader.out, numbers[0][1].type
-    chosen = numbers[-1][1].value
-    for i, number in reversed(numbers[:-1]):
-        is_it = out.op("ieq", I1, place, out.constant(I64, i))
-        chosen = out.op("select", TYPES[kind.kind], is_it, number.value, chosen)
-    return Number(kind, chosen)
-
-
-def _is_number(item: Item) -> bool:
-    if isinstance(item, Known):
-        return kind_of(item.value) is not None
-    return isinstance(item, Number)

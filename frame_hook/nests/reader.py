@@ -726,10 +726,10 @@ class Reader:
             self.stack.append(iterating.iterable(self, value, arguments))
         elif value in (min, max):
             self._best(value, [conversions.number(out, one) for one in _compared(arguments)], after)
-        elif _is_hashable(value) and (value, len(arguments)) in arithmetic.FUNCTIONS:
-            self.stack.append(arithmetic.FUNCTIONS[value, len(arguments)](out, *arguments))
         elif (rule := functions.rule_of(value, len(arguments))) is not None:
             self.stack.append(rule(out, *arguments))
+        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
+            self.stack.append(Known(len(arguments[0].items)))
         else:
             raise NotNativeError(
                 f"calls of {getattr(value, '__name__', value)} are not compiled yet"

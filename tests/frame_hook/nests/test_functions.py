@@ -137,6 +137,12 @@ def test_nan_and_infinity(name) -> None:
         "1.0 if np.isinf(x[i]) or np.isnan(x[i]) or not np.isfinite(x[i]) else 2.0",
         "max((x[i], x[i - 1], 0.5)) + min((x[i], 0.25))",
         "x[i] if i in (3, 4) or x[i] in (0.5, 1.0) else -x[i]",
+        "x[i] if i in {3, 4, 5.0} or x[i] not in {0.5, 1.0} else +x[i]",
+        "x[i] + (x[i] > 0.5) + (x[i] < i) * 2.5 - (x[i] > 0) / 4 + (+i) + (i - (x[i] > 1))",
+        "int((x[i] > 0.5) == True) + int((x[i] > 0.5) != (x[i] < 1)) + ((x[i] > 0.5) < 0.5) * 2 + ((i > 3) == 1)",
+        "(x[i], x[i - 1])[i % 2] + (1.5, 2.5)[-1] + (1, 2, 3)[-(i % 3) - 1] + len((1, 2, 3))",
+        "x[i] if isinstance(x[i], float) and not isinstance(i, (float, str)) else 0.0",
+        "x[i] if x[i] < float('inf') else float('nan')",
     ],
 )
 def test_more_functions(expression) -> None:

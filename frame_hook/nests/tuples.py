@@ -1,0 +1,71 @@
+"""One of the members of a tuple, by a computed index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import conversions, views
+from ufuse.frame_hook.nests.values import (
+    TYPES,
+    Item,
+    Items,
+    Known,
+    NotNativeError,
+    Number,
+    kind_of,
+)
+from ufuse.graph.nest import I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+MOST_MEMBERS = 32
+
+
+def check_members(items: tuple[Item, ...]) -> None:
+    """Refuse what is too much for a row of comparisons."""
+    if not 1 <= len(items) <= MOST_MEMBERS:
+        raise NotNativeError("a tuple is empty or large")
+
+
+def member(reader: Reader, container: Items, key: Item) -> Item:
+    """`container[key]` of a tuple, for a computed index."""
+    out, count = reader.out, len(container.items)
+    place = views.index(reader, key)
+    check_members(container.items)
+    out.doubt_if(out.op("ige", I1, place, out.constant(I64, count)))
+    out.doubt_if(out.op("ilt", I1, place, out.constant(I64, -count)))
+    is_negative = out.op("ilt", I1, place, out.constant(I64, 0))
+    wrapped = out.op("add", I64, place, out.constant(I64, count))
+    return chosen(reader, container.items, out.op("select", I64, is_negative, wrapped, place))
+
+
+def chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
+    """One of several items, which must all be of one kind."""
+    if all(isinstance(one, Items) for one in items):
+        members = [one.items for one in items if isinstance(one, Items)]
+        if len({len(one) for one in members}) == 1:
+            return Items(tuple(chosen(reader, one, place) for one in zip(*members, strict=True)))
+    if not all(is_number(one) for one in items):
+        raise NotNativeError("a tuple is of what are no numbers")
+    numbers = [conversions.number(reader.out, one) for one in items]
+    if len({one.type for one in numbers}) > 1:
+        raise NotNativeError("a tuple is of several types")
+    return chosen_number(reader, list(enumerate(numbers)), place)
+
+
+def chosen_number(reader: Reader, numbers: list[tuple[int, Number]], place: Value) -> Number:
+    """One of several numbers of one type, by their places."""
+    out, kind = reader.out, numbers[0][1].type
+    chosen = numbers[-1][1].value
+    for i, number in reversed(numbers[:-1]):
+        is_it = out.op("ieq", I1, place, out.constant(I64, i))
+        chosen = out.op("select", TYPES[kind.kind], is_it, number.value, chosen)
+    return Number(kind, chosen)
+
+
+def is_number(item: Item) -> bool:
+    """Whether a member is a number that nests follow."""
+    if isinstance(item, Known):
+        return kind_of(item.value) is not None
+    return isinstance(item, Number)
