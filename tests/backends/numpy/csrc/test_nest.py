@@ -748,7 +748,7 @@ def test_no_memory_to_save() -> None:
         ((1, None, (RANGE, ("array", "dd", 1, True))), ValueError),
         ((1, None, (RANGE, ("array", "", 1, True))), ValueError),
         ((1, None, (RANGE, ("array", "\ud800", 1, True))), UnicodeEncodeError),
-        ((1, None, (RANGE, ("array", "d", 1, True, True, True))), TypeError),
+        ((1, None, (RANGE, ("array", "d", 1, True, True, True, True))), TypeError),
         ((1, None, (RANGE,), [("d", 1)]), TypeError),
         ((1, None, (RANGE,), (("d", 1), 3)), TypeError),
         ((1, None, (RANGE,), (("d",),)), TypeError),

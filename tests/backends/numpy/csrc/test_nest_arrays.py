@@ -427,3 +427,105 @@ def test_no_leaks_of_arrays() -> None:
     calls(200)
     gc.collect()
     assert sys.getallocatedblocks() - blocks < 250
+
+
+# Views ------------------------------------------------------------------------------------------------------------
+
+VIEWED = ("array", "d", 2, False, True, True)
+CELLS = ctypes.POINTER(LONG)
+WHOLE = ((0, 1), (1, 1))  # for each axis of the view that of the array, and the step
+
+
+def bound_to(number: int, places: tuple[int, ...], lengths: tuple[int, ...], views: Any) -> Any:
+    """A nest whose two variables are such a view behind its only turn."""
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, CELLS, ctypes.c_void_p)
+    def code(_: Any, cells: Any, __: Any) -> int:
+        for variable in (0, 9):
+            cells[variable] = number
+            for i, value in enumerate(places):
+                cells[variable + 1 + i] = value
+            for i, value in enumerate(lengths):
+                cells[variable + 5 + i] = value
+        cells[18] += cells[19]
+        cells[20] -= 1
+        cells[21] -= 1
+        return 0
+
+    address = ctypes.cast(code, ctypes.c_void_p).value
+    assert address is not None
+    return _tiles.Nest(address, code, (VIEWED, VIEWED, RANGE), views=views)
+
+
+@pytest.mark.parametrize(
+    "given", [np.arange(20.0).reshape(4, 5), np.arange(60.0).reshape(5, 12)[::-1, ::3].T]
+)
+@pytest.mark.parametrize(
+    ("places", "lengths", "axes", "expected"),
+    [
+        ((1, 0), (5,), ((1, 1),), lambda a: a[1]),
+        ((3, 2), (2,), ((0, -2),), lambda a: a[3::-2, 2]),
+        ((0, 4), (4, 1, 5), ((0, 1), (-1, 0), (1, -1)), lambda a: a[:, None, ::-1]),
+        ((0, 1), (2, 4), ((1, 2), (0, 1)), lambda a: a[:, 1:4:2].T),
+        ((4, 0), (0, 5), WHOLE, lambda a: a[4:]),
+    ],
+)
+def test_a_variable_is_a_view(
+    given: Any, places: Any, lengths: Any, axes: Any, expected: Any
+) -> None:
+    """Two variables that are one view are one object, with its array as the base; what is read-only stays so."""
+    for writeable in (True, False):
+        a = given.copy()
+        a.flags.writeable = writeable
+        one = bound_to(2, places, lengths, ((0, axes),))
+        first, second = one(a, a, iter(range(1)))
+        assert first is second
+        plain = expected(a)
+        assert (first.base is a) == (plain.base is a)
+        assert (first.strides, first.flags.writeable) == (plain.strides, writeable)
+        assert_same(first, plain)
+
+
+@pytest.mark.parametrize(
+    ("number", "places", "lengths", "axes"),
+    [
+        (3, (0, 0), (4, 5), WHOLE),
+        (2**62, (0, 0), (4, 5), WHOLE),
+        (2, (-1, 0), (4, 5), WHOLE),
+        (2, (0, 6), (4, 0), WHOLE),
+        (2, (1, 0), (4, 5), WHOLE),
+        (2, (0, 0), (4, 6), WHOLE),
+        (2, (0, 0), (4, -1), WHOLE),
+        (2, (0, 0), (2**62, 5), WHOLE),
+        (2, (0, 0), (2**62, 5), ((0, 2**62), (1, 1))),
+        (2, (1, 0), (3,), ((0, -1),)),
+        (2, (0, 0), (2,), ((-1, 0),)),
+        (2, (0, 0), (2,), ((2, 1),)),
+    ],
+)
+def test_views_that_reach_beyond_their_array(
+    number: int, places: Any, lengths: Any, axes: Any
+) -> None:
+    """What machine code says is not believed: nothing was done."""
+    a, iterator = np.arange(20.0).reshape(4, 5), iter(range(1))
+    assert bound_to(number, places, lengths, ((0, axes),))(a, a, iterator) is NotImplemented
+    assert list(iterator) == [0]
+
+
+@pytest.mark.parametrize(
+    ("views", "error"),
+    [
+        (((2, WHOLE),), ValueError),
+        (((-1, WHOLE),), ValueError),
+        (((0, WHOLE * 3),), ValueError),
+        (((0,),), TypeError),
+        ((0,), TypeError),
+        (((0, (0,)),), TypeError),
+        (((0, ((0, "1"),)),), TypeError),
+        (((0, ((0, 2**70),)),), OverflowError),
+    ],
+)
+def test_views_that_cannot_be(views: Any, error: type[Exception]) -> None:
+    """They are refused when the nest is made."""
+    with pytest.raises(error):
+        bound_to(2, (), (), views)
