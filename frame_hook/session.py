@@ -134,7 +134,8 @@ class Session:
             found = self.loops.capture(cache, position, function, state, record)
             if found is None:
                 _unroll_again(cache, position, record)
-            cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record)
+            made = position if isinstance(found, _hook.Entry) else None
+            cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
                 cache.drop_resume(position)

@@ -247,16 +247,17 @@ class Loops:
         return self._made(cache, position, function, state, record)
 
     @staticmethod
-    def wait(cache: Any, record: CodeRecord) -> bool:
+    def wait(cache: Any, record: CodeRecord, made: int | None) -> bool:
         """Whether a loop that was timed has neither a nest nor a refusal: how long calls take is not known before.
 
-        Loops inside one that has a nest, or that takes too little time, will have none.
+        Loops inside one that has a nest, or that takes too little time, will have none. `made` is the position of one
+        whose entry the cache gets next.
         """
         outer = outer_headers(cache.code)
 
         def is_open(position: int) -> bool:
             visits = record.visits.get(position, NOT_VISITED)
-            if cache.entries(position) or visits.refused == TOO_SHORT:
+            if position == made or cache.entries(position) or visits.refused == TOO_SHORT:
                 return False
             return position not in outer or is_open(outer[position])
 

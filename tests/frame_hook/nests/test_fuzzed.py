@@ -116,7 +116,7 @@ def products_of_rows(a, out):
 def test_products_warn() -> None:
     """As `np.dot` does of an overflow, in the turn where it occurs."""
 
-    def make():
+    def make() -> tuple[np.ndarray, np.ndarray]:
         a = np.ones((100, 5))
         a[70] = 1e200
         return a, np.zeros(100)

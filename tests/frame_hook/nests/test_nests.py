@@ -387,6 +387,17 @@ def test_inner_loops_wait_for_the_loop_around_them() -> None:
     assert min(counts) <= 2
 
 
+@pytest.mark.usefixtures("_measuring")
+def test_calls_decide_as_soon_as_there_is_a_nest() -> None:
+    """Nothing is waited for any more."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # errors are plain Python's from the start
+        compiled = ufuse.compile(smoothing)
+        compiled(np.linspace(0, 1, 200_000), 0.5)
+    assert any(loop.turns for loop in loops_of(compiled))
+    assert compiled.__ufuse_cache__.loops_wait == 0
+
+
 def averaged(a, sweeps):
     for _ in range(sweeps):
         for i in range(1, a.shape[0] - 1):
@@ -402,6 +413,7 @@ def test_inner_loops_without_a_nest_put_no_decision_off() -> None:
         compiled = ufuse.compile(averaged)
         for _ in range(24):
             compiled(np.ones((60, 60)), 5)
+    assert compiled.__ufuse_cache__.loops_wait == 0
     assert [one.way for one in compiled.__ufuse_session__.decisions if not one.line] == ["compiled"]
 
 
