@@ -106,6 +106,11 @@ class Draw:
         operands: list[View | Scalar] = []
         types: list[np.dtype] = []
         for _ in range(self.random.randint(1, 4)):
+            if operands and self.random.random() < 0.2:
+                place = self.random.randrange(len(operands))
+                operands.append(operands[place])
+                types.append(types[place])
+                continue
             dtype = self.random.choice(dtypes)
             is_scalar = self.random.random() < 0.2
             operands.append(Scalar(dtype) if is_scalar else self._view(dtype))

@@ -26,6 +26,7 @@ from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
+from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, TURNS, Block, Instruction, Nest
 
 ARRAY_OPS = {"map", "fold", "dot"}
@@ -48,6 +49,7 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
         LookupError: a function that the mathematics library lacks, or a loop that NumPy lacks.
 
     """
+    nest = without_repetition(nest)
     prepare(nest)
     function = compiled_text(nest_text(nest, "NAME"), is_quick=is_of_arrays(nest))
     return function.address, function.owner

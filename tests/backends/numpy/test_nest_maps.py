@@ -12,6 +12,7 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_maps import Draw, Part
+from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
 from ufuse.graph.semantics.nest_reference import DoubtError, follow
 
@@ -85,3 +86,25 @@ def test_temporaries_folds_and_products() -> None:
         assert outcome(machine, parts, {"n": length, "n.numpy": False, **turn})
     turn = {"i.next": 0, "i.step": 1, "i.left": 3, TURNS: 3}
     assert not machine.execute([a, np.zeros(6)], {"n": 0, "n.numpy": False, **turn})[0]
+
+
+def test_operands_and_steps_once() -> None:
+    """`b[:] = a * x + a * x`: one array, one number, one product. Not where a variable was set between."""
+    real = np.dtype(float)
+    code = Code(array("a"), array("b", is_written=True), number("x"), RANGE)
+    code.header("i", "body")
+    view = View(0, ((0, 1),))
+    product = [Step("multiply", (real, real, real), (place, place + 1)) for place in (0, 2)]
+    total = Step("add", (real, real, real), (4, 5))
+    what = Map(1, (view, Scalar(real)) * 2, (*product, total), View(1, ((0, 1),)))
+    for is_changed in (False, True):
+        first, start = code.get("x"), code.whole(0)
+        if is_changed:
+            code.set("x", code.op("add", first, first))
+        given = (start, first, code.whole(0), code.get("x"), code.whole(0))
+        code.map(what, code.dim(0, 0), *given)
+    code.end("jump", "header")
+    body = without_repetition(code.nest()).blocks[-1]
+    found = [one.attributes[0] for one in body.instructions if one.op == "map"]
+    assert [len(one.operands) for one in found] == [2, 3]
+    assert [len(one.steps) for one in found] == [2, 3]
