@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,40 @@ hypothesis.settings.load_profile(os.environ.get("UFUSE_HYPOTHESIS", "ufuse"))
 
 # Last on the path: `benchmarks` is found there, and `ufuse` still where it was installed.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--share K/N`, for runs of the same tests on several Pythons."""
+    parser.addoption(
+        "--share",
+        metavar="K/N",
+        help="of the tests of graphs and backends, which no version of Python matters to, the Kth part of N",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is in the shares of others."""
+    share = config.getoption("--share")
+    if share is None:
+        return
+    number, parts = map(int, share.split("/"))
+    if not 1 <= number <= parts:
+        raise pytest.UsageError(f"--share {share}: K is to be between 1 and N")
+    left_out = [item for item in items if is_shared(item) and part_of(item, parts) != number]
+    config.hook.pytest_deselected(items=left_out)
+    away = set(left_out)
+    items[:] = [item for item in items if item not in away]
+
+
+def is_shared(item: pytest.Item) -> bool:
+    """Whether a test is of Python code that knows nothing of CPython's versions."""
+    parts = item.path.relative_to(Path(__file__).parent).parts
+    return parts[0] in {"graph", "backends"} and "csrc" not in parts
+
+
+def part_of(item: pytest.Item, parts: int) -> int:
+    """The number of the part that a test is in, from 1 on."""
+    return zlib.crc32(item.nodeid.encode()) % parts + 1
 
 
 @pytest.fixture(scope="module", autouse=True)
