@@ -15,12 +15,12 @@ import numpy as np
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.nests import (
-    arithmetic,
     array_calls,
     calls,
     conversions,
     elements,
     elementwise,
+    extremes,
     functions,
     iterating,
     views,
@@ -725,7 +725,8 @@ class Reader:
         elif iterating.is_iterable(value, len(arguments)):
             self.stack.append(iterating.iterable(self, value, arguments))
         elif value in (min, max):
-            self._best(value, [conversions.number(out, one) for one in _compared(arguments)], after)
+            numbers = [conversions.number(out, one) for one in extremes.compared(arguments)]
+            extremes.push_best(self, value, numbers, after)
         elif (rule := functions.rule_of(value, len(arguments))) is not None:
             self.stack.append(rule(out, *arguments))
         elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
@@ -735,44 +736,10 @@ class Reader:
                 f"calls of {getattr(value, '__name__', value)} are not compiled yet"
             )
 
-    def _best(self, function: Any, numbers: list[Number], after: int) -> None:
-        """Push the least or greatest number: one block for each type that it may have."""
-        out = self.out
-        if len(numbers) == 1:
-            self.stack.append(numbers[0])
-            return
-        one, other, *others = numbers
-        first = arithmetic.is_first(out, function, one, other)
-        if one.type == other.type:
-            value = out.op("select", TYPES[one.type.kind], first, one.value, other.value)
-            best = Number(one.type, value)
-            if others:
-                self._best(function, [best, *others], after)
-            else:
-                self.stack.append(best)
-            return
-        if others:
-            raise NotNativeError(f"{function.__name__} of several types is not compiled yet")
-        labels = []
-        for each in (one, other):
-            self.stack.append(each)
-            labels.append(self.target(after))
-            self.stack.pop()
-        out.end("branch", *labels, condition=first)
-
     def iterate(self, item: Item) -> Turning:
         """`iter(item)`."""
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
         return iterating.iterate(self, item, name)
-
-
-def _compared(arguments: list[Item]) -> list[Item]:
-    """What `min` and `max` choose from."""
-    if len(arguments) > 1:
-        return arguments
-    if len(arguments) == 1 and isinstance(arguments[0], Items) and arguments[0].items:
-        return list(arguments[0].items)
-    raise NotNativeError("min() or max() of what is no tuple")
 
 
 def _known_jump(name: str, item: Item) -> bool | None:

@@ -24,6 +24,11 @@ def chosen(size: int, values: int, seed: int = 1) -> Array:
     return np.random.default_rng([seed, size, values]).integers(0, values, size)
 
 
+def small(size: int, values: int, seed: int = 1) -> Array:
+    """As `chosen`, in uint8."""
+    return chosen(size, values, seed).astype(np.uint8)
+
+
 def well_conditioned(size: int) -> Array:
     """Make a matrix that needs no pivots."""
     return drawn(size, size) + size * np.eye(size)
@@ -133,11 +138,15 @@ LOOPS = {
         row(tables.nussinov,           lambda n: (chosen(n, 4),), 60, 8),
         row(tables.nussinov_with_calls, lambda n: (chosen(n, 4),), 60, 8),
         row(tables.smith_waterman,     lambda n: (chosen(n, 4), chosen(n + 5, 4, 2)), 150, 8),
+        row(tables.smith_waterman_int32, lambda n: (small(n, 4), small(n + 5, 4, 2)), 150, 8),
         row(tables.edit_distance,      lambda n: (chosen(n, 4), chosen(n + 5, 4, 2)), 150, 8),
         row(tables.viterbi,            chain, 800, 4),
         row(tables.knapsack,           lambda n: (chosen(n, 40) + 1, chosen(n, 90, 2), 25 * n), 50, 5),
         row(sequences.crc,             lambda n: (chosen(n, 256), crc_table()), 50000, 100),
         row(sequences.crc_with_ints,   lambda n: (chosen(n, 256), crc_table()), 50000, 100),
+        row(sequences.crc_uint32,      lambda n: (small(n, 256), crc_table().astype(np.uint32)), 50000, 100),
+        row(sequences.crc_16,          lambda n: (small(n, 256), 0x8408), 10000, 100),
+        row(sequences.smoothing_float32, lambda n: (drawn(n).astype(np.float32), 0.3), 100000, 50),
         row(sequences.kalman,          lambda n: (drawn(n), 1e-5, 0.01), 80000, 50),
         row(sequences.smoothing,       lambda n: (drawn(n), 0.3), 100000, 50),
         row(sequences.runge_kutta,     lambda n: (1.0, 0.0, 0.01, n), 10000, 20),

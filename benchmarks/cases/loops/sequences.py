@@ -29,6 +29,29 @@ def crc_with_ints(data: Array, table: Array) -> Any:
     return value ^ 0xFFFFFFFF
 
 
+def crc_uint32(data: Array, table: Array) -> Any:
+    """The same in NumPy's uint32, of a table of uint32 and bytes in uint8."""
+    value = np.uint32(0xFFFFFFFF)
+    for i in range(len(data)):
+        value = table[(value ^ data[i]) & 0xFF] ^ (value >> 8)
+    return ~value
+
+
+def crc_16(data: Array, polynomial: int) -> Any:
+    """Bit by bit, as NPBench has it."""
+    value = 0xFFFF
+    for i in range(len(data)):
+        byte = 0xFF & data[i]
+        for _ in range(8):
+            if (value & 1) ^ (byte & 1):
+                value = (value >> 1) ^ polynomial
+            else:
+                value >>= 1
+            byte >>= 1
+    value = ~value & 0xFFFF
+    return (value << 8) | ((value >> 8) & 0xFF)
+
+
 def kalman(measured: Array, process: float, noise: float) -> Any:
     """A scalar filter: estimate and variance."""
     n = len(measured)
@@ -45,6 +68,16 @@ def kalman(measured: Array, process: float, noise: float) -> Any:
 
 def smoothing(x: Array, alpha: float) -> Any:
     """An exponential average."""
+    y = np.empty_like(x)
+    level = x[0]
+    for i in range(len(x)):
+        level = alpha * x[i] + (1.0 - alpha) * level
+        y[i] = level
+    return y
+
+
+def smoothing_float32(x: Array, alpha: float) -> Any:
+    """An exponential average in single precision."""
     y = np.empty_like(x)
     level = x[0]
     for i in range(len(x)):

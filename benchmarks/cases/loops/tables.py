@@ -82,6 +82,18 @@ def smith_waterman(one: Array, other: Array) -> Any:
     return int(best), table
 
 
+def smith_waterman_int32(one: Array, other: Array) -> Any:
+    """The table alone, of small integers."""
+    n, m = len(one), len(other)
+    table = np.zeros((n + 1, m + 1), dtype=np.int32)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            score = 3 if one[i - 1] == other[j - 1] else -3
+            paired = table[i - 1, j - 1] + score
+            table[i, j] = max(0, paired, table[i - 1, j] - 2, table[i, j - 1] - 2)
+    return table
+
+
 def edit_distance(one: Array, other: Array) -> Any:
     """Levenshtein's distance, with `min` of three."""
     n, m = len(one), len(other)

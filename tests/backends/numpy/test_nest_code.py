@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import signal
 import time
@@ -17,7 +18,19 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy.llvm.nest_instructions import TYPED
 from ufuse.backends.numpy.llvm.nests import PATIENCE
-from ufuse.graph.nest import SIGNATURES, TURNS, Nest, Slot, Value
+from ufuse.graph.nest import (
+    F32,
+    I1,
+    INTEGERS,
+    KINDS,
+    REALS,
+    SIGNATURES,
+    TURNS,
+    Nest,
+    Slot,
+    Value,
+    limits,
+)
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow, run
 
@@ -322,6 +335,50 @@ def test_the_reference_gives_back_objects() -> None:
 def test_every_op_has_code_and_a_definition() -> None:
     """The tables of the backend and of the reference are those of the language."""
     assert TYPED.keys() == SIGNATURES.keys() == nest_reference.RULES.keys()
+
+
+def edges(type_: str) -> list[Any]:
+    """Numbers of a type at which something happens."""
+    if type_ == I1:
+        return [False, True]
+    if type_ in INTEGERS:
+        low, high = limits(type_)
+        bits_ = int(type_[1:])
+        near = {0, 1, -1, 2, 3, -7, bits_ - 1, bits_, low, low + 1, high, high - 1, high // 2}
+        return sorted(number for number in near if low <= number <= high)
+    wholes = [limit for low, high in map(limits, INTEGERS) for limit in (low - 1, high + 1)]
+    info = np.finfo(np.float32 if type_ == F32 else float)
+    large = [
+        float(info.max),
+        float(info.smallest_subnormal),
+        math.inf,
+        -math.inf,
+        math.nan,
+        -math.nan,
+    ]
+    reals = [0.0, -0.0, 0.5, -0.5, 1.0, -1.5, 255.75, *map(float, wholes), *large]
+    return [np.float32(real) if type_ == F32 else real for real in reals]
+
+
+@pytest.mark.parametrize("first", [I1, *REALS, *INTEGERS])
+@pytest.mark.filterwarnings("ignore")
+def test_every_op_on_numbers_at_the_edges(first: str) -> None:
+    """Machine code gives the bits, the flags and the doubts of the reference."""
+    kinds = {type_: kind for kind, type_ in KINDS.items()}
+    for (op, type_), (takes, gives) in SIGNATURES.items():
+        if type_ != first:
+            continue
+        given = [number(f"x{i}", kinds[one]) for i, one in enumerate(takes)]
+        result = number("r", kinds[gives])
+
+        def write(code: Code, _: Value, op: str = op, takes: tuple[str, ...] = takes) -> None:
+            code.set("r", code.op(op, *(code.get(f"x{i}") for i in range(len(takes)))))
+
+        machine = Machine(element_by_element(write, *given, result))
+        for values in itertools.product(*map(edges, takes)):
+            cells = {f"x{i}": value for i, value in enumerate(values)} | {"r": edges(gives)[0]}
+            tags = {f"{name}.numpy": True for name in cells}
+            check(machine.nest, [], over(range(1), **cells, **tags), machine)
 
 
 def test_names_in_any_letters() -> None:

@@ -42,11 +42,9 @@ def aligned(one, other, table):
     for i in range(1, len(one) + 1):
         for j in range(1, len(other) + 1):
             score = 3 if one[i - 1] == other[j - 1] else -3
-            here = max(table[i - 1, j - 1] + score, table[i - 1, j] - 2, table[i, j - 1] - 2)
-            if here < 0:
-                here = np.int32(0)
-            table[i, j] = here
-            best = max(best, here)
+            diagonal = table[i - 1, j - 1] + score
+            table[i, j] = max(0, diagonal, table[i - 1, j] - 2, table[i, j - 1] - 2)
+            best = max(best, table[i, j])
     return best, table
 
 
@@ -67,6 +65,14 @@ def numbers(data, out):
     return out
 
 
+def extremes(a, b, out):
+    for i in range(len(a)):
+        out[i, 0] = max(a[i], 0, b[i], -3) - min(b[i], 7, int(a[i]), i)
+        out[i, 1] = min(0, a[i], b[i]) / 3
+        out[i, 2] = max(1.5, float(a[i]), np.float64(b[i]), out[i, 0])
+    return out
+
+
 TABLE = np.random.default_rng(0).integers(0, 2**32, 256).astype(np.uint32)
 RNG = np.random.default_rng(1)
 
@@ -80,6 +86,7 @@ RNG = np.random.default_rng(1)
         (crc, lambda: (RNG.integers(0, 256, N).astype("B"), TABLE)),
         (fnv, lambda: (RNG.integers(0, 256, N).astype("B"),)),
         (aligned, lambda: (RNG.integers(0, 4, 60).astype("b"), RNG.integers(0, 4, 50).astype("b"), np.zeros((61, 51), "i"))),
+        (extremes, lambda: (RNG.integers(-9, 9, N).astype("b"), RNG.integers(-9, 9, N).astype("i"), np.zeros((N, 3)))),
         (numbers, lambda: (RNG.integers(0, 100, N).astype("h"), np.zeros(N, "f"))),
     ],
 )  # fmt: skip
