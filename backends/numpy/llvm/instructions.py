@@ -270,9 +270,10 @@ def _cast(body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Seq
             f"{'fptrunc' if source.itemsize > result.itemsize else 'fpext'} {before} {value} to {after}"
         )
     if result.kind == "f":
-        return body.add(
-            f"{'sitofp' if source.kind == 'i' else 'uitofp'} {before} {value} to {after}"
-        )
+        word = "sitofp" if source.kind == "i" else "uitofp"
+        number = body.add(f"{word} {before} {value} to {after}")
+        # Else the code generator chooses between what an operation gives for 1 and for 0, without that one's flags.
+        return body.call("arithmetic.fence", result, number) if source.kind == "b" else number
     if source.kind != "b" and source.itemsize == result.itemsize:
         return value
     if source.kind != "b" and source.itemsize > result.itemsize:
