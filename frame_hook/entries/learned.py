@@ -53,8 +53,8 @@ class Visits:
     `runs` is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it,
     and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
     were before the last of these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen`
-    what it took in all those in which it was not seen. `waits` counts how often
-    it waited for a loop around it, `failures` tries to read it. `refused` says why it is not compiled.
+    what it took in all those in which it was not seen. `waits` counts how often it waited for a loop around it,
+    `failures` tries to read it. `is_settled`: it gets no more nests than it has. `refused` says why it has none.
     """
 
     iterator: Any = None
@@ -71,6 +71,7 @@ class Visits:
     unseen: float = 0.0
     waits: int = 0
     failures: int = 0
+    is_settled: bool = False
     refused: str | None = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be

@@ -223,9 +223,12 @@ class Loops:
         if not visits.begun and (why := _why_not(cache.code, position, function)) is not None:
             visits.refused = why
             return None
+        if visits.is_settled:
+            visits.failures += 1
+            return min(ASK_SOON * visits.failures, ASK_LATEST)
         left = length_hint(state[-1])
         if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
-            if visits.seconds < READ_AFTER or visits.is_read:
+            if visits.seconds < READ_AFTER or visits.is_read or cache.entries(position):
                 return answer
             visits.is_read = True
             visits.refused = why_not_read(cache.code, position, function, state)
@@ -279,6 +282,9 @@ class Loops:
         except NotNativeError as why:
             visits = record.visits.setdefault(position, Visits())
             visits.failures += 1
+            if cache.entries(position):
+                visits.is_settled = True
+                return ASK_AT_ONCE
             if why.later and visits.failures < MOST_FAILURES:
                 return ASK_AT_ONCE
             visits.refused = str(why)

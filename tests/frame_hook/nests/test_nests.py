@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import signal
 import sys
@@ -437,6 +438,32 @@ def test_short_loops_that_are_called_often_are_compiled() -> None:
         if any(loop.turns for loop in loops_of(compiled)):
             break
     assert any(loop.turns for loop in loops_of(compiled))
+
+
+def diagonals(x, n):
+    before, last, best = np.zeros(n), np.zeros(n), 0.0
+    for i in range(1, n):
+        new = np.zeros(n)
+        new[:i] = np.maximum(before[:i] + x[:i], last[:i] * 0.5)
+        best = max(best, new.max())
+        before, last = last, new
+    return best, last
+
+
+@pytest.mark.usefixtures("_measuring")
+def test_a_nest_that_a_later_turn_has_got_is_used_again() -> None:
+    """A loop that cannot be read at its first turn, by the types there, is no reason to do without its nest."""
+    x = np.linspace(-1, 1, 1500)
+    compiled = ufuse.compile(diagonals)
+    compiled.reset()
+    plain = diagonals(x, 1500)
+    turns = [0]
+    for _ in range(12):
+        best, last = compiled(x, 1500)
+        assert (best, last.tobytes()) == (plain[0], plain[1].tobytes())
+        turns.append(sum(loop.turns for loop in loops_of(compiled)))
+    used = sum(after > before + 1000 for before, after in itertools.pairwise(turns))
+    assert used == 0 or used > 4  # on a busy machine the nest may not pay
 
 
 def first_of(x, n):
