@@ -732,7 +732,9 @@ def random_set(
             and len(arrays[one.name][1]) == 2
         ]
         if rng.random() < 0.03:
-            text = text_of_array(rng, kind, tuple(one + rng.choice((-1, 1, 5)) for one in shape))
+            text = text_of_array(
+                rng, kind, tuple(max(0, one + rng.choice((-1, 1, 5))) for one in shape)
+            )
         elif pair and (kind, lengths) == ("d", ("n",)):
             text = pair.pop()
         elif alike and rng.random() < 0.06:
