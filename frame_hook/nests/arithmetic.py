@@ -76,7 +76,8 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
         return Number(kind, code.op(name, TYPES[kind.kind], *inputs))
     if operator in FLOAT_OPS:
         return _float(code, operator, one, other, kind)
-    if operator in ("//", "%") and not (numpy and not (one.type.is_real and other.type.is_real)):
+    are_plain = {one.type.kind, other.type.kind} <= {"int", "float"}
+    if operator in ("//", "%") and (are_plain or (one.type.is_real and other.type.is_real)):
         return _float_quotient(code, operator, one, other, kind)
     raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
 

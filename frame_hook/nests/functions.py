@@ -59,9 +59,7 @@ def _whole_or_real(code: Code, *items: Item) -> list[Number]:
 
 
 def _divmod(code: Code, left: Item, right: Item) -> Item:
-    numbers = _whole_or_real(code, left, right)
-    if any(one.type.numpy for one in numbers) and len({one.type.kind for one in numbers}) > 1:
-        raise NotNativeError("divmod() of two types")
+    _whole_or_real(code, left, right)
     return Items(tuple(arithmetic.binary(code, name, left, right) for name in ("//", "%")))
 
 

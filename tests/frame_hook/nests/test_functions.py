@@ -120,10 +120,11 @@ def test_nan_and_infinity(name) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "divmod(x[i], 0.75)[0] + divmod(x[i], 0.75)[1]",
+        "divmod(x[i], 0.75)[0] + divmod(x[i], 0.75)[1] + divmod(x[i], 3)[1] + divmod(np.int64(i), 2.5)[0]",
         "divmod(float(x[i]), -0.75)[0] - divmod(float(x[i]), -0.75)[1]",
         "divmod(i, 7)[0] * 10 + divmod(-i, 7)[1]",
         "pow(x[i], 2) + pow(float(x[i]), 3)",
+        "x[i] % 3 + x[i] // 7 + (i + 1) % (abs(x[i]) + 0.5) + np.int64(i) // 2.5 + np.int64(i) % -0.75 + i // 2.5",
         "round(x[i], 2)",
         "np.round(x[i], 3) + np.round(x[i])",
         "np.clip(x[i], -0.5, 0.5) + np.clip(x[i], 0, 1) + np.clip(float(x[i]), 0.1, 0.3)",
