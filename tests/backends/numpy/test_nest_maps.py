@@ -40,7 +40,8 @@ def outcome(machine: Machine, parts: Sequence[Part], cells: dict[str, Any]) -> b
     return True
 
 
-@pytest.mark.parametrize("seed", range(48))
+# 122: without a fence the code generator divides 1 by neither number that a bool may be.
+@pytest.mark.parametrize("seed", [*range(48), 122])
 def test_statements_drawn_by_chance(seed: int) -> None:
     """Every operation, dtype, layout and overlap; ordinary values are not in doubt."""
     draw = Draw(seed)
@@ -109,23 +110,3 @@ def test_operands_and_steps_once() -> None:
     found = [one.attributes[0] for one in body.instructions if one.op == "map"]
     assert [len(one.operands) for one in found] == [2, 3]
     assert [len(one.steps) for one in found] == [2, 3]
-
-
-def test_flags_of_numbers_made_of_bools() -> None:
-    """1 / 0 divides by zero, whatever a compiler knows of numbers that were bools."""
-    real, truth = np.dtype(float), np.dtype(bool)
-    code = Code(array("a", bool), array("b", is_written=True), RANGE)
-    code.header("i", "body")
-    steps = (Step("cast", (truth, real), (0,)), Step("reciprocal", (real, real), (1,)))
-    zero = code.whole(0)
-    what = Map(1, (View(0, ((0, 1),)),), steps, View(1, ((0, 1),)))
-    code.map(what, code.dim(0, 0), zero, zero)
-    code.end("jump", "header")
-    machine = Machine(code.nest())
-    turn = {"i.next": 0, "i.step": 1, "i.left": 1, TURNS: 1}
-    for length in (1, 5, 16, 40):
-        for step in (1, 2):
-            a = np.ones(length * step, bool)[::step]
-            assert machine.execute([a, np.empty(length)], dict(turn)) == (True, frozenset())
-            a[-1] = False
-            assert machine.execute([a, np.empty(length)], dict(turn)) == (True, {"divide"})
