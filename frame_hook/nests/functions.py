@@ -166,6 +166,8 @@ def _ufunc_rule(function: np.ufunc) -> Rule | None:
         if name not in REAL or (is_whole and name not in ALWAYS_REAL):
             raise NotNativeError(f"np.{name} of ints is not compiled yet")
         values = [as_f64(code, one) for one in numbers]
+        if name in EXTREMES:
+            return Number(NP_FLOAT, _extreme(code, EXTREMES[name], *values))
         operation = REAL[name]
         if operation is None:
             return Number(NP_FLOAT, code.call(f"numpy.{name}", *values))
@@ -179,6 +181,19 @@ def _best(comparison: str) -> Callable[..., Value]:
         return code.op("select", I64, code.op(comparison, I1, one, other), one, other)
 
     return rule
+
+
+def _extreme(code: Code, comparison: str, one: Value, other: Value) -> Value:
+    """The greater or smaller float. Of two zeros, or where one is NaN, it is up to NumPy: a doubt."""
+    is_first = code.op(comparison, I1, one, other)
+    is_other = code.op(comparison, I1, other, one)
+    are_equal = code.op("feq", I1, one, other)
+    known = code.op("or", I1, code.op("or", I1, is_first, is_other), are_equal)
+    code.doubt_if(code.op("not", I1, known))
+    unit = code.constant(F64, 1.0)
+    signs = (code.call("copysign", unit, each) for each in (one, other))
+    code.doubt_if(code.op("and", I1, are_equal, code.op("fne", I1, *signs)))
+    return code.op("select", F64, is_first, one, other)
 
 
 def _sign(code: Code, one: Value) -> Value:
@@ -221,6 +236,12 @@ REAL: dict[str, str | None] = {
         "heaviside", "deg2rad", "rad2deg", "degrees", "radians", "spacing", "clip",
     )),
 }  # fmt: skip
+EXTREMES = {
+    "maximum": "fgt",
+    "minimum": "flt",
+    "fmax": "fgt",
+    "fmin": "flt",
+}  # by comparisons, where none is odd
 # Whose results are floats for ints, too.
 ALWAYS_REAL = frozenset((
     "divide", "fabs", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
