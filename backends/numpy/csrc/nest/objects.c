@@ -169,6 +169,9 @@ view_now(const NestView *view, PyArrayObject *array, const Register *place, cons
     char *data = PyArray_BYTES(array);
     int axes = PyArray_NDIM(array);
     bool is_empty = false;
+    if (axes > MOST_LENGTHS) {
+        return NULL;
+    }
     for (int i = 0; i < axes; i++) {
         low[i] = high[i] = place[i].whole;
         if (low[i] < 0 || low[i] > PyArray_DIM(array, i)) {
@@ -177,14 +180,14 @@ view_now(const NestView *view, PyArrayObject *array, const Register *place, cons
     }
     for (int i = 0; i < view->axes; i++) {
         int axis = view->axis[i];
-        shape[i] = length[i].whole;
-        strides[i] = axis < 0 ? 0 : view->step[i] * PyArray_STRIDE(array, axis);
-        is_empty = is_empty || shape[i] == 0;
         int64_t way;
+        shape[i] = length[i].whole;
+        is_empty = is_empty || shape[i] == 0;
         if (shape[i] < 0 || axis >= axes || (axis < 0 && shape[i] != 1) ||
             __builtin_mul_overflow(view->step[i], shape[i] - (shape[i] > 0), &way)) {
             return NULL;
         }
+        strides[i] = axis < 0 ? 0 : view->step[i] * PyArray_STRIDE(array, axis);
         if (axis >= 0) {
             if (way < -PyArray_DIM(array, axis) || way > PyArray_DIM(array, axis)) {
                 return NULL;

@@ -436,7 +436,9 @@ CELLS = ctypes.POINTER(LONG)
 WHOLE = ((0, 1), (1, 1))  # for each axis of the view that of the array, and the step
 
 
-def bound_to(number: int, places: tuple[int, ...], lengths: tuple[int, ...], views: Any) -> Any:
+def bound_to(
+    number: int, places: tuple[int, ...], lengths: tuple[int, ...], views: Any, slot: Any = VIEWED
+) -> Any:
     """A nest whose two variables are such a view behind its only turn."""
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, CELLS, ctypes.c_void_p)
@@ -454,7 +456,7 @@ def bound_to(number: int, places: tuple[int, ...], lengths: tuple[int, ...], vie
 
     address = ctypes.cast(code, ctypes.c_void_p).value
     assert address is not None
-    return _tiles.Nest(address, code, (VIEWED, VIEWED, RANGE), views=views)
+    return _tiles.Nest(address, code, (slot, slot, RANGE), views=views)
 
 
 @pytest.mark.parametrize(
@@ -509,6 +511,14 @@ def test_views_that_reach_beyond_their_array(
     """What machine code says is not believed: nothing was done."""
     a, iterator = np.arange(20.0).reshape(4, 5), iter(range(1))
     assert bound_to(number, places, lengths, ((0, axes),))(a, a, iterator) is NotImplemented
+    assert list(iterator) == [0]
+
+
+def test_views_of_arrays_of_many_axes() -> None:
+    """There are cells for the places of four: the others have no views."""
+    slot = ("array", "d", 32, False, True, True)
+    a, iterator = np.zeros((1,) * 32), iter(range(1))
+    assert bound_to(2, (), (1,), ((0, ((0, 1),)),), slot)(a, a, iterator) is NotImplemented
     assert list(iterator) == [0]
 
 
