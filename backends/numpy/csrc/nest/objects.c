@@ -180,20 +180,20 @@ view_now(const NestView *view, PyArrayObject *array, const Register *place, cons
     }
     for (int i = 0; i < view->axes; i++) {
         int axis = view->axis[i];
-        int64_t way;
         shape[i] = length[i].whole;
+        strides[i] = 0;
         is_empty = is_empty || shape[i] == 0;
-        if (shape[i] < 0 || axis >= axes || (axis < 0 && shape[i] != 1) ||
-            __builtin_mul_overflow(view->step[i], shape[i] - (shape[i] > 0), &way)) {
+        if (axis < 0 && shape[i] == 1) {
+            continue;
+        }
+        int64_t way;
+        if (axis < 0 || axis >= axes || shape[i] < 0 ||
+            __builtin_mul_overflow(view->step[i], PyArray_STRIDE(array, axis), &strides[i]) ||
+            __builtin_mul_overflow(view->step[i], shape[i] - (shape[i] > 0), &way) ||
+            way < -PyArray_DIM(array, axis) || way > PyArray_DIM(array, axis)) {
             return NULL;
         }
-        strides[i] = axis < 0 ? 0 : view->step[i] * PyArray_STRIDE(array, axis);
-        if (axis >= 0) {
-            if (way < -PyArray_DIM(array, axis) || way > PyArray_DIM(array, axis)) {
-                return NULL;
-            }
-            *(way < 0 ? &low[axis] : &high[axis]) += way;
-        }
+        *(way < 0 ? &low[axis] : &high[axis]) += way;
     }
     for (int i = 0; i < axes; i++) {
         if (low[i] < 0 || high[i] > PyArray_DIM(array, i) - !is_empty) {
