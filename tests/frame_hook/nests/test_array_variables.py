@@ -52,6 +52,17 @@ def of_the_turn_before(a, n):
     return a, before, now, before is now
 
 
+def views_of_what_the_loop_made(a, n):
+    other, part, whole = a[0], a[0], a[0]
+    for i in range(n):
+        whole = a[i % 5] * 2.0
+        part = whole[1:]
+        other = whole[:-1]
+        whole = whole if i % 2 else part
+    other[1] = -1.0
+    return part, other, whole, part.base is other.base, part.base is whole
+
+
 def stepping_to_nothing(a, n):
     part = a[0]
     s = 0
@@ -66,7 +77,9 @@ def test_strides_of_an_empty_view() -> None:
     native_turns(stepping_to_nothing, lambda: (np.ones((5, 6)), N + 5))
 
 
-@pytest.mark.parametrize("function", [bound_to_views, exchanged, of_the_turn_before])
+@pytest.mark.parametrize(
+    "function", [bound_to_views, exchanged, of_the_turn_before, views_of_what_the_loop_made]
+)
 def test_views_are_given_back(function) -> None:
     """Their memory, strides and bases are NumPy's."""
     for a in (np.linspace(0, 1, 30).reshape(6, 5), np.linspace(0, 1, 30).reshape(5, 6).T):

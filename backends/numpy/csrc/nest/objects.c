@@ -212,53 +212,76 @@ view_now(const NestView *view, PyArrayObject *array, const Register *place, cons
     return (PyObject *)found;
 }
 
-static PyObject *array_now(const Nest *nest, PyObject *const *objects, const Register *cells,
-                           PyObject **made, const int64_t *numbers, int count);
+/* What is given, and the arrays made so far, with their numbers: there is one of each. */
+typedef struct {
+    const Nest *nest;
+    PyObject *const *objects;
+    int count;
+    int64_t *number;
+    PyObject **array;
+} Arrays;
 
-/* The view of this number that an array variable is now, see below. */
+/*
+ * The array of a number, not that of a view: a new reference. NULL: there is no memory, perhaps
+ * with an exception, or no such array.
+ */
 static PyObject *
-numbered_view(const Nest *nest, PyObject *const *objects, int64_t number, const Register *cells,
-              PyObject **made, const int64_t *numbers, int count)
+array_now(Arrays *arrays, int64_t number)
 {
-    if (number >= nest->views) {
+    const Nest *nest = arrays->nest;
+    if (number < 0 || number >= nest->arrays + nest->temporaries) {
         return NULL;
     }
-    const NestView *view = &nest->view[number];
-    Register own = {.whole = view->array};
-    PyObject *array = array_now(nest, objects, &own, made, numbers, count);
+    return number < nest->arrays ? Py_NewRef(array_numbered(nest, arrays->objects, number))
+                                 : own_memory_array(nest, (int)number - nest->arrays);
+}
+
+/* The array of a number that was made before, or is made now. As `array_now`. */
+static PyObject *
+shared_array(Arrays *arrays, int64_t number)
+{
+    for (int i = 0; i < arrays->count; i++) {
+        if (arrays->number[i] == number) {
+            return Py_NewRef(arrays->array[i]);
+        }
+    }
+    PyObject *array = array_now(arrays, number);
+    if (array != NULL) {
+        arrays->number[arrays->count] = number;
+        arrays->array[arrays->count++] = Py_NewRef(array);
+    }
+    return array;
+}
+
+/* What an array variable is now, by its cells. As `array_now`. */
+static PyObject *
+variable_now(Arrays *arrays, const Register *cells)
+{
+    const Nest *nest = arrays->nest;
+    int64_t number = cells[0].whole, view = number - nest->arrays - nest->temporaries;
+    if (view < 0) {
+        return shared_array(arrays, number);
+    }
+    for (int i = 0; i < arrays->count; i++) {
+        if (arrays->number[i] == number) {
+            return Py_NewRef(arrays->array[i]);
+        }
+    }
+    if (view >= nest->views) {
+        return NULL;
+    }
+    PyObject *array = shared_array(arrays, nest->view[view].array);
     if (array == NULL) {
         return NULL;
     }
-    PyObject *found = view_now(view, (PyArrayObject *)array, &cells[1], &cells[1 + MOST_LENGTHS]);
+    PyObject *found =
+        view_now(&nest->view[view], (PyArrayObject *)array, &cells[1], &cells[1 + MOST_LENGTHS]);
+    if (found != NULL) {
+        arrays->number[arrays->count] = number;
+        arrays->array[arrays->count++] = Py_NewRef(found);
+    }
     Py_DECREF(array);
     return found;
-}
-
-/*
- * What an array variable is now, by its cells: a new reference. `made[..count]` and `numbers` are
- * what variables before it are: two that are the same temporary or view are one object. NULL: there
- * is no memory, perhaps with an exception, or no such array.
- */
-static PyObject *
-array_now(const Nest *nest, PyObject *const *objects, const Register *cells, PyObject **made,
-          const int64_t *numbers, int count)
-{
-    int64_t number = cells[0].whole, arrays = nest->arrays + nest->temporaries;
-    for (int i = 0; i < count && number >= nest->arrays; i++) {
-        if (numbers[i] == number) {
-            return Py_NewRef(made[i]);
-        }
-    }
-    if (number < 0) {
-        return NULL;
-    }
-    if (number >= arrays) {
-        return numbered_view(nest, objects, number - arrays, cells, made, numbers, count);
-    }
-    if (number < nest->arrays) {
-        return Py_NewRef(array_numbered(nest, objects, number));
-    }
-    return own_memory_array(nest, (int)number - nest->arrays);
 }
 
 static PyObject *
@@ -280,24 +303,30 @@ bool
 objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
              const Register *after, PyObject **made)
 {
-    int64_t numbers[nest->outputs + 1];
+    int64_t numbers[2 * nest->outputs + 1];
+    PyObject *known[2 * nest->outputs + 1];
+    Arrays arrays = {.nest = nest, .objects = objects, .number = numbers, .array = known};
     int count = 0;
-    for (int i = 0, cell = 0; i < nest->slots; i++) {
+    bool done = true;
+    for (int i = 0, cell = 0; done && i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
-            numbers[count] = is_array ? after[cell].whole : -1;
-            made[count] = is_array ? array_now(nest, objects, &after[cell], made, numbers, count)
+            made[count] = is_array ? variable_now(&arrays, &after[cell])
                                    : number_now(slot, objects[i], &before[cell], &after[cell]);
-            if (made[count++] == NULL) {
-                while (--count > 0) {
-                    Py_DECREF(made[count - 1]);
-                }
-                PyErr_Clear();
-                return false;
-            }
+            done = made[count] != NULL;
+            count += done;
         }
         cell += slot_cells(slot);
     }
-    return true;
+    while (arrays.count > 0) {
+        Py_DECREF(known[--arrays.count]);
+    }
+    while (!done && count > 0) {
+        Py_DECREF(made[--count]);
+    }
+    if (!done) {
+        PyErr_Clear();
+    }
+    return done;
 }
