@@ -11,7 +11,7 @@ do what the first element of the rest does, so they raise no flag of their own. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ufuse.backends.numpy.llvm.instructions import Body, emit, memory_type
 
 LANES = {8: 16, 4: 32}  # by the bytes of the widest element
 MOST_LANES = 64
+GROUP = 4  # elements that are not neighbours, at a time
 # What gives back a NaN as it is, but for making it quiet.
 KEEPS_NANS = frozenset(
     "sqrt floor ceil trunc rint square reciprocal positive conjugate copy".split()
@@ -73,7 +74,7 @@ class _Text:
             for value in range(len(native.inputs) + len(native.operations))
         )
         lanes = LANES.get(widest, MOST_LANES)
-        self.vector, self.scalar = Body(lanes, "v"), Body(1, "s")
+        self.vector, self.group, self.scalar = Body(lanes, "v"), Body(GROUP, "g"), Body(1, "s")
         self.masked = Body(lanes // 2, "m") if masks else None
         self.arguments = [*range(len(native.inputs)), *native.outputs]  # values
         doubtful = values_in_doubt(native, singles_are_numbers=False)
@@ -94,7 +95,7 @@ class _Text:
         yield from self._rest() if self.masked else self._no_rest()
         yield from self._elements()
         yield "}"
-        bodies = [self.vector, self.scalar, *([self.masked] if self.masked else [])]
+        bodies = [self.vector, self.group, self.scalar, *([self.masked] if self.masked else [])]
         self.declared.update(*(body.declared for body in bodies))
 
     def _entry(self) -> Iterator[str]:
@@ -241,39 +242,69 @@ class _Text:
         body.lines.append(f"call void {full}({type_} {value}, ptr {at}, i32 1, {bits} %mask)")
 
     def _elements(self) -> Iterator[str]:
-        body = self.scalar
-        places = range(len(self.arguments))
+        """Elements anywhere, some at a time, then one by one."""
         yield "elements:"
         yield f"%start = phi i64 [0, %look]{'' if self.masked else ', [%first, %rest]'}"
-        for place in places:
+        for place in range(len(self.arguments)):
             yield f"%o{place} = mul i64 %start, %d{place}"
             yield f"%b{place} = getelementptr i8, ptr %p{place}, i64 %o{place}"
-        yield "br label %element"
+        yield "%span = sub i64 %n, %start"
+        yield f"%groups = and i64 %span, {-GROUP}"
+        yield "%stop = add i64 %start, %groups"
+        yield "%any.group = icmp ne i64 %groups, 0"
+        yield "br i1 %any.group, label %group, label %singles"
+        yield from self._loop(self.group, "group", "elements", "%start", "%b{}", "%stop", "singles")
+        yield "singles:"
+        yield "%single.first = phi i64 [%start, %elements], [%stop, %group.last]"
+        for place in range(len(self.arguments)):
+            yield f"%t{place} = phi ptr [%b{place}, %elements], [%group{place}.next, %group.last]"
+        yield "%any.single = icmp slt i64 %single.first, %n"
+        yield "br i1 %any.single, label %single, label %nothing"
+        yield from self._loop(
+            self.scalar, "single", "singles", "%single.first", "%t{}", "%n", "nothing"
+        )
+
+    def _loop(
+        self, body: Body, name: str, before: str, first: str, bases: str, stop: str, behind: str
+    ) -> Iterator[str]:
+        """A loop of as many elements at a time as the body has lanes."""
+        places = range(len(self.arguments))
+        ways: list[list[str]] = []  # for each array where its elements lie
+        for place in places:
+            at = [f"%{name}{place}"]
+            for _ in range(body.lanes - 1):
+                at.append(body.add(f"getelementptr i8, ptr {at[-1]}, i64 %d{place}"))
+            ways.append(at)
         values = {
-            place: _load(body, dtype, f"%q{place}")
+            place: _gather(body, dtype, ways[place])
             for place, (dtype, _) in enumerate(self.native.inputs)
         }
-        doubt = self._compute(body, values, "%wrong")
+        doubt = self._compute(body, values, f"%{name}.wrong")
         for place, value in self._outputs():
-            _store(body, self.native.dtype(value), values[value], f"%q{place}")
-        yield "element:"
-        yield "%one = phi i64 [%start, %elements], [%one.next, %element]"
+            _scatter(body, self.native.dtype(value), values[value], ways[place])
+        none = "false" if body.lanes == 1 else "zeroinitializer"
+        yield f"{name}:"
+        yield f"%{name}.at = phi i64 [{first}, %{before}], [%{name}.next, %{name}]"
         for place in places:
-            yield f"%q{place} = phi ptr [%b{place}, %elements], [%q{place}.next, %element]"
-        if doubt != "%wrong":
-            yield f"%wrong = phi i1 [false, %elements], [{doubt}, %element]"
+            base = bases.format(place)
+            yield f"%{name}{place} = phi ptr [{base}, %{before}], [%{name}{place}.next, %{name}]"
+        if doubt != f"%{name}.wrong":
+            type_ = body.type("i1")
+            yield f"%{name}.wrong = phi {type_} [{none}, %{before}], [{doubt}, %{name}]"
         yield from body.lines
-        yield "%one.next = add i64 %one, 1"
+        yield f"%{name}.next = add i64 %{name}.at, {body.lanes}"
         for place in places:
-            yield f"%q{place}.next = getelementptr i8, ptr %q{place}, i64 %d{place}"
-        yield "%goes.on = icmp slt i64 %one.next, %n"
-        yield "br i1 %goes.on, label %element, label %last"
-        yield "last:"
-        yield (
-            "br label %nothing"
-            if doubt == "%wrong"
-            else (f"br i1 {doubt}, label %doubt, label %nothing")
-        )
+            yield f"%{name}{place}.next = getelementptr i8, ptr {ways[place][-1]}, i64 %d{place}"
+        yield f"%{name}.more = icmp slt i64 %{name}.next, {stop}"
+        yield f"br i1 %{name}.more, label %{name}, label %{name}.last"
+        yield f"{name}.last:"
+        if doubt == f"%{name}.wrong":
+            yield f"br label %{behind}"
+            return
+        if body.lanes > 1:
+            yield f"%{name}.bad = {self._any(body, doubt)}"
+            doubt = f"%{name}.bad"
+        yield f"br i1 {doubt}, label %doubt, label %{behind}"
 
     def _outputs(self) -> list[tuple[int, int]]:
         count = len(self.native.inputs)
@@ -311,6 +342,30 @@ def _as_value(body: Body, dtype: np.dtype, bits: str) -> str:
 def _load(body: Body, dtype: np.dtype, at: str) -> str:
     element = body.type(memory_type(dtype))
     return _as_value(body, dtype, body.add(f"load {element}, ptr {at}, align 1"))
+
+
+def _gather(body: Body, dtype: np.dtype, places: Sequence[str]) -> str:
+    """Elements from anywhere."""
+    element, type_ = memory_type(dtype), body.type(memory_type(dtype))
+    if body.lanes == 1:
+        return _load(body, dtype, places[0])
+    bits = "poison"
+    for lane, at in enumerate(places):
+        one = body.add(f"load {element}, ptr {at}, align 1")
+        bits = body.add(f"insertelement {type_} {bits}, {element} {one}, i64 {lane}")
+    return _as_value(body, dtype, bits)
+
+
+def _scatter(body: Body, dtype: np.dtype, value: str, places: Sequence[str]) -> None:
+    element, type_ = memory_type(dtype), body.type(memory_type(dtype))
+    if body.lanes == 1:
+        _store(body, dtype, value, places[0])
+        return
+    if dtype.kind == "b":
+        value = body.add(f"zext {body.type('i1')} {value} to {type_}")
+    for lane, at in enumerate(places):
+        one = body.add(f"extractelement {type_} {value}, i64 {lane}")
+        body.lines.append(f"store {element} {one}, ptr {at}, align 1")
 
 
 def _splat_bits(body: Body, dtype: np.dtype, at: str) -> str:
