@@ -311,7 +311,8 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
     dtypes = [_operand_dtype(body, operand) for operand in (*what.operands, what.target)]
     dtypes += [what.steps[value - count].dtypes[-1] for value in rows]
     fresh = any(one.native is None and depends_on_strides(one.loop) for one in segments)
-    words = [what.ndim, count + 1, int(fresh), len(rows), len(segments), shared]
+    copies = all(step.name in {"copy", "cast"} for step in what.steps)
+    words = [what.ndim, count + 1, int(copies), int(fresh), len(rows), len(segments), shared]
     words += [dtype.itemsize for dtype in dtypes]
     for segment in segments:
         words += segment.words(numbers)

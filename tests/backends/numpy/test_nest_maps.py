@@ -110,3 +110,26 @@ def test_operands_and_steps_once() -> None:
     found = [one.attributes[0] for one in body.instructions if one.op == "map"]
     assert [len(one.operands) for one in found] == [2, 3]
     assert [len(one.steps) for one in found] == [2, 3]
+
+
+def test_copies_that_read_what_they_wrote() -> None:
+    """A vector copied onto one of other steps that shares its memory: NumPy's result is no copy's."""
+    real = np.dtype(float)
+    code = Code(array("a"), array("b", is_written=True), RANGE)
+    code.header("i", "body")
+    vector, zero = ((0, 1),), code.whole(0)
+    copy = Map(1, (View(0, vector),), (Step("copy", (real, real), (0,)),), View(1, vector))
+    code.map(copy, code.dim(1, 0), zero, zero)
+    code.end("jump", "header")
+    machine = Machine(code.nest())
+    turn = {"i.next": 0, "i.step": 1, "i.left": 1, TURNS: 1}
+    memory = np.arange(40.0)
+    assert not machine.execute([memory[:10], memory[1:20:2]], dict(turn))[0]
+    for a, b in [
+        (memory[:10], memory[30:10:-2]),
+        (memory[:10], memory[1:11]),
+        (memory[:10], memory[11:30:2]),
+    ]:
+        wanted = a.copy()
+        assert machine.execute([a, b], dict(turn))[0]
+        assert b.tolist() == wanted.tolist()

@@ -25,6 +25,7 @@ typedef struct {
 /* What machine code knows of a statement: words of 64 bits. */
 struct NestMap {
     int64_t axes, arrays; /* the target is the last array */
+    int64_t copies;       /* whether all it does is to copy one array or to cast it */
     int64_t fresh; /* whether loops of NumPy's give bits that depend on strides: they fill a new
                       array */
     int64_t rows, segments;
@@ -284,6 +285,16 @@ run_through(Run *run, char *scratch)
     return 0;
 }
 
+/* Whether NumPy's assignment of a vector would read what it has written: it makes no copy first
+ * where both go the same way, with other steps. */
+static bool
+copies_as_it_reads(const Run *run)
+{
+    const NestMap *map = run->map;
+    npy_intp from = run->axis[0].step[0], to = run->axis[0].step[map->arrays - 1];
+    return map->copies != 0 && map->axes == 1 && from != to && (from < 0) == (to < 0);
+}
+
 /* Whether NumPy too would run its loops on the operands as they lie: it may copy some to buffers
  * first, so they must be as the copies are. */
 static bool
@@ -363,7 +374,7 @@ nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
         return 1;
     }
     if (through) {
-        return run_through(&run, scratch->data + rows);
+        return copies_as_it_reads(&run) ? 1 : run_through(&run, scratch->data + rows);
     }
     join_axes(&run);
     return run_axes(&run, run.axes);
