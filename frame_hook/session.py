@@ -24,7 +24,7 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
-from ufuse.frame_hook.nests.choice import TOO_SHORT, Loops, written_slots
+from ufuse.frame_hook.nests.choice import ASK_SOON, TOO_SHORT, Loops, written_slots
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.opcodes import calls
@@ -141,6 +141,9 @@ class Session:
                 cache.drop_resume(position)
             if found is not None:
                 return found
+        at_end = at_loop and not has_turns(state)
+        if self.loops is not None and at_end and (pause := self.loops.at_end(position, record)):
+            return pause
         bounded = self._is_bounded
         left = self._budget.seconds_left(code, state, cache.run_ns / 1e9) if bounded else 0.0
         if bounded and left <= 0:
@@ -174,10 +177,8 @@ class Session:
             entry = None
         if entry is None and expired and record.retry_later(position):
             return self._put_off(cache, position, record)
-        if entry is None and at_loop and not has_turns(state):
-            return ASK_AGAIN << min(
-                traces - 1, MOST_DOUBLED
-            )  # what begins turns here is another matter
+        if entry is None and at_end and record.note_vain_end(position):
+            return ASK_SOON  # what begins turns here is another matter
         if entry is None:
             self._note_no_entry(cache, position, record, passed)
         elif position == 0:
@@ -220,7 +221,8 @@ class Session:
         if position in record.left_to_nests:
             passed_over |= loop_positions(code, position) - {position}
         if position in record.put_off:
-            passed_over |= _without_entries(cache, by_position(code).keys() - {position})
+            others = by_position(code).keys() - {position} - self._headers(code, record)
+            passed_over |= _without_entries(cache, others)
         stops = stops_after(code, position, passed_over)
         record.stops[position] = stops
         made = resume.resume_code(

@@ -53,8 +53,9 @@ class Visits:
     `runs` is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it,
     and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
     were before the last of these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen`
-    what it took in all those in which it was not seen. `waits` counts how often it waited for a loop around it,
-    `failures` tries to read it. `is_settled`: it gets no more nests than it has. `refused` says why it has none.
+    what it took in all those in which it was not seen. `vain_ends` counts visits with no turn left since a trace from
+    there came to nothing, `waits` how often it waited for a loop around it, `failures` tries to read it. `is_settled`:
+    it gets no more nests than it has. `refused` says why it has none.
     """
 
     iterator: Any = None
@@ -69,6 +70,7 @@ class Visits:
     called: float = 0.0
     mean: float = 0.0
     unseen: float = 0.0
+    vain_ends: int = 0
     waits: int = 0
     failures: int = 0
     is_settled: bool = False
@@ -175,6 +177,13 @@ class CodeRecord:
         before = self.declined.get(position, frozenset())
         self.declined[position] = before | ran
         return not ran <= before
+
+    def note_vain_end(self, header: int) -> bool:
+        """A trace from a loop's header without turns left came to nothing. Whether that is new."""
+        visits = self.visits.setdefault(header, Visits())
+        is_new = not visits.vain_ends
+        visits.vain_ends += 1
+        return is_new
 
     def passed_over(self, position: int) -> set[int]:
         """Where a frame that plain Python takes from a position on is not stopped."""

@@ -250,6 +250,18 @@ class Loops:
         return self._made(cache, position, function, state, record)
 
     @staticmethod
+    def at_end(position: int, record: CodeRecord) -> int | None:
+        """How long to leave a loop alone that has no turn left; None: what is behind it may be traced."""
+        visits = record.visits.get(position, NOT_VISITED)
+        if not visits.vain_ends:
+            return None
+        visits.vain_ends += 1
+        if visits.vain_ends > MOST_UNTIMED_RUNS + 2 * visits.runs:
+            visits.refused = visits.refused or TOO_SHORT
+            return None
+        return min(ASK_SOON * visits.vain_ends, ASK_LATEST)
+
+    @staticmethod
     def wait(cache: Any, record: CodeRecord, made: int | None) -> bool:
         """Whether a loop that was timed has neither a nest nor a refusal: how long calls take is not known before.
 

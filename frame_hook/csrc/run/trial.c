@@ -21,6 +21,7 @@ enum {
     MOST_SMALLER = 32,      /* runs that are not timed: then sizes are what they are */
     FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
     MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
+    WORLDS = 8,             /* times as long: one run of another way is enough */
     LONG_RUN_NS = 20000000, /* of a run as long as this, one sample of each way may decide */
     BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
 };
@@ -150,8 +151,8 @@ fastest(const Trial *trial, bool tries_callees)
 
 /*
  * Whether the samples so far decide for `best`: there are as many as ever; or its slowest run beats
- * the others' fastest, by a half where there are but two; or runs are long, and the difference is
- * large.
+ * the others' fastest, by a half where there are but two, by far where there is but one; or runs
+ * are long, and the difference is large.
  */
 static bool
 is_clear(const Trial *trial, Way best, bool tries_callees)
@@ -167,8 +168,9 @@ is_clear(const Trial *trial, Way best, bool tries_callees)
         int64_t slowest = own->ns[own->count - 1];
         bool apart = fewest >= LEAST_SAMPLES && slowest < other->ns[0];
         bool far_apart = fewest >= 2 && slowest * 3 < other->ns[0] * 2;
+        bool worlds_apart = own->count >= 2 && slowest < other->ns[0] / WORLDS;
         bool longer = other->ns[0] >= LONG_RUN_NS && samples_median(own) * 5 < other->ns[0] * 4;
-        if (!all && !apart && !far_apart && !longer) {
+        if (!all && !apart && !far_apart && !worlds_apart && !longer) {
             return false;
         }
     }
