@@ -188,7 +188,8 @@ def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | No
 @per_code
 def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
-    table = instructions.instructions(code)
+    reached = instructions.flow(code).depths
+    table = [one for one in instructions.instructions(code) if one.position in reached]
     if not all(one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table):
         return None
     return frozenset(

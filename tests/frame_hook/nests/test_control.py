@@ -138,6 +138,16 @@ def test_functions_are_read_in_the_place_of_the_call(function, make) -> None:
     assert native_turns(function, make) > N - 10
 
 
+@pytest.mark.filterwarnings("default")  # errors are plain Python's from the start
+def test_loops_of_functions_are_in_the_nest_of_their_caller() -> None:
+    """The turns that are counted are those of the loop that calls."""
+    compiled = ufuse.compile(calls_with_loops)
+    for _ in range(2):
+        compiled(np.linspace(0.1, 2, N))
+    line = calls_with_loops.__code__.co_firstlineno + 2
+    assert sum(loop.turns for loop in loops_of(compiled) if loop.line == line) > N
+
+
 def test_a_function_given_as_an_argument_or_made_here() -> None:
     """It is guarded, and its own variables are constants."""
 
