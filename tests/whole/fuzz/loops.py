@@ -88,6 +88,11 @@ def odd_array(kind: str, size: int, seed: int) -> Any:
     return values.astype(kind)
 
 
+def family(dtype: str) -> str:
+    """The usual dtype in whose place another stands."""
+    return {"d": "d", "f": "d", "?": "?"}.get(dtype, "l")
+
+
 @dataclass(slots=True)
 class Writer:
     """A function while it is written: its lines, and the names that are known."""
@@ -120,7 +125,7 @@ class Writer:
 
     def array_of(self, dtypes: str) -> str | None:
         """An array of one of these types."""
-        known = [name for name, (dtype, _) in self.arrays.items() if dtype in dtypes]
+        known = [name for name, (dtype, _) in self.arrays.items() if family(dtype) in dtypes]
         return self.rng.choice(known) if known else None
 
     # Expressions ----------------------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ class Writer:
     def store(self) -> None:
         """Into an array."""
         name = self.rng.choice(list(self.arrays))
-        dtype = self.arrays[name][0]
+        dtype = family(self.arrays[name][0])
         expression = {"d": self.real, "l": self.integer, "?": self.truth}[dtype]
         if self.chance(0.15 if self.is_odd or dtype == "d" else 0.03):
             expression = self.anything
@@ -428,7 +433,7 @@ STARTS = {
 def text_of_array(rng: random.Random, dtype: str, ndim: int, size: int) -> str:
     """An argument."""
     special = rng.choice((0, 0, 0, 0, 1, 3))
-    kind = {"d": "f8", "l": "i8", "?": "?"}[dtype]
+    kind = np.dtype(dtype).str[1:] if dtype != "?" else "?"
     shape = (size,) if ndim == 1 else (size, rng.choice((3, 40, size, size, size, size)))
     if ndim == 1 and rng.random() < 0.05:
         odd = rng.choice(("q", "i4", "f4", "u8", "unaligned", "bytes", "buffer", "list"))
@@ -470,6 +475,9 @@ def generated(seed: int) -> PythonProgram:
         arrays[name] = rng.choice(
             (("d", 1), ("d", 1), ("l", 1), ("?", 1), ("d", 2), ("d", 2), ("l", 2))
         )
+    if rng.random() < 0.4:
+        others = {"d": "dff", "l": "lihbLIHB", "?": "?"}
+        arrays = {name: (rng.choice(others[one]), ndim) for name, (one, ndim) in arrays.items()}
     names = list(NAMES)
     rng.shuffle(names)
     writer = Writer(rng, arrays, ["n", "m"], ["x"], free=names, is_odd=rng.random() < 0.3)
