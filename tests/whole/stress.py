@@ -29,6 +29,7 @@ import ufuse
 from benchmarks.cases.loops import LOOPS
 from tests.programs.arrays import PROGRAMS
 from tests.support.compare import Comparison
+from tests.support.native_loops import loops_of
 from tests.support.registering import Program
 from ufuse import decorator
 
@@ -43,6 +44,7 @@ class Tally:
     calls: int = 0
     interrupts: int = 0
     resets: int = 0
+    native_turns: int = 0  # of loops
     found: list[str] = field(default_factory=list)
     is_over: bool = False
 
@@ -90,11 +92,12 @@ def turn(program: Program | Loop, compiled: Callable[..., Any], tally: Tally) ->
 def work(programs: list[tuple[Any, Any]], tally: Tally, seed: int) -> None:
     """Take turns until it is over; an interrupt ends a turn."""
     choose = random.Random(seed)  # noqa: S311  a test
-    while not tally.is_over:
-        try:
-            turns(programs, tally, choose)
-        except KeyboardInterrupt:
-            tally.interrupts += 1
+    with contextlib.suppress(KeyboardInterrupt):  # between two turns: it ends the thread
+        while not tally.is_over:
+            try:
+                turns(programs, tally, choose)
+            except KeyboardInterrupt:
+                tally.interrupts += 1
 
 
 def turns(programs: list[tuple[Any, Any]], tally: Tally, choose: random.Random) -> None:
@@ -163,24 +166,30 @@ def run(seconds: float, threads: int, seed: int, *, interrupts: bool) -> Tally:
     choose = random.Random(seed)  # noqa: S311  a test
     before = gc.get_threshold()
     gc.set_threshold(1)
-    workers = [
-        threading.Thread(target=work, args=(programs, tally, seed * threads + i), daemon=True)
-        for i in range(threads)
-    ]
-    for worker in workers:
-        worker.start()
+    workers = [begun(programs, tally, seed * threads + i) for i in range(threads)]
     end = time.monotonic() + seconds
     while time.monotonic() < end and len(tally.found) < MOST_KEPT:
         time.sleep(choose.uniform(0.001, 0.05))
-        if interrupts:
-            interrupt(choose.choice(workers))
+        place = choose.randrange(threads)
+        if not workers[place].is_alive():  # an interrupt came between two turns
+            workers[place] = begun(programs, tally, choose.randrange(10**9))
+        elif interrupts:
+            interrupt(workers[place])
     tally.is_over = True
     for worker in workers:
         worker.join(60)
     gc.set_threshold(*before)
     if any(worker.is_alive() for worker in workers):
         tally.found.append("a thread does not end")
+    tally.native_turns = sum(loop.turns for _, one in programs for loop in loops_of(one))
     return tally
+
+
+def begun(programs: list[tuple[Any, Any]], tally: Tally, seed: int) -> threading.Thread:
+    """A thread that takes turns."""
+    worker = threading.Thread(target=work, args=(programs, tally, seed), daemon=True)
+    worker.start()
+    return worker
 
 
 def main() -> int:
@@ -198,7 +207,7 @@ def main() -> int:
         print(text)
     print(
         f"{given.seconds:.0f} s, {given.threads} threads: {tally.calls} calls compared, {tally.interrupts} interrupts, "
-        f"{tally.resets} resets, {len(tally.found)} differences"
+        f"{tally.resets} resets, {tally.native_turns} native turns of loops, {len(tally.found)} differences"
     )
     return 1 if tally.found else 0
 
