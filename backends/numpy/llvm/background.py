@@ -15,6 +15,24 @@ LONGEST_WAIT = 5.0  # seconds
 T = TypeVar("T")
 
 
+class _End:
+    """Lets those that wait for a thread go on: at its end, also where an exception for another thread ended it at once.
+
+    A thread that is being started has the number of the one that starts it, and so gets what is set for that.
+    """
+
+    def __init__(self, work: Work[Any]) -> None:
+        self._work = work
+
+    def release(self) -> None:
+        """Let them go on."""
+        if not self._work.is_over:
+            self._work.is_over = True
+            self._work.running.release()
+
+    __del__ = release
+
+
 class Work(Generic[T]):
     """A call that has begun in a thread which `threading` does not list: its own locks would be taken in this one."""
 
@@ -23,19 +41,20 @@ class Work(Generic[T]):
         self._results: list[T] = []
         self._errors: list[BaseException] = []
         self._threads: list[int] = []
-        self._running = allocate_lock()
-        self._running.acquire()
-        start_new_thread(self._run, ())
-        _begun[:] = [work for work in _begun if work._running.locked()] + [self]
+        self.is_over = False
+        self.running = allocate_lock()  # an interrupted waiter may leave it taken
+        self.running.acquire()
+        start_new_thread(self._run, (_End(self),))
+        _begun[:] = [work for work in _begun if not work.is_over] + [self]
 
-    def _run(self) -> None:
+    def _run(self, end: _End) -> None:
         self._threads.append(get_native_id())
         try:
             self._results.append(self._call())
         except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
             self._errors.append(error)
         finally:
-            self._running.release()
+            end.release()
 
     def result(self) -> T:
         """What the call returned or raised, waited for; `TimeoutError` where it takes seconds."""
@@ -43,14 +62,15 @@ class Work(Generic[T]):
             raise TimeoutError(f"not done in {LONGEST_WAIT:g} seconds")
         if self._errors:
             raise self._errors[0]
+        if not self._results:
+            raise TimeoutError("the thread was interrupted as it began")
         return self._results[0]
 
     def wait(self, seconds: float) -> bool:
         """Whether the call ended within some seconds."""
-        if not self._running.acquire(timeout=seconds):
-            return False
-        self._running.release()
-        return True
+        if not self.is_over and self.running.acquire(timeout=seconds):
+            self.running.release()
+        return self.is_over
 
     def is_in_memory(self) -> bool:
         """Whether the system still knows the thread, which ends a little after its call."""

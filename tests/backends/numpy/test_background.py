@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 
-from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 
 
 def test_results_and_errors_reach_who_waits() -> None:
@@ -55,3 +57,19 @@ def test_signal_handlers_do_not_interrupt_the_call() -> None:
     assert lock.locked()
     assert work.result() == 7
     assert not lock.locked()
+
+
+class Interrupted(Work[int]):
+    """A thread that gets an exception before it does anything."""
+
+    def _run(self, end: Any) -> None:
+        raise KeyboardInterrupt
+
+
+def test_a_thread_that_ends_as_it_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that was set for the thread that starts it may reach it."""
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    started = time.perf_counter()
+    with pytest.raises(TimeoutError):
+        Interrupted(lambda: 1).result()
+    assert time.perf_counter() - started < LONGEST_WAIT
