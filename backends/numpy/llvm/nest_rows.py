@@ -21,6 +21,8 @@ from ufuse.backends.numpy.llvm.instructions import Body, emit, memory_type
 LANES = {8: 16, 4: 32}  # by the bytes of the widest element
 MOST_LANES = 64
 GROUP = 4  # elements that are not neighbours, at a time
+# Of more operations NumPy makes more passes: one element at a time is fast enough, and less to compile.
+MOST_GROUPED = 2
 # What gives back a NaN as it is, but for making it quiet.
 KEEPS_NANS = frozenset(
     "sqrt floor ceil trunc rint square reciprocal positive conjugate copy".split()
@@ -252,6 +254,10 @@ class _Text:
         yield f"%groups = and i64 %span, {-GROUP}"
         yield "%stop = add i64 %start, %groups"
         yield "%any.group = icmp ne i64 %groups, 0"
+        if len(self.native.operations) > MOST_GROUPED:
+            yield "br label %single.head"
+            yield from self._singles("%start", "%b{}")
+            return
         yield "br i1 %any.group, label %group, label %singles"
         yield from self._loop(self.group, "group", "elements", "%start", "%b{}", "%stop", "singles")
         yield "singles:"
@@ -259,10 +265,13 @@ class _Text:
         for place in range(len(self.arguments)):
             yield f"%t{place} = phi ptr [%b{place}, %elements], [%group{place}.next, %group.last]"
         yield "%any.single = icmp slt i64 %single.first, %n"
-        yield "br i1 %any.single, label %single, label %nothing"
-        yield from self._loop(
-            self.scalar, "single", "singles", "%single.first", "%t{}", "%n", "nothing"
-        )
+        yield "br i1 %any.single, label %single.head, label %nothing"
+        yield from self._singles("%single.first", "%t{}")
+
+    def _singles(self, first: str, bases: str) -> Iterator[str]:
+        yield "single.head:"
+        yield "br label %single"
+        yield from self._loop(self.scalar, "single", "single.head", first, bases, "%n", "nothing")
 
     def _loop(
         self, body: Body, name: str, before: str, first: str, bases: str, stop: str, behind: str
