@@ -166,8 +166,8 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
         raise GraphBreak("index", "with an array or list, to assign to it,")
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
-        value = trace.look(value)
-        if isinstance(value, Array) and value.type.ndim:
+        stored = node_of(trace, trace.look(value)).type
+        if isinstance(stored, ArrayType) and stored.ndim:
             raise GraphBreak("eager-raises", "setting an array element with a sequence")
     target = trace.graph.view(array, ops.INDEX, {"index": entries})
     store_into(trace, target, value)

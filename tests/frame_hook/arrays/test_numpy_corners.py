@@ -384,3 +384,14 @@ def test_filling_with_a_number_that_is_too_large(backend: str) -> None:
     for _ in range(3):
         with pytest.raises(OverflowError, match="too large"):
             compiled()
+
+
+@pytest.mark.parametrize(
+    "value", ["[1]", "[[1]]", "(1,)", "[x]", "np.ones(1)", "1", "np.float64(2)"]
+)
+def test_a_sequence_stored_in_an_element(value) -> None:
+    """NumPy refuses it, of any length."""
+    scope = {"np": np}
+    exec(f"def store(a, x):\n    a[1] = {value}\n    return a", scope)
+    store = scope["store"]
+    check_same(store, ufuse.compile(store), lambda: arguments(np.zeros(3), 2.0))
