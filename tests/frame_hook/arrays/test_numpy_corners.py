@@ -386,12 +386,17 @@ def test_filling_with_a_number_that_is_too_large(backend: str) -> None:
             compiled()
 
 
-@pytest.mark.parametrize(
-    "value", ["[1]", "[[1]]", "(1,)", "[x]", "np.ones(1)", "1", "np.float64(2)"]
-)
-def test_a_sequence_stored_in_an_element(value) -> None:
+SEQUENCES: list[Callable[[Any, Any], Any]] = [
+    lambda a, x: [1], lambda a, x: [[1]], lambda a, x: (1,), lambda a, x: [x], lambda a, x: np.ones(1), lambda a, x: np.float64(2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", SEQUENCES)
+def test_a_sequence_stored_in_an_element(made: Callable[[Any, Any], Any]) -> None:
     """NumPy refuses it, of any length."""
-    scope = {"np": np}
-    exec(f"def store(a, x):\n    a[1] = {value}\n    return a", scope)
-    store = scope["store"]
-    check_same(store, ufuse.compile(store), lambda: arguments(np.zeros(3), 2.0))
+
+    def store(a: Any, x: Any) -> Any:
+        a[1] = made(a, x)
+        return a
+
+    check(store, lambda: (np.zeros(3), 2.0))
