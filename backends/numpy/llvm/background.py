@@ -34,15 +34,20 @@ class _End:
 
 
 class Work(Generic[T]):
-    """A call that has begun in a thread which `threading` does not list: its own locks would be taken in this one."""
+    """A call that has begun in a thread which `threading` does not list: its own locks would be taken in this one.
+
+    When Python ends nothing begins any more: modules that are imported then are not told that it ends.
+    """
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
         self._results: list[T] = []
         self._errors: list[BaseException] = []
         self._threads: list[int] = []
-        self.is_over = False
+        self.is_over = bool(_ended)
         self.running = allocate_lock()  # an interrupted waiter may leave it taken
+        if self.is_over:
+            return
         self.running.acquire()
         start_new_thread(self._run, (_End(self),))
         _begun[:] = [work for work in _begun if not work.is_over] + [self]
@@ -63,7 +68,7 @@ class Work(Generic[T]):
         if self._errors:
             raise self._errors[0]
         if not self._results:
-            raise TimeoutError("the thread was interrupted as it began")
+            raise TimeoutError("the thread was interrupted as it began, or Python ends")
         return self._results[0]
 
     def wait(self, seconds: float) -> bool:
@@ -78,6 +83,7 @@ class Work(Generic[T]):
 
 
 _begun: list[Work[Any]] = []  # which may still run
+_ended: list[bool] = []  # not empty: Python ends
 
 
 def finish() -> None:
@@ -90,5 +96,11 @@ def finish() -> None:
             time.sleep(1e-4)
 
 
+def end() -> None:
+    """At exit."""
+    _ended.append(True)
+    finish()
+
+
 os.register_at_fork(before=finish)
-atexit.register(finish)
+atexit.register(end)

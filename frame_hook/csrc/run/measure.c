@@ -3,6 +3,9 @@
 #include "python/state.h"
 #include "run/session.h"
 
+/* A call as long as this pays for asking again whether a trace may be made: it may be by now. */
+static const int64_t PAYS_NS = 1000000;
+
 /* Whether it can make a difference to compile only what a function calls. */
 static bool
 tries_callees(CodeCache *cache)
@@ -105,6 +108,9 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
         return;
     }
     bool put_off = cache->put_off && cache->ask_after != 0;
+    if (put_off && ns >= PAYS_NS) {
+        cache->ask_after = 0;
+    }
     bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;
     bool discarded = waits || !succeeded || trial_discard(trial, &run->before);

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 
 
@@ -73,3 +74,14 @@ def test_a_thread_that_ends_as_it_begins_is_not_waited_for(monkeypatch: pytest.M
     with pytest.raises(TimeoutError):
         Interrupted(lambda: 1).result()
     assert time.perf_counter() - started < LONGEST_WAIT
+
+
+def test_nothing_begins_when_python_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is imported then is not told that Python ends, and dies noisily."""
+    monkeypatch.setattr(background, "_ended", [True])
+    begun: list[int] = []
+    work = Work(lambda: begun.append(1))
+    assert work.wait(1)
+    with pytest.raises(TimeoutError, match="Python ends"):
+        work.result()
+    assert begun == []
