@@ -96,10 +96,15 @@ def finish() -> None:
             time.sleep(1e-4)
 
 
+at_end: list[Callable[[], None]] = []  # called when Python ends, and nothing runs any more
+
+
 def end() -> None:
     """At exit."""
     _ended.append(True)
     finish()
+    for call in at_end:
+        call()
 
 
 os.register_at_fork(before=finish)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
-from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.background import Work, at_end
 from ufuse.backends.numpy.llvm.functions import Native, function_text
 from ufuse.backends.numpy.llvm.nest_rows import rows_text
 
@@ -55,6 +55,11 @@ class Compiler:
         )
         self._made: dict[str, Function] = {}
         self._rows: dict[Native, Function] = {}
+
+    def leave(self) -> None:
+        """Leave what LLVM holds to the end of the process: llvmlite does so only where it was imported early enough."""
+        for reference in (self._engine, self._quick, self._machine):
+            reference.detach()
 
     def _new_machine(self, level: int) -> Any:
         return self._binding.Target.from_default_triple().create_target_machine(
@@ -124,6 +129,14 @@ class Compiler:
 IS_INSTALLED = find_spec("llvmlite") is not None
 _lock = Lock()
 _compiler: list[Compiler] = []
+
+
+def _leave() -> None:
+    for one in _compiler:
+        one.leave()
+
+
+at_end.append(_leave)
 
 
 def is_loaded() -> bool:
