@@ -79,13 +79,14 @@ class _Text:
         self.vector, self.group, self.scalar = Body(lanes, "v"), Body(GROUP, "g"), Body(1, "s")
         self.masked = Body(lanes // 2, "m") if masks else None
         self.arguments = [*range(len(native.inputs)), *native.outputs]  # values
-        doubtful = values_in_doubt(native, singles_are_numbers=False)
+        # Along a row of vectors, and where elements lie anywhere: there no operand is one element for all.
         self.doubtful = values_in_doubt(native, singles_are_numbers=True)
+        self.doubtful_anywhere = values_in_doubt(native, singles_are_numbers=False)
         # Operands that must be numbers.
         self.checked = [
             place
             for place, (dtype, single) in enumerate(native.inputs)
-            if doubtful and single and dtype.kind == "f"
+            if self.doubtful_anywhere and single and dtype.kind == "f"
         ]
         self.declared: set[str] = set()
 
@@ -152,7 +153,7 @@ class _Text:
             if not single:
                 at = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 %at")
                 values[place] = _load(body, dtype, at)
-        doubt = self._compute(body, values, "%bad")
+        doubt = self._compute(body, values, "%bad", self.doubtful)
         for place, value in self._outputs():
             dtype = self.native.dtype(value)
             at = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 %at")
@@ -209,7 +210,7 @@ class _Text:
                 values[place] = _splat(body, dtype, f"%p{place}")
             else:
                 values[place] = self._masked_load(body, dtype, f"%p{place}")
-        doubt = self._compute(body, values, "zeroinitializer")
+        doubt = self._compute(body, values, "zeroinitializer", self.doubtful)
         for place, value in self._outputs():
             self._masked_store(body, self.native.dtype(value), values[value], f"%p{place}")
         yield from body.lines
@@ -288,7 +289,7 @@ class _Text:
             place: _gather(body, dtype, ways[place])
             for place, (dtype, _) in enumerate(self.native.inputs)
         }
-        doubt = self._compute(body, values, f"%{name}.wrong")
+        doubt = self._compute(body, values, f"%{name}.wrong", self.doubtful_anywhere)
         for place, value in self._outputs():
             _scatter(body, self.native.dtype(value), values[value], ways[place])
         none = "false" if body.lanes == 1 else "zeroinitializer"
@@ -324,11 +325,11 @@ class _Text:
         self.declared.add(f"declare i1 {full}({body.type('i1')})")
         return f"call i1 {full}({body.type('i1')} {bits})"
 
-    def _compute(self, body: Body, values: dict[int, str], doubt: str) -> str:
+    def _compute(self, body: Body, values: dict[int, str], doubt: str, doubtful: set[int]) -> str:
         """Append the operations; where something is in doubt, or was."""
         for one in self.native.operations:
             values[one.output] = emit(body, one.loop, [values[value] for value in one.inputs])
-        for value in self.doubtful.intersection(self.native.outputs):
+        for value in doubtful.intersection(self.native.outputs):
             type_ = body.value_type(self.native.dtype(value))
             body.doubt(body.add(f"fcmp uno {type_} {values[value]}, {values[value]}"))
         for condition in dict.fromkeys(body.doubts):

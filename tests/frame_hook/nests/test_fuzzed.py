@@ -122,3 +122,21 @@ def test_products_warn() -> None:
         return a, np.zeros(100)
 
     assert native_turns(products_of_rows, make) > 90
+
+
+def shifted_rows(b, m, n):
+    for i in range(n):
+        m[1 : i + 1, :1:-1] = m[0:i, 2:] + b[:i, None]
+
+
+def test_unlike_nans_where_a_statement_walks_the_other_axis() -> None:
+    """What is one number along the last axis is not along the one that is walked: each may be a NaN."""
+
+    def make() -> tuple[np.ndarray, np.ndarray, int]:
+        b = np.linspace(-1, 1, 40)[::-1]
+        m = np.asfortranarray(np.arange(1600.0).reshape(40, 40))
+        b[7], b[20] = np.nan, -np.nan
+        m[3, 5], m[0, 9], m[11, 30] = np.inf, -np.nan, np.nan
+        return b, m, 40
+
+    native_turns(shifted_rows, make)
