@@ -20,6 +20,7 @@ from tests.whole.packages.running import rows_of
 DISTRIBUTIONS = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
 SLICE = 20  # of the calls, one in so many
 AGAIN = 2  # times that calls are measured again that seem to lose
+LATE = 5.0  # seconds of calls before that: where many parts are timed one after another, the whole is decided late
 
 
 def options() -> argparse.Namespace:
@@ -125,7 +126,7 @@ def look_again(lines: Sequence[Line], rows: Sequence[Row], given: argparse.Names
     doubtful = figures.doubtful(rows)
     by_text = {(line.text, line.strict): line for line in lines}
     chosen_again = [by_text[row.text, row.strict] for row in doubtful]
-    wanted = Wanted(seconds=given.seconds, modes=1, processor=given.processor)
+    wanted = Wanted(seconds=given.seconds, modes=1, warm=LATE, processor=given.processor)
     if doubtful:
         print(f"{len(doubtful)} calls that seem to lose are measured again:")
     others: list[list[Row]] = [[] for _ in doubtful]

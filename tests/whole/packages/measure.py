@@ -35,6 +35,7 @@ class Wanted:
     seconds: float = 0.4  # of timing a pair
     modes: int = 3  # how many treatments of warnings the judge tries
     calls: int = 3
+    warm: float = WARM_SECONDS  # of calls before they are timed, at least
     processor: bool = False  # the process's time on processors in place of the time that passes
 
 
@@ -192,8 +193,8 @@ def time_both(line: Line, sides: Sides, wanted: Wanted, row: Row) -> None:
         return several(both[side], line.arguments() if fresh else calls[side], count, clock)
 
     started, number = clock(), 0
-    while (elapsed := clock() - started) < WARM_AT_MOST:
-        if number >= WARM_CALLS and elapsed >= WARM_SECONDS:
+    while (elapsed := clock() - started) < max(wanted.warm, WARM_AT_MOST):
+        if number >= WARM_CALLS and elapsed >= wanted.warm:
             break
         least = min(sample(0, 1), sample(1, 1))
         number += 1
