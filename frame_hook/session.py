@@ -221,7 +221,7 @@ class Session:
         if position in record.left_to_nests:
             passed_over |= loop_positions(code, position) - {position}
         if position in record.put_off:
-            others = by_position(code).keys() - {position} - self._headers(code, record)
+            others = by_position(code).keys() - {position}
             passed_over |= _without_entries(cache, others)
         stops = stops_after(code, position, passed_over)
         record.stops[position] = stops
