@@ -130,7 +130,8 @@ class Session:
             self._no_stops(cache, {position}, record)
             return None
         at_loop = self.loops is not None and begins_loop(code, position, state)
-        if self.loops is not None and at_loop and has_turns(state):
+        at_end = at_loop and not has_turns(state)
+        if self.loops is not None and at_loop and not at_end:
             found = self.loops.capture(cache, position, function, state, record)
             if found is None:
                 _unroll_again(cache, position, record)
@@ -141,7 +142,6 @@ class Session:
                 cache.drop_resume(position)
             if found is not None:
                 return found
-        at_end = at_loop and not has_turns(state)
         if self.loops is not None and at_end and (pause := self.loops.at_end(position, record)):
             return pause
         bounded = self._is_bounded
@@ -221,8 +221,7 @@ class Session:
         if position in record.left_to_nests:
             passed_over |= loop_positions(code, position) - {position}
         if position in record.put_off:
-            others = by_position(code).keys() - {position}
-            passed_over |= _without_entries(cache, others)
+            passed_over |= _without_entries(cache, by_position(code).keys() - {position})
         stops = stops_after(code, position, passed_over)
         record.stops[position] = stops
         made = resume.resume_code(

@@ -20,11 +20,8 @@ from ufuse.backends.numpy.llvm.nest_rows import rows_text
 PASSES = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
 
 
-WITH_MASKS = (
-    "avx512bw",
-    "avx512vl",
-    "avx512dq",
-)  # a machine with masks for vectors of any elements
+# What a machine with masks for vectors of any elements has.
+WITH_MASKS = ("avx512bw", "avx512vl", "avx512dq")
 
 
 class Function:
@@ -149,20 +146,23 @@ def why_unavailable() -> str | None:
     return None if IS_INSTALLED else "llvmlite is not installed"
 
 
+def _the_compiler() -> Compiler:
+    """Made at the first use; called with the lock taken."""
+    if not _compiler:
+        _compiler.append(Compiler())
+    return _compiler[0]
+
+
 def compiled(segments: list[Native]) -> list[Function]:
     """The machine code of segments; called in `Work`, as a signal handler that raises could leave the lock taken."""
     with _lock:
-        if not _compiler:
-            _compiler.append(Compiler())
-        return [_compiler[0].function(native) for native in segments]
+        return [_the_compiler().function(native) for native in segments]
 
 
 def compiled_rows(natives: Sequence[Native]) -> list[Function]:
     """The machine code of segments of array statements; called in `Work`, as `compiled` is."""
     with _lock:
-        if not _compiler:
-            _compiler.append(Compiler())
-        return _compiler[0].row_functions(natives)
+        return _the_compiler().row_functions(natives)
 
 
 def compiled_text(text: str, *, is_quick: bool) -> Function:
@@ -171,9 +171,7 @@ def compiled_text(text: str, *, is_quick: bool) -> Function:
     Improved by LLVM's passes first; or quick: without any optimisation, which takes a fifth of the time.
     """
     with _lock:
-        if not _compiler:
-            _compiler.append(Compiler())
-        return _compiler[0].text_function(text, is_improved=not is_quick, is_quick=is_quick)
+        return _the_compiler().text_function(text, is_improved=not is_quick, is_quick=is_quick)
 
 
 def assembly(native: Native) -> str:
@@ -183,6 +181,4 @@ def assembly(native: Native) -> str:
 
 def _assembly(native: Native) -> str:
     with _lock:
-        if not _compiler:
-            _compiler.append(Compiler())
-        return _compiler[0].assembly(native)
+        return _the_compiler().assembly(native)

@@ -480,7 +480,7 @@ CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
 {
     free_positions(self);
     self->leader = -1;
-    self->ask_after = self->loop_after = 0;
+    self->ask_after = 0;
     Py_CLEAR(self->globals);
     for (int i = 0; i < N_MAGNITUDES; i++) {
         if (self->trials[i] != NULL) { /* a call may be using it */

@@ -57,7 +57,6 @@ typedef struct {
     bool gave_back;              /* loops, at that magnitude */
     int loops_wait;     /* so many calls tell nothing, as some loop may become native code soon */
     int64_t ask_after;  /* the session is not asked for entries before (`now_ns`) */
-    int64_t loop_after; /* the same at headers of loops */
     char put_off;       /* and that is because a trace has to wait for its time */
     char stops_later;   /* a frame that no entry takes at its start is suspended at later stops */
     long long frames;   /* frames of this code that were begun */

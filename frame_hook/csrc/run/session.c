@@ -147,31 +147,20 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
     return answer;
 }
 
-/* Whether a frame stands at the header of a loop over a range. */
-static bool
-is_at_loop(const Registers *registers)
-{
-    PyObject *top = registers->n_state > 0 ? registers->values[registers->n_state - 1] : NULL;
-    return top != NULL && Py_IS_TYPE(top, &PyRangeIter_Type);
-}
-
 /*
  * Ask the session for an entry for the state in the registers. Runs Python code. Returns 1 with
  * `*entry` a new reference; 0 when there is none (after an internal error the position is given up;
- * where the C stack is deep, or the session wants to be left alone for a while, nothing is asked:
- * with loops over ranges it is asked as they turn, also while traces are put off); or -1 with an
- * exception the program must see.
+ * where the C stack is deep, or the session wants to be left alone for a while, nothing is asked);
+ * or -1 with an exception the program must see.
  */
 int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
             Entry **entry)
 {
-    bool at_loop = is_at_loop(registers), was_put_off = cache->put_off;
-    int64_t *after = at_loop ? &cache->loop_after : &cache->ask_after;
-    if (stack_is_deep() || (*after != 0 && now_ns() < *after)) {
+    if (stack_is_deep() || (cache->ask_after != 0 && now_ns() < cache->ask_after)) {
         return 0;
     }
-    *after = 0;
+    cache->ask_after = 0;
     cache->put_off = false;
     cache->captures++;
     ufuse_disturbances.captures++;
@@ -189,15 +178,13 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         Py_DECREF(answer);
     }
     else if (PyLong_CheckExact(answer)) {
-        *after = now_ns() + PyLong_AsLongLong(answer);
-        cache->ask_after = cache->put_off ? *after : cache->ask_after;
+        cache->ask_after = now_ns() + PyLong_AsLongLong(answer);
         Py_DECREF(answer);
     }
     else {
         *entry = (Entry *)answer;
         status = 1;
     }
-    cache->put_off = cache->put_off || (at_loop && was_put_off);
     leave_session(&saved);
     return status;
 }
