@@ -62,6 +62,7 @@ TRUTHS = (
 )  # fmt: skip
 NAMES = "s t u v w p q total best turns turn doubt begin é x0 left".split()
 INDICES = "i j k l g h r".split()
+MOST_TURNS = 120  # of a loop whose range depends on a variable
 TURNS = 15000  # of the innermost loops of a program, about
 
 
@@ -467,6 +468,23 @@ def random_set(rng: random.Random, arrays: dict[str, tuple[str, int]]) -> tuple[
     return tuple(given)
 
 
+ASSIGNED = re.compile(r"\s*(?:for )?([\w, ]+?) (?:[-+*&|^]?=|in) ")
+RANGE = re.compile(r"(\s*for \w+ in range\()(.*)\):$")
+
+
+def bounded(lines: list[str]) -> list[str]:
+    """The same lines; where a range depends on what they assign, on its remainder, so that programs end."""
+    found = [match[1] for line in lines if (match := ASSIGNED.match(line))]
+    names = {name for names in found for name in names.split(", ")} - set(INDICES)
+    pattern = re.compile(rf"\b({'|'.join(names) or '$'})\b")
+    return [
+        match[1] + pattern.sub(rf"(\1 % {MOST_TURNS})", match[2]) + "):"
+        if (match := RANGE.match(line))
+        else line
+        for line in lines
+    ]
+
+
 def generated(seed: int) -> PythonProgram:
     """The program of a seed."""
     rng = random.Random(seed)  # noqa: S311  not for secrets
@@ -495,6 +513,7 @@ def generated(seed: int) -> PythonProgram:
             writer.loop(1)
         else:
             writer.statement(1)
+    writer.lines = bounded(writer.lines)
     if generator:
         writer.put("yield 0")
     if rng.random() < 0.1:
