@@ -476,10 +476,10 @@ def bounded(lines: list[str]) -> list[str]:
     """The same lines; where a range depends on what they assign, on its remainder, so that programs end."""
     found = [match[1] for line in lines if (match := ASSIGNED.match(line))]
     names = {name for names in found for name in names.split(", ")} - set(INDICES)
-    pattern = re.compile(rf"\b({'|'.join(names) or '$'})\b")
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
     return [
         match[1] + pattern.sub(rf"(\1 % {MOST_TURNS})", match[2]) + "):"
-        if (match := RANGE.match(line))
+        if names and (match := RANGE.match(line))
         else line
         for line in lines
     ]
