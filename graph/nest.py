@@ -15,6 +15,7 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +131,9 @@ class Step:
     inputs: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.name}.{self.dtypes[-1].name}({' '.join(map(str, self.inputs))})"
+        names = [one.name for one in self.dtypes]
+        dtypes = names[:1] if len({*names}) == 1 else names
+        return f"{self.name}.{'/'.join(dtypes)}({' '.join(map(str, self.inputs))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,26 +293,65 @@ class Nest:
             yield f"  {_described(temporary)}, temporary"
         for view in self.views:
             yield f"  a view: {view}"
+        if self.others:
+            others = ", ".join(f"{name_text(one.name)}: {one.type}" for one in self.others)
+            yield f"  variables: {others}"
         for block in self.blocks:
-            yield f"{block.label}:"
-            for one in block.instructions:
-                result = f"%{one.result.number} = " if one.result is not None else ""
-                parts = [*map(str, one.attributes), *(f"%{value.number}" for value in one.inputs)]
-                kind = f".{one.result.type}" if one.result is not None else ""
-                yield f"  {result}{one.op}{kind} {', '.join(parts)}".rstrip()
-            condition = f" %{block.end.condition.number}" if block.end.condition is not None else ""
-            yield f"  {block.end.kind}{condition} {', '.join(block.end.targets)}".rstrip()
+            yield f"{name_text(block.label)}:"
+            yield from (f"  {_statement(one)}" for one in block.instructions)
+            condition = (
+                [f"%{block.end.condition.number}"] if block.end.condition is not None else []
+            )
+            parts = ", ".join([*condition, *map(name_text, block.end.targets)])
+            yield f"  {block.end.kind} {parts}".rstrip()
+
+
+PLAIN_NAME = re.compile(r"[\w.@<>]+")
+
+
+def name_text(name: str) -> str:
+    """A name as it stands in the text of a nest: quoted where it may be more than a word."""
+    return name if PLAIN_NAME.fullmatch(name) else repr(name)
+
+
+def number_text(number: Any) -> str:
+    """A number, to the bit."""
+    if isinstance(number, np.generic):
+        number = number.item()
+    if isinstance(number, float) and np.isnan(number):
+        return f"nan({int(np.float64(number).view(np.uint64)):#x})"
+    return repr(number)
+
+
+def _statement(one: Instruction) -> str:
+    as_text = number_text if one.op == "const" else _attribute_text
+    result = f"%{one.result.number} = " if one.result is not None else ""
+    kind = f".{one.result.type}" if one.result is not None else ""
+    parts = [*map(as_text, one.attributes), *(f"%{value.number}" for value in one.inputs)]
+    return f"{result}{one.op}{kind} {', '.join(parts)}".rstrip()
+
+
+def _attribute_text(value: Any) -> str:
+    return name_text(value) if isinstance(value, str) else str(value)
 
 
 def _described(slot: Slot) -> str:
+    name = name_text(slot.name)
     match slot:
         case ArraySlot():
-            written = ", written" if slot.is_written else ""
-            rebound = ", bound again" if slot.is_rebound else ""
-            return f"{slot.name}: {slot.ndim}-d array of {slot.dtype}{written}{rebound}"
+            marks = (
+                ("written", slot.is_written),
+                ("bound again", slot.is_rebound),
+                ("viewed", slot.is_viewed),
+            )
+            parts = [
+                f"{slot.ndim}-d array of {slot.dtype}",
+                *(text for text, is_so in marks if is_so),
+            ]
+            return f"{name}: {', '.join(parts)}"
         case NumberSlot():
-            return f"{slot.name}: {slot.kind}{', changed' if slot.is_changed else ''}"
-    return f"{slot.name}: the range of the loop"
+            return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}"
+    return f"{name}: the range of the loop"
 
 
 def numpy_function(name: str) -> np.ufunc:

@@ -145,9 +145,8 @@ class Journal:
         """A new entry, with its graph and its guards in the log."""
         self.stats.traces += 1
         if LOG_GRAPHS.isEnabledFor(logging.DEBUG):
-            LOG_GRAPHS.debug(
-                "%s from line %d:\n%s", code.co_qualname, kept.line, to_text(kept.graph)
-            )
+            text = to_text(kept.graph) if kept.nest is None else str(kept.nest)
+            LOG_GRAPHS.debug("%s from line %d:\n%s", code.co_qualname, kept.line, text)
         if LOG_GUARDS.isEnabledFor(logging.DEBUG):
             for row in kept.guards:
                 text = in_words(row.text, code, kept.position)

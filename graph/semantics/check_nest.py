@@ -1,0 +1,305 @@
+"""The laws of a nest, checked: `check_nest(nest)` names the block and the instruction that break one, and the law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ufuse.graph.nest import (
+    DOTS,
+    ELEMENTS,
+    F32,
+    F64,
+    FOLDS,
+    I1,
+    I64,
+    INTEGERS,
+    MAP_AXES,
+    REALS,
+    SIGNATURES,
+    TURNS,
+    Block,
+    Instruction,
+    Map,
+    Nest,
+    Scalar,
+    Step,
+    Value,
+    View,
+)
+from ufuse.graph.semantics.check import GraphError
+
+LAWS = """
+1. Blocks have labels of their own, and every target is one; one block at least leaves the nest.
+2. A value is made once, in the block that uses it, and before it is used; a condition is an i1.
+3. Inputs and results have the types that the operation's row says.
+4. A variable is declared, by a slot or among the others, and keeps its type.
+5. An array is one of the nest's; an index has a place for each axis; what is written is marked so.
+6. The axes of views are axes of their arrays, each once; a step computes with operands and with steps before it.
+7. The variable `turns` is taken off before memory is written in a turn: somewhere the nest sets it.
+"""
+TYPES = {*REALS, *INTEGERS, I1}
+ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
+# What a step takes, if it is no ufunc of NumPy.
+STEPS = {"cast": 1, "copy": 1, "where": 3}
+
+
+def check_nest(nest: Nest) -> None:
+    """Check every law.
+
+    Raises:
+        GraphError: a law is broken; the text says which, and by which instruction.
+
+    """
+    _check_flow(nest)
+    types = _variables(nest)
+    for view in nest.views:
+        if why := _why_not_view(nest, view, None):
+            raise GraphError(f"the view {view}: {why}")
+    for block in nest.blocks:
+        _check_values(block)
+        for place, one in enumerate(block.instructions):
+            why = _why_not_instruction(nest, types, one)
+            if why is not None:
+                raise GraphError(f"instruction {place} of {block.label} ({one.op}): {why}")
+    sets = (one for block in nest.blocks for one in block.instructions if one.op == "set")
+    if not any(one.attributes == (TURNS,) for one in sets):
+        raise GraphError("no turn is taken off (law 7)")
+
+
+def _check_flow(nest: Nest) -> None:
+    labels = [block.label for block in nest.blocks]
+    if len({*labels}) != len(labels):
+        raise GraphError("two blocks have one label (law 1)")
+    for block in nest.blocks:
+        end = block.end
+        if ENDS.get(end.kind) != len(end.targets):
+            raise GraphError(
+                f"{block.label} ends with {end.kind} and {len(end.targets)} targets (law 1)"
+            )
+        if missing := {*end.targets}.difference(labels):
+            raise GraphError(
+                f"{block.label} goes to {', '.join(missing)}, which is no block (law 1)"
+            )
+        if (end.kind == "branch") != (end.condition is not None):
+            raise GraphError(f"{block.label} has a condition too many or too few (law 2)")
+    if not any(block.end.kind == "leave" for block in nest.blocks):
+        raise GraphError("no block leaves the nest (law 1)")
+
+
+def _variables(nest: Nest) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for one in (*nest.cells, *nest.others):
+        if types.setdefault(one.name, one.type) != one.type or one.type not in TYPES:
+            raise GraphError(f"the variable {one.name} is {one.type} and {types[one.name]} (law 4)")
+    return types
+
+
+def _check_values(block: Block) -> None:
+    known = set[Value]()
+    for place, one in enumerate(block.instructions):
+        for value in one.inputs:
+            if value not in known:
+                raise GraphError(
+                    f"instruction {place} of {block.label} uses %{value.number} before it is made (law 2)"
+                )
+        if one.result is not None:
+            if one.result.number in {value.number for value in known}:
+                raise GraphError(f"%{one.result.number} is made twice in {block.label} (law 2)")
+            known.add(one.result)
+    condition = block.end.condition
+    if condition is not None and (condition not in known or condition.type != I1):
+        raise GraphError(f"the condition %{condition.number} of {block.label} is none (law 2)")
+
+
+def _why_not_instruction(nest: Nest, types: dict[str, str], one: Instruction) -> str | None:
+    given = tuple(value.type for value in one.inputs)
+    result = one.result.type if one.result is not None else None
+    rule = RULES.get(one.op)
+    if rule is not None:
+        return rule(nest, one, given, result)
+    if one.op in ("get", "set"):
+        return _why_not_variable(types, one, given, result)
+    row = SIGNATURES.get((one.op, given[0] if given else ""))
+    if row is None:
+        return f"there is no such operation of {', '.join(given) or 'nothing'} (law 3)"
+    if row != (given, result) or one.attributes:
+        return f"it takes {row[0]} and gives {row[1]} (law 3)"
+    return None
+
+
+def _why_not_variable(
+    types: dict[str, str], one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    (name,) = one.attributes
+    if name not in types:
+        return f"the variable {name} is not declared (law 4)"
+    wanted: tuple[tuple[str, ...], str | None]
+    wanted = ((), types[name]) if one.op == "get" else ((types[name],), None)
+    return None if (given, result) == wanted else f"the variable {name} is {types[name]} (law 4)"
+
+
+def _why_not_const(
+    _: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    (number,) = one.attributes
+    kinds = (
+        (bool,)
+        if result == I1
+        else (float, int, np.floating)
+        if result in REALS
+        else (int, np.integer)
+    )
+    fits = result in TYPES and isinstance(number, kinds) and not given
+    return None if fits else f"{number!r} is no {result} (law 3)"
+
+
+def _why_not_select(
+    _: Nest, __: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    fits = result is not None and given == (I1, result, result)
+    return None if fits else "it takes a condition and two values of its type (law 3)"
+
+
+def _why_not_call(
+    _: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    real = F32 if result == F32 else F64
+    fits = given and {*given} == {real} == {result} and isinstance(one.attributes[0], str)
+    return None if fits else "a function takes reals of one type and gives one (law 3)"
+
+
+def _why_not_access(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    number = one.attributes[0]
+    if not 0 <= number < len(nest.numbered):
+        return f"there is no array {number} (law 5)"
+    array = nest.numbered[number]
+    element = ELEMENTS[array.dtype]
+    if one.op == "dim":
+        fits = not given and result == I64 and 0 <= one.attributes[1] < array.ndim
+        return None if fits else f"{array.name} has {array.ndim} axes (law 5)"
+    wanted: tuple[tuple[str, ...], str | None]
+    wanted = ((I64,) * array.ndim, element)
+    if one.op == "store":
+        wanted = (*wanted[0], element), None
+    elif one.op == "alloc":
+        wanted = wanted[0], None
+    if (given, result) != wanted:
+        return f"{array.name} has {array.ndim} axes and elements of {element} (law 5)"
+    return _why_not_written(nest, number) if one.op != "load" else None
+
+
+def _why_not_written(nest: Nest, number: int) -> str | None:
+    array = nest.numbered[number]
+    is_own = number >= len(nest.arrays)
+    return None if is_own or array.is_written else f"{array.name} is not marked as written (law 5)"
+
+
+def _why_not_view(nest: Nest, view: View, ndim: int | None) -> str | None:
+    if not 0 <= view.array < len(nest.numbered):
+        return f"there is no array {view.array} (law 5)"
+    axes = [one[0] for one in view.axes if one is not None]
+    rank = nest.numbered[view.array].ndim
+    if len({*axes}) != len(axes) or not all(0 <= axis < rank for axis in axes):
+        return f"{view} takes an axis twice, or one that is not there (law 6)"
+    if len(view.axes) != (len(view.axes) if ndim is None else ndim):
+        return f"{view} has {len(view.axes)} axes where there are {ndim} (law 6)"
+    return None
+
+
+def _why_not_parts(
+    nest: Nest, parts: Sequence[View | Scalar], ndim: int, given: tuple[str, ...]
+) -> str | None:
+    """Inputs are the lengths of the space, and then those of each part."""
+    rest = list(given)
+    if rest[:ndim] != [I64] * ndim:
+        return f"it takes {ndim} lengths first (law 3)"
+    del rest[:ndim]
+    for part in parts:
+        if isinstance(part, Scalar):
+            if not rest or rest.pop(0) not in TYPES:
+                return f"a number is missing, of {part.dtype} (law 3)"
+            continue
+        if why := _why_not_view(nest, part, ndim):
+            return why
+        rank = nest.numbered[part.array].ndim
+        if rest[:rank] != [I64] * rank:
+            return f"{part} takes {rank} places (law 3)"
+        del rest[:rank]
+    return "it has too many inputs (law 3)" if rest else None
+
+
+def _why_not_map(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    (what,) = one.attributes
+    if not isinstance(what, Map) or not 1 <= what.ndim <= MAP_AXES or result is not None:
+        return f"it works over 1 to {MAP_AXES} axes, and gives nothing (law 3)"
+    why = _why_not_parts(nest, (*what.operands, what.target), what.ndim, given)
+    return why or _why_not_steps(nest, what) or _why_not_written(nest, what.target.array)
+
+
+def _why_not_steps(nest: Nest, what: Map) -> str | None:
+    dtypes = [
+        one.dtype if isinstance(one, Scalar) else nest.numbered[one.array].dtype
+        for one in what.operands
+    ]
+    for step in what.steps:
+        if why := _why_not_step(step, dtypes):
+            return f"{step}: {why} (law 6)"
+        dtypes.append(step.dtypes[-1])
+    if not what.steps or dtypes[-1] != nest.numbered[what.target.array].dtype:
+        return f"its result is no {nest.numbered[what.target.array].dtype} (law 6)"
+    return None
+
+
+def _why_not_step(step: Step, known: Sequence[np.dtype]) -> str | None:
+    if not all(0 <= number < len(known) for number in step.inputs):
+        return "it uses what is not computed before"
+    count = STEPS.get(step.name) or getattr(getattr(np, step.name, None), "nin", 0)
+    if count != len(step.inputs) or len(step.dtypes) != count + 1:
+        return f"it takes {count} inputs, and a dtype for each and for its result"
+    if [known[number] for number in step.inputs] != list(step.dtypes[:-1]):
+        return "its inputs have other dtypes"
+    return None
+
+
+def _why_not_fold(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    name, *views = one.attributes
+    known, count = (FOLDS, 1) if one.op == "fold" else (DOTS, 2)
+    if name not in known or len(views) != count:
+        return f"it is one of {', '.join(known)}, over {count} views (law 3)"
+    if why := _why_not_parts(nest, views, 1, given):
+        return why
+    dtypes = {nest.numbered[view.array].dtype for view in views}
+    fits = len(dtypes) == 1 and result == ELEMENTS[dtypes.pop()]
+    return None if fits else "its views and its result have one type (law 3)"
+
+
+def _why_not_doubt(
+    _: Nest, __: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    return None if (given, result) == ((I1,), None) else "it takes a condition (law 3)"
+
+
+Rule = Callable[[Nest, Instruction, tuple[str, ...], "str | None"], "str | None"]
+# fmt: off
+RULES: dict[str, Rule] = {
+    "const":    _why_not_const,
+    "select":   _why_not_select,
+    "call":     _why_not_call,
+    "load":     _why_not_access,
+    "store":    _why_not_access,
+    "dim":      _why_not_access,
+    "alloc":    _why_not_access,
+    "map":      _why_not_map,
+    "fold":     _why_not_fold,
+    "dot":      _why_not_fold,
+    "doubt_if": _why_not_doubt,
+}
+# fmt: on

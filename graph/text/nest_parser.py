@@ -1,0 +1,208 @@
+"""Text read as a nest: what `str(nest)` writes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.nest import (
+    KINDS,
+    PLAIN_NAME,
+    ArraySlot,
+    Block,
+    End,
+    Instruction,
+    Map,
+    Nest,
+    NumberSlot,
+    RangeSlot,
+    Scalar,
+    Slot,
+    Step,
+    Value,
+    Variable,
+    View,
+)
+from ufuse.graph.text.values import TextError
+
+NAME = rf"(?:{PLAIN_NAME.pattern}|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
+VIEW = r"#\d+\[[^\]]*\]"
+SLOT = re.compile(rf"({NAME}): (.*)$")
+ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
+STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
+NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
+PART = re.compile(rf"%\d+|{VIEW} = .*? over \d-d|{VIEW}|{NUMBER}|{NAME}")
+STEP = re.compile(r"(\w+)\.([\w/]+)\(([\d ]*)\)$")
+ENDS = ("jump", "branch", "leave", "doubt")
+NAMED = ("get", "set", "call")  # whose attributes are names, whatever they look like
+
+
+def parse_nest(text: str) -> Nest:
+    """The nest of a text.
+
+    Raises:
+        TextError: the text is no nest.
+
+    """
+    head, *lines = [line for line in text.splitlines() if line.strip()] or [""]
+    if not head.startswith("nest "):
+        raise TextError(f"a nest begins with its name, not {head!r}")
+    first = next((i for i, line in enumerate(lines) if not line.startswith("  ")), len(lines))
+    slots: list[Slot] = []
+    temporaries: list[ArraySlot] = []
+    views: list[View] = []
+    others: list[Variable] = []
+    for line in (one.strip() for one in lines[:first]):
+        if line.startswith("a view: "):
+            views.append(_view(line.removeprefix("a view: ")))
+        elif line.startswith("variables: "):
+            others += _variables(line.removeprefix("variables: "))
+        elif line.endswith(", temporary"):
+            slot = _slot(line.removesuffix(", temporary"))
+            assert isinstance(slot, ArraySlot)
+            temporaries.append(slot)
+        else:
+            slots.append(_slot(line))
+    blocks = tuple(_blocks(lines[first:]))
+    return Nest(
+        head.removeprefix("nest "), tuple(slots), tuple(others), blocks, tuple(temporaries), tuple(views)
+    )  # fmt: skip
+
+
+def _slot(text: str) -> Slot:
+    name, what = _found(SLOT, text).groups()
+    name = _name(name)
+    if what == "the range of the loop":
+        return RangeSlot(name)
+    kind, _, rest = what.partition(", ")
+    if kind in KINDS and rest in ("", "changed"):
+        return NumberSlot(name, kind, bool(rest))
+    ndim, dtype, marks = _found(ARRAY, what).groups()
+    known = marks.split(", ")[1:]
+    if not {*known} <= {"written", "bound again", "viewed"}:
+        raise TextError(f"not an array of a nest: {text!r}")
+    return ArraySlot(
+        name, np.dtype(dtype), int(ndim), "written" in known, "bound again" in known, "viewed" in known
+    )  # fmt: skip
+
+
+def _variables(text: str) -> Iterator[Variable]:
+    for name, type_ in re.findall(rf"({NAME}): (\w+)(?:, |$)", text):
+        yield Variable(_name(name), type_)
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    label, instructions = "", list[Instruction]()
+    values: dict[int, Value] = {}
+    end: End | None = None
+    for line in [*lines, ":"]:
+        text = line.strip()
+        if line.startswith("  ") and end is None:
+            if text.split(" ")[0] in ENDS:
+                end = _end(text, values)
+            else:
+                instructions.append(_instruction(text, values))
+            continue
+        if line.startswith("  ") or not text.endswith(":") or (label and end is None):
+            raise TextError(f"not in a block that goes on: {text!r}")
+        if end is not None:
+            yield Block(label, tuple(instructions), end)
+        label, instructions, values, end = _name(text[:-1]), [], {}, None
+
+
+def _end(text: str, values: dict[int, Value]) -> End:
+    kind, _, rest = text.partition(" ")
+    parts = re.findall(rf"%\d+|{NAME}", rest)
+    condition = _value(parts.pop(0), values) if kind == "branch" else None
+    return End(kind, tuple(map(_name, parts)), condition)
+
+
+def _instruction(text: str, values: dict[int, Value]) -> Instruction:
+    number, op, type_, rest = _found(STATEMENT, text).groups()
+    parts = PART.findall(rest or "")
+    if ", ".join(parts) != (rest or ""):
+        raise TextError(f"not an instruction: {text!r}")
+    read = _name if op in NAMED else _attribute
+    inputs = tuple(_value(part, values) for part in parts if part.startswith("%"))
+    attributes = tuple(read(part) for part in parts if not part.startswith("%"))
+    result = None
+    if number is not None:
+        result = values[int(number)] = Value(int(number), type_ or "")
+    return Instruction(op, inputs, result, attributes)
+
+
+def _value(text: str, values: dict[int, Value]) -> Value:
+    try:
+        return values[int(text[1:])]
+    except (KeyError, ValueError):
+        raise TextError(f"no value of this block: {text!r}") from None
+
+
+def _attribute(text: str) -> Any:
+    """A number, a part of an array, an array statement, or a name."""
+    if text.startswith("#"):
+        return _map(text) if " over " in text else _view(text)
+    if text.startswith("nan("):
+        return struct.unpack("<d", struct.pack("<Q", int(text[4:-1], 16)))[0]
+    if text in NUMBERS:
+        return NUMBERS[text]
+    for read in READERS:
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return _name(text)
+
+
+NUMBERS: dict[str, Any] = {"True": True, "False": False, "inf": float("inf"), "-inf": float("-inf")}
+READERS: tuple[Callable[[str], Any], ...] = (int, float)
+
+
+def _map(text: str) -> Map:
+    target, steps, operands, ndim = _found(
+        re.compile(rf"({VIEW}) = (.*) of (.*) over (\d)-d$"), text
+    ).groups()
+    return Map(
+        int(ndim),
+        tuple(
+            _view(part) if part.startswith("#") else Scalar(np.dtype(part))
+            for part in re.findall(rf"{VIEW}|\w+", operands)
+        ),
+        tuple(map(_step, steps.split("; "))),
+        _view(target),
+    )
+
+
+def _step(text: str) -> Step:
+    name, dtypes, inputs = _found(STEP, text).groups()
+    numbers = tuple(map(int, inputs.split()))
+    known = [np.dtype(one) for one in dtypes.split("/")]
+    return Step(name, tuple(known if len(known) > 1 else known * (len(numbers) + 1)), numbers)
+
+
+def _view(text: str) -> View:
+    number, axes = _found(re.compile(r"#(\d+)\[(.*)\]$"), text).groups()
+    return View(int(number), tuple(map(_axis, axes.split())))
+
+
+def _axis(text: str) -> tuple[int, int] | None:
+    if text == "*":
+        return None
+    axis, step = text.split(":")
+    return int(axis), int(step)
+
+
+def _name(text: str) -> str:
+    return str(ast.literal_eval(text)) if text[:1] in ("'", '"') else text
+
+
+def _found(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    found = pattern.match(text)
+    if found is None:
+        raise TextError(f"not a part of a nest: {text!r}")
+    return found
