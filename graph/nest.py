@@ -169,12 +169,17 @@ class Instruction:
     NumPy would raise), `dot` (attributes: a name of DOTS, two Views of one dtype; inputs: a length, those of each
     view; the product of vectors), `alloc` (attribute: the number of a temporary; inputs: its lengths, never negative;
     it gets memory in C order, with any contents). The type of what `fold` and `dot` give is the element's.
+
+    A backend may note that an instruction `is_sure`: it is never in doubt, and an index is not negative; and that it
+    `is_dense`: the elements along the last axis are neighbours.
     """
 
     op: str
     inputs: tuple[Value, ...]
     result: Value | None = None
     attributes: tuple[Any, ...] = ()
+    is_sure: bool = False
+    is_dense: bool = False
 
 
 @dataclass(frozen=True, slots=True)

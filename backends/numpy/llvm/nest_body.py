@@ -85,6 +85,7 @@ class Body:
         self._bounds: Bounds = {}  # of variables that were not set since the block began
         self.table = 0  # words of the table that array statements are described in
         self.globals: list[str] = []
+        self.is_copy = False  # whether the block is of a copy of a loop without checks
 
     # Text
 
@@ -327,6 +328,10 @@ class Body:
         """Append the checks of an index; the type of the element in memory, and its address."""
         (number,) = one.attributes
         array = self.nest.numbered[number]
+        kind = ELEMENTS[array.dtype]
+        type_ = "i8" if kind == I1 else TYPES[kind]
+        if one.is_sure:
+            return type_, self._sure_address(number, one, type_)
         offset = ""
         for axis, index in enumerate(one.inputs[: array.ndim]):
             length = self.length(number, axis)
@@ -344,8 +349,21 @@ class Body:
         address = self.data(number)
         if offset:
             address = self.add(f"getelementptr i8, ptr {address}, i64 {offset}")
-        kind = ELEMENTS[array.dtype]
-        return ("i8" if kind == I1 else TYPES[kind]), address
+        return type_, address
+
+    def _sure_address(self, number: int, one: Instruction, type_: str) -> str:
+        """Append the address of an element whose indices are inside, first of its line."""
+        address = self.data(number)
+        last = self.nest.numbered[number].ndim - 1
+        for axis, index in enumerate(one.inputs[: last + 1]):
+            place = self.operand(index)
+            if (self.constant(index) or 0) < 0:
+                place = self.add(f"add i64 {place}, {self.length(number, axis)}")
+            if one.is_dense and axis == last:
+                return self.add(f"getelementptr inbounds {type_}, ptr {address}, i64 {place}")
+            part = self.add(f"mul nsw i64 {place}, {self.stride(number, axis)}")
+            address = self.add(f"getelementptr inbounds i8, ptr {address}, i64 {part}")
+        return address
 
 
 def literal(number: float, type_: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ufuse.graph.nest import TURNS, Block, Nest
+from ufuse.graph.nest import TURNS, Block, Instruction, Nest
 
 
 class Flow:
@@ -73,10 +73,28 @@ class Flow:
                     waiting.append(each)
         return [self.blocks[each] for each in found]
 
+    def place(self, label: str) -> int:
+        """Where a block stands in the order."""
+        return self._places[label]
+
+    def instructions(self, label: str) -> tuple[Instruction, ...]:
+        """A block's instructions."""
+        return self.blocks[label].instructions
+
+    def is_dominated(self, label: str, by: str) -> bool:
+        """Whether every way to a block leads through another, or it is the same."""
+        while label != by and label in self.dominators:
+            label = self.dominators[label]
+        return label == by
+
     def loops(self) -> list[set[str]]:
         """For each way back the blocks of its loop."""
+        return [labels for _, labels in self.loops_by_header()]
+
+    def loops_by_header(self) -> list[tuple[str, set[str]]]:
+        """As `loops`, with the block that each way leads back to."""
         return [
-            self._loop(header, last)
+            (header, self._loop(header, last))
             for last in self.order
             for header in self.blocks[last].end.targets
             if self._places[header] <= self._places[last]

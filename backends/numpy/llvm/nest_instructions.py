@@ -15,6 +15,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
     result_type,
 )
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
+from ufuse.backends.numpy.llvm.nest_guards import emit_fits
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_dot, emit_fold, emit_map
 from ufuse.graph.nest import (
     F32,
@@ -130,6 +131,8 @@ def _invert(body: Body, one: Instruction) -> str:
 def _whole(word: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
+        if one.is_sure:
+            return body.add(f"{word} nsw i64 {left}, {right}")
         return _with_overflow(body, word, one.inputs[0], left, right)
 
     return rule
@@ -147,7 +150,10 @@ def _difference(body: Body, one: Instruction) -> str:
 
 
 def _whole_negative(body: Body, one: Instruction) -> str:
-    return _with_overflow(body, "sub", one.inputs[0], "0", body.operand(one.inputs[0]))
+    operand = body.operand(one.inputs[0])
+    if one.is_sure:
+        return body.add(f"sub nsw i64 0, {operand}")
+    return _with_overflow(body, "sub", one.inputs[0], "0", operand)
 
 
 def _whole_absolute(body: Body, one: Instruction) -> str:
@@ -404,6 +410,12 @@ def _doubt(body: Body, one: Instruction) -> str:
     return ""
 
 
+def _left(body: Body, one: Instruction) -> str:
+    """Where a loop without checks is left."""
+    del body, one
+    return ""
+
+
 # fmt: off
 RULES: dict[str, Rule] = {
     "get":     _get,
@@ -414,6 +426,8 @@ RULES: dict[str, Rule] = {
     "store":   _store,
     "dim":     _dim,
     "doubt_if": _doubt,
+    "fits":    emit_fits,
+    "left":    _left,
     "map":     emit_map,
     "fold":    emit_fold,
     "dot":     emit_dot,

@@ -27,6 +27,7 @@ from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
+from ufuse.backends.numpy.llvm.nest_versions import is_copy, versioned
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, TURNS, Block, Instruction, Nest
 
 ARRAY_OPS = {"map", "fold", "dot"}
@@ -51,7 +52,10 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
     """
     nest = without_repetition(nest)
     prepare(nest)
-    function = compiled_text(nest_text(nest, "NAME"), is_quick=is_of_arrays(nest))
+    is_quick = is_of_arrays(nest)
+    if not is_quick:
+        nest = versioned(nest)
+    function = compiled_text(nest_text(nest, "NAME"), is_quick=is_quick)
     return function.address, function.owner
 
 
@@ -160,7 +164,8 @@ class _Function:
     def _write_block(self, block: Block) -> None:
         self.lines.append(f"{self._labels[block.label]}:")
         self.body.begin_block(self._known_before(block), self._bounds[block.label])
-        if block.label in self._inner_headers:
+        self.body.is_copy = is_copy(block)
+        if block.label in self._inner_headers and not self.body.is_copy:
             self.body.lose_patience("1")
         for one in block.instructions:
             self._write_instruction(one)

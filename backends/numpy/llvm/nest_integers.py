@@ -1,0 +1,231 @@
+"""The integers of an innermost loop as polynomials: what changes by the same in every turn, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ufuse.backends.numpy.llvm.nest_flow import Flow
+from ufuse.backends.numpy.llvm.polynomials import (
+    Polynomial,
+    atom,
+    atoms,
+    constant,
+    difference,
+    negative,
+    number,
+    product,
+    total,
+)
+from ufuse.graph.nest import I64, TURNS, Block, Instruction, Nest, Value
+
+Known = dict[str, Polynomial | None]  # of variables that change; None where it is no polynomial
+SMALL = 1 << 30  # steps are less, and more than this below zero
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The turns that pass the test in a block: at most `count`; `counted` are variables that only count them."""
+
+    label: str
+    count: Polynomial
+    counted: frozenset[str]
+
+
+class Integers:
+    """What the integers of an innermost loop are."""
+
+    def __init__(
+        self, flow: Flow, header: str, labels: set[str], constants: Mapping[str, int]
+    ) -> None:
+        self.flow = flow
+        self._header = header
+        self._labels = labels
+        self.blocks = [flow.blocks[label] for label in flow.order if label in labels]
+        self._last = [block for block in self.blocks if header in block.end.targets]
+        self._sets = [one for block in self.blocks for one in block.instructions if one.op == "set"]
+        self._changed = {one.attributes[0] for one in self._sets}
+        # Of variables that the loop does not change, and nothing sets to anything else.
+        self.constants = {name: at for name, at in constants.items() if name not in self._changed}
+        self.used_constants: set[str] = set()
+        self._values: dict[tuple[str, Value], Polynomial] = {}
+        self.steps = self._steps()
+        self.turns = self._turns()
+
+    def value(self, label: str, value: Value) -> Polynomial | None:
+        """What a value of a block is, where variables that turn mean what they are as the turn begins."""
+        return self._values.get((label, value))
+
+    def always(self, block: Block) -> bool:
+        """Whether every turn that goes on leads through a block."""
+        return all(self.flow.is_dominated(last.label, block.label) for last in self._last)
+
+    def turning(self, value: Polynomial) -> set[str]:
+        """The variables in it that turn."""
+        return {str(one[1]) for one in atoms(value) if one[0] == "get" and one[1] in self.steps}
+
+    def is_linear(self, value: Polynomial) -> bool:
+        """Whether it changes by the same in every turn."""
+        return all(
+            sum(one[0] == "get" and one[1] in self.steps for one in monomial) <= 1
+            for monomial, _ in value
+        )
+
+    def slope(self, value: Polynomial) -> int | None:
+        """By what it changes in every turn, where that is a known number."""
+        found = 0
+        for monomial, factor in value:
+            turning = [one for one in monomial if one[0] == "get" and one[1] in self.steps]
+            if not turning:
+                continue
+            step = number(self.steps[turning[0][1]])
+            if step is None or len(monomial) != 1:
+                return None
+            found += factor * step
+        return found
+
+    # Values
+
+    def _follow(self, turning: set[str]) -> list[Known]:
+        """Find the values, where these variables turn and others that change are unknown; what is known at the ends."""
+        self._values.clear()
+        begin: Known = {
+            name: atom("get", name) if name in turning else None for name in self._changed
+        }
+        behind: dict[str, Known] = {}
+        for block in self.blocks:
+            known = dict(begin)
+            if block.label != self._header:
+                known = _joined([behind[each] for each in self.flow.before[block.label]])
+            for one in block.instructions:
+                self._note(block.label, one, known)
+            behind[block.label] = known
+        return [behind[block.label] for block in self._last]
+
+    def _note(self, label: str, one: Instruction, known: Known) -> None:
+        if one.op == "set":
+            known[one.attributes[0]] = self._values.get((label, one.inputs[0]))
+        elif one.result is not None and one.result.type == I64:
+            inputs = [self._values.get((label, each)) for each in one.inputs]
+            found = self._value(one, inputs, known)
+            if found is not None:
+                self._values[label, one.result] = found
+
+    def _value(
+        self, one: Instruction, inputs: list[Polynomial | None], known: Known
+    ) -> Polynomial | None:
+        match one.op, inputs:
+            case "const", _:
+                return constant(int(one.attributes[0]))
+            case "dim", _:
+                return atom("dim", *one.attributes)
+            case "get", _:
+                (name,) = one.attributes
+                if name in self.constants:
+                    self.used_constants.add(name)
+                    return constant(self.constants[name])
+                return known[name] if name in known else atom("get", name)
+            case "add", [tuple(left), tuple(right)]:
+                return total(left, right)
+            case "sub", [tuple(left), tuple(right)]:
+                return difference(left, right)
+            case "mul", [tuple(left), tuple(right)]:
+                return product(left, right)
+            case "neg", [tuple(value)]:
+                return negative(value)
+        return None
+
+    def _steps(self) -> dict[str, Polynomial]:
+        """The variables that change by the same in every turn, and by what."""
+        turning = {one.attributes[0] for one in self._sets if one.inputs[0].type == I64}
+        while True:
+            ends = self._follow(turning)
+            steps = {name: self._step(name, ends) for name in turning}
+            found = {name: step for name, step in steps.items() if step is not None}
+            if turning == found.keys():
+                return found
+            turning = set(found)
+
+    def _step(self, name: str, ends: list[Known]) -> Polynomial | None:
+        values = {known[name] for known in ends}
+        value = values.pop()
+        if values or value is None:
+            return None
+        step = difference(value, atom("get", name))
+        if step is None:
+            return None
+        known = number(step)
+        if known is not None:
+            return step if 0 < abs(known) < SMALL else None
+        is_variable = len(step) == 1 and step[0][1] == 1 and len(step[0][0]) == 1
+        return step if is_variable and not self._changes(step) else None
+
+    def _changes(self, value: Polynomial) -> bool:
+        return any(one[0] == "get" and one[1] in self._changed for one in atoms(value))
+
+    # Turns
+
+    def _turns(self) -> Turns | None:
+        """Of the first test for the end of the loop that every turn comes to."""
+        for block in self.blocks:
+            is_inside = [target in self._labels for target in block.end.targets]
+            if is_inside == [True, False] and self.always(block):
+                counts = list(self._counts(block))
+                if counts:
+                    # What says how many turns may begin is no more than what is left of a range.
+                    best = next((one for one in counts if one == atom("get", TURNS)), counts[0])
+                    counted = {name for name in self.steps if atom("get", name) in counts}
+                    return Turns(block.label, best, frozenset(counted))
+        return None
+
+    def _counts(self, block: Block) -> list[Polynomial]:
+        makers: dict[Value | None, Instruction] = {
+            one.result: one for one in block.instructions if one.result is not None
+        }
+        waiting = [block.end.condition]
+        found = []
+        while waiting:
+            maker = makers.get(waiting.pop())
+            if maker is not None and maker.op == "and":
+                waiting += maker.inputs
+            elif maker is not None:
+                found.append(self._count(block.label, maker))
+        return [one for one in found if one is not None]
+
+    def _count(self, label: str, test: Instruction) -> Polynomial | None:
+        """How often a comparison holds, which is about a difference that falls by one in every turn."""
+        if test.op not in {"igt", "ige", "ilt", "ile"}:
+            return None
+        left, right = (self.value(label, each) for each in test.inputs)
+        if left is None or right is None:
+            return None
+        if test.op in {"ilt", "ile"}:
+            left, right = right, left
+        left_over = difference(left, right)
+        if left_over is None or not self.is_linear(left_over) or self.slope(left_over) != -1:
+            return None
+        return left_over if test.op in {"igt", "ilt"} else total(left_over, constant(1))
+
+
+def constant_variables(nest: Nest) -> dict[str, int]:
+    """Variables that are never set to anything but one constant; before they are set they are zero."""
+    values: dict[str, set[int | None]] = {}
+    for block in nest.blocks:
+        makers = {one.result: one for one in block.instructions if one.result is not None}
+        for one in block.instructions:
+            if one.op == "set" and one.inputs[0].type == I64:
+                maker = makers[one.inputs[0]]
+                value = int(maker.attributes[0]) if maker.op == "const" else None
+                values.setdefault(one.attributes[0], set()).add(value)
+    cells = {cell.name for cell in nest.cells}
+    only = {name: each.pop() for name, each in values.items() if len(each) == 1}
+    return {name: at for name, at in only.items() if at is not None and name not in cells}
+
+
+def _joined(ends: list[Known]) -> Known:
+    """What is known where several ways meet."""
+    first, *others = ends
+    return {
+        name: value if all(each[name] == value for each in others) else None
+        for name, value in first.items()
+    }

@@ -1,0 +1,305 @@
+"""Copies of innermost loops without checks: they run where a test in front of the loop finds that no check would fail.
+
+The test knows the first and the last turn. What is looked at are polynomials of variables and lengths in which no
+product has two variables that turn: they are between their values in these two turns in all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bounds_at_blocks, lower_bounds
+from ufuse.backends.numpy.llvm.nest_flow import Flow
+from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
+from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
+from ufuse.graph.nest import I1, TURNS, Block, End, Instruction, Nest, Value
+
+NOT_COPIED = {"map", "fold", "dot", "alloc"}  # they take most of a turn
+MOST_INSTRUCTIONS = 300  # of a loop that is copied: more would take long to compile
+AT_ONCE = (
+    1 << 26
+)  # instructions that run before anything looks for signals: some tens of milliseconds
+SUFFIX = ".sure"
+WHOLE = {"add", "sub", "mul", "neg"}
+HIGHEST = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Indices along an axis of an array: `base` and constants from `least` to `most`."""
+
+    array: int
+    axis: int
+    base: Polynomial
+    least: int | None  # None: where such an index is used it is known not to be negative
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """What is tested in front of a loop: the attribute of the instruction `fits`, which gives whether all holds.
+
+    `turns`: how many there will be at most, `limit`: how many there may be; `equal`: variables and what they must be;
+    `steps`: variables that turn, and by what; `small`: what must be small beside these; `inside`: what indices must be;
+    `dense`: arrays along whose last axis the elements must be neighbours.
+    """
+
+    turns: Polynomial
+    limit: int
+    equal: tuple[tuple[str, int], ...]
+    steps: tuple[tuple[str, Polynomial], ...]
+    small: tuple[Atom, ...]
+    inside: tuple[Inside, ...]
+    dense: tuple[int, ...]
+    is_inner: bool  # whether its turns are counted to know when to look for signals
+
+
+def versioned(nest: Nest) -> Nest:
+    """The nest with a test and a copy for each innermost loop that is better without checks."""
+    flow = Flow(nest)
+    bounds = bounds_at_blocks(nest)
+    constants = constant_variables(nest)
+    blocks = {block.label: [block] for block in nest.blocks}
+    for header, candidates in _innermost(flow).items():
+        for labels in candidates:
+            copy = _Copy(nest, Integers(flow, header, labels, constants), bounds)
+            made = copy.blocks(header)
+            if made:
+                for label in flow.blocks.keys() - labels:
+                    blocks[label] = [
+                        _led(block, {header: made[0].label}) for block in blocks[label]
+                    ]
+                blocks[header].insert(0, made[0])
+                blocks[max(labels, key=flow.place)] += made[1:]
+                break
+    return replace(nest, blocks=tuple(block for group in blocks.values() for block in group))
+
+
+def is_copy(block: Block) -> bool:
+    """Whether a block belongs to a copy, whose turns are counted in front of it."""
+    return block.label.endswith(SUFFIX)
+
+
+def _led(block: Block, targets: Mapping[str, str]) -> Block:
+    """The block with other targets."""
+    new = tuple(targets.get(target, target) for target in block.end.targets)
+    return replace(block, end=replace(block.end, targets=new))
+
+
+def _innermost(flow: Flow) -> dict[str, list[set[str]]]:
+    """What may be the blocks of a loop without loops inside, by header; the most likely first.
+
+    All ways back to a header are one loop that has several; or, where variables change their types in a loop, its
+    header is that of the loop around it, too.
+    """
+    loops: dict[str, list[set[str]]] = {}
+    for header, labels in flow.loops_by_header():
+        loops.setdefault(header, []).append(labels)
+    found = {}
+    for header, each in loops.items():
+        candidates = [set().union(*each), min(each, key=len)][: len(each)]
+        found[header] = [
+            labels for labels in candidates if _why_not(flow, header, labels, loops) is None
+        ]
+    return found
+
+
+def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]) -> str | None:
+    """Why a loop is not copied."""
+    if any(label in headers for label in labels - {header}):
+        return "it has loops inside"
+    if not all(flow.is_dominated(label, header) for label in labels):
+        return "it has several ways in"
+    instructions = [one for label in labels for one in flow.instructions(label)]
+    if any(one.op in NOT_COPIED for one in instructions):
+        return "it has array statements"
+    return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
+
+
+@dataclass(slots=True)
+class _Access:
+    """An index of an element, along one axis."""
+
+    key: tuple[str, int]  # the block, and the place of the instruction in it
+    array: int
+    axis: int
+    base: Polynomial
+    more: int  # what the index is beyond `base`
+    is_not_negative: bool
+    is_always_used: bool
+
+    @property
+    def place(self) -> tuple[int, int, Polynomial]:
+        """What it has in common with those that are tested together."""
+        return self.array, self.axis, self.base
+
+
+class _Copy:
+    """A loop without the checks that a test makes needless."""
+
+    def __init__(self, nest: Nest, integers: Integers, bounds: Mapping[str, Bounds]) -> None:
+        self._nest = nest
+        self._integers = integers
+        self._bounds = bounds
+        self._inside: dict[tuple[int, int, Polynomial], Inside] = {}
+        self._sure: set[tuple[str, int]] = set()
+        self._dense: set[tuple[str, int]] = set()
+        self._small: set[Atom] = set()
+
+    def blocks(self, header: str) -> list[Block]:
+        """The block with the test, those of the copy, and one for each way out of it; none where no check is saved."""
+        turns = self._integers.turns
+        if turns is None:
+            return []
+        self._choose_accesses(turns)
+        if not self._sure:
+            return []
+        counted = {("get", name) for name in turns.counted}
+        turning = {("get", name) for name in self._integers.steps} - counted
+        self._small |= turning | (atoms(turns.count) - counted)
+        self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
+        self._choose_integers()
+        result = Value(0, I1)
+        fits = Instruction("fits", (), result, (self._fits(turns),))
+        end = End("branch", (header + SUFFIX, header), result)
+        labels = {block.label: block.label + SUFFIX for block in self._integers.blocks}
+        exits = {
+            target: f"{target}.after.{header}{SUFFIX}"
+            for block in self._integers.blocks
+            for target in block.end.targets
+            if target not in labels
+        }
+        copies = [self._copied(block, labels | exits) for block in self._integers.blocks]
+        left = (Instruction("left", ()),)
+        return [
+            Block(f"{header}.test", (fits,), end),
+            *copies,
+            *(Block(label, left, End("jump", (target,))) for target, label in exits.items()),
+        ]
+
+    def _choose_accesses(self, turns: Turns) -> None:
+        """Choose loads and stores that need no check if some indices are inside."""
+        found = [
+            access
+            for block in self._integers.blocks
+            if block.label != turns.label
+            and self._integers.flow.is_dominated(block.label, turns.label)
+            for access in self._accesses(block)
+        ]
+        for access in found:
+            if access.is_always_used:
+                self._test(access)
+        known = set(self._inside)
+        for access in found:
+            # An index that is more than those beside it may be one that is used only where it is inside.
+            if access.is_not_negative and access.place not in known:
+                self._test(access)
+        wanted: dict[tuple[str, int], list[bool]] = {}
+        for access in found:
+            wanted.setdefault(access.key, []).append(self._is_tested(access))
+        for key, tested in wanted.items():
+            if all(tested) and len(tested) == self._ndim(key):
+                self._sure.add(key)
+        self._choose_dense(found)
+
+    def _ndim(self, key: tuple[str, int]) -> int:
+        label, place = key
+        number: int = self._integers.flow.instructions(label)[place].attributes[0]
+        return self._nest.numbered[number].ndim
+
+    def _accesses(self, block: Block) -> Iterator[_Access]:
+        low = lower_bounds(block, self._bounds[block.label])
+        always = self._integers.always(block)
+        for place, one in enumerate(block.instructions):
+            if one.op not in {"load", "store"}:
+                continue
+            (number,) = one.attributes
+            for axis, index in enumerate(one.inputs[: self._nest.numbered[number].ndim]):
+                value = self._integers.value(block.label, index)
+                if value is None or not self._integers.is_linear(value):
+                    continue
+                base, more = split(value)
+                if not base and more < 0:
+                    base = atom("dim", number, axis)
+                if greatest(value, 2 * SMALL) > HIGHEST or greatest(base, 2 * SMALL) > HIGHEST:
+                    continue
+                is_known = low.get(index, -1) >= 0
+                key = block.label, place
+                yield _Access(key, number, axis, base, more, is_known, always)
+
+    def _test(self, access: _Access) -> None:
+        key = access.place
+        least = None if access.is_not_negative else access.more
+        old = self._inside.get(key)
+        if old is not None:
+            if least is None or old.least is None:
+                least = old.least if least is None else least
+            else:
+                least = min(least, old.least)
+        most = access.more if old is None else max(access.more, old.most)
+        self._inside[key] = Inside(*key, least, most)
+        self._small |= atoms(access.base)
+
+    def _is_tested(self, access: _Access) -> bool:
+        inside = self._inside.get(access.place)
+        if inside is None or access.more > inside.most:
+            return False
+        return access.is_not_negative or (inside.least is not None and inside.least <= access.more)
+
+    def _choose_dense(self, found: list[_Access]) -> None:
+        for access in found:
+            is_last = access.axis == self._nest.numbered[access.array].ndim - 1
+            if access.key in self._sure and is_last and self._integers.turning(access.base):
+                self._dense.add(access.key)
+
+    def _choose_integers(self) -> None:
+        """Choose arithmetic that cannot overflow where what is tested is small."""
+        for block in self._integers.blocks:
+            for place, one in enumerate(block.instructions):
+                if one.op not in WHOLE or one.result is None:
+                    continue
+                value = self._integers.value(block.label, one.result)
+                if (
+                    value is not None
+                    and atoms(value) <= self._small
+                    and greatest(value, 2 * SMALL) <= HIGHEST
+                ):
+                    self._sure.add((block.label, place))
+
+    def _fits(self, turns: Turns) -> Fits:
+        integers = self._integers
+        is_inner = turns.count != atom("get", TURNS)
+        count = sum(len(block.instructions) for block in integers.blocks)
+        steps = tuple(
+            (name, integers.steps[name])
+            for name in sorted(integers.steps)
+            if ("get", name) in self._small
+        )
+        names = {name for name, _ in steps}
+        dense = {
+            integers.flow.instructions(label)[place].attributes[0] for label, place in self._dense
+        }
+        return Fits(
+            turns.count,
+            AT_ONCE // count if is_inner else SMALL,
+            tuple(sorted((name, integers.constants[name]) for name in integers.used_constants)),
+            steps,
+            tuple(sorted((one for one in self._small if one[1] not in names), key=repr)),
+            tuple(self._inside.values()),
+            tuple(sorted(dense)),
+            is_inner,
+        )
+
+    def _copied(self, block: Block, labels: Mapping[str, str]) -> Block:
+        made = []
+        for place, one in enumerate(block.instructions):
+            if one.op == "get" and one.attributes[0] in self._integers.used_constants:
+                number = self._integers.constants[one.attributes[0]]
+                made.append(replace(one, op="const", attributes=(number,)))
+                continue
+            key = block.label, place
+            is_sure, is_dense = key in self._sure, key in self._dense
+            made.append(replace(one, is_sure=is_sure, is_dense=is_dense) if is_sure else one)
+        copy = Block(labels[block.label], tuple(made), block.end)
+        return _led(copy, labels)

@@ -1,0 +1,290 @@
+"""Loops that have a copy without checks: the copy runs where no check would fail, and nothing tells it apart."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.backends.numpy.test_nest_code import check, over
+from tests.support.nest_code import RANGE, Code, Machine, array, number
+from ufuse.backends.numpy.llvm.nest_versions import Fits, versioned
+from ufuse.graph.nest import Instruction, Nest, Value
+
+HUGE = 1 << 62
+
+
+def turning(
+    code: Code, name: str, first: Value, count: Value, step: Value | int, after: str
+) -> Value:
+    """An inner loop as the reader makes it: opens its body; the turn's number."""
+    code.set(f"{name}.next", first)
+    code.set(f"{name}.step", code.whole(step) if isinstance(step, int) else step)
+    code.set(f"{name}.left", count)
+    code.end("jump", f"{name}.head")
+    code.begin(f"{name}.head")
+    more = code.op("igt", code.get(f"{name}.left"), code.whole(0))
+    code.end("branch", f"{name}.body", after, condition=more)
+    code.begin(f"{name}.body")
+    code.set(f"{name}.left", code.op("sub", code.get(f"{name}.left"), code.whole(1)))
+    index = code.get(f"{name}.next")
+    code.set(f"{name}.next", code.op("add", index, code.get(f"{name}.step")))
+    return index
+
+
+def sure(nest: Nest) -> list[Instruction]:
+    """The instructions of copies that are not checked."""
+    return [one for block in versioned(nest).blocks for one in block.instructions if one.is_sure]
+
+
+def guards(nest: Nest) -> list[Fits]:
+    """What is tested in front of loops."""
+    return [
+        one.attributes[0]
+        for block in versioned(nest).blocks
+        for one in block.instructions
+        if one.op == "fits"
+    ]
+
+
+def stencil(*offsets: int, step: int = 1, factor: int = 1) -> Nest:
+    """`b[i] = a[f * i + c] + …` for i from `first`, in `count` turns; r goes from turn to turn of the outermost loop."""
+    code = Code(
+        array("a"),
+        array("b", is_written=True),
+        number("first", "int", is_changed=False),
+        number("count", "int", is_changed=False),
+        RANGE,
+    )
+    code.header("i", "body")
+    i = turning(code, "j", code.get("first"), code.get("count"), step, "header")
+    index = code.op("mul", i, code.whole(factor)) if factor != 1 else i
+    parts = [
+        code.load(0, code.op("add", index, code.whole(each)) if each else index) for each in offsets
+    ]
+    result = parts[0]
+    for part in parts[1:]:
+        result = code.op("add", result, part)
+    code.store(1, i, result)
+    code.end("jump", "j.head")
+    return code.nest()
+
+
+def cells(first: int, count: int, turns: int = 2) -> dict[str, Any]:
+    """Cells of `stencil`."""
+    numbers = {"first": first, "count": count, "first.numpy": False, "count.numpy": False}
+    return over(range(turns), **numbers)
+
+
+def test_a_stencil_is_copied() -> None:
+    """Loads, the store and the arithmetic of indices are not checked in the copy."""
+    nest = stencil(-1, 0, 1)
+    assert [one.op for one in sure(nest)].count("load") == 3
+    assert [one.op for one in sure(nest)].count("store") == 1
+    assert sum(one.is_dense for one in sure(nest)) == 4
+    (fits,) = guards(nest)
+    assert {(one.array, one.least, one.most) for one in fits.inside} == {(0, -1, 1), (1, 0, 0)}
+
+
+@pytest.mark.parametrize("step", [1, -1, 3, -2])
+@pytest.mark.parametrize("factor", [1, 2, -1])
+def test_every_way_to_leave_an_array(step: int, factor: int) -> None:
+    """Negative indices, empty loops, the first and the last turn out of range."""
+    nest = stencil(-1, 0, 2, step=step, factor=factor)
+    assert guards(nest)
+    machine = Machine(nest)
+    rng = np.random.default_rng(3)
+    for length in (0, 1, 7):
+        a, b = rng.standard_normal((2, length))
+        for first in range(-9, 10):
+            for count in (-1, 0, 1, 2, 3, 6):
+                check(nest, [a, b], cells(first, count), machine)
+
+
+@pytest.mark.parametrize("first", [HUGE, -HUGE, 2 * HUGE - 3, -2 * HUGE, 1 << 30, (1 << 30) - 2])
+@pytest.mark.parametrize("count", [1, 5, HUGE, 2 * HUGE - 1])
+def test_integers_at_their_limits(first: int, count: int) -> None:
+    """Where the test itself would overflow it finds that the copy may not run."""
+    a, b = np.ones(8), np.ones(8)
+    assert not check(stencil(0), [a, b], cells(first, count))
+    assert not check(stencil(0, step=-3, factor=-2), [a, b], cells(first, count))
+
+
+def test_arithmetic_overflows_in_the_last_turn() -> None:
+    """A product beside the index is checked in the copy too."""
+    code = Code(array("b", np.int64, is_written=True), number("n", "int", is_changed=False), RANGE)
+    code.header("i", "body")
+    i = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    code.store(0, i, code.op("mul", i, code.get("n")))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(code.nest())
+    assert guards(nest)
+    for n, is_left in ((HUGE // 4, True), (HUGE // 2, False), (7, True), (-HUGE // 4, True)):
+        given = over(range(2), n=n, **{"n.numpy": False})
+        assert check(nest, [np.zeros(8, int)], given, machine) == is_left
+
+
+def test_arrays_that_share_memory() -> None:
+    """Elements that the copy stores are those that it reads next."""
+    memory = np.random.default_rng(0).standard_normal(30)
+    machine = Machine(stencil(-1, 0, 1))
+    for a, b in (
+        (memory, memory),
+        (memory[1:], memory[:-1]),
+        (memory[:-1], memory[1:]),
+        (memory, memory[::-1]),
+        (memory[::2], memory[1::2]),
+    ):
+        rest = cells(1, min(len(a), len(b)) - 2)
+        wanted = memory.copy()
+        lines = [_of(wanted, memory, one) for one in (a, b)]
+        for _ in range(2):
+            for i in range(1, rest["count"] + 1):
+                lines[1][i] = lines[0][i - 1] + lines[0][i] + lines[0][i + 1]
+        kept = memory.copy()
+        assert machine.execute([a, b], dict(rest))[0]
+        assert memory.tobytes() == wanted.tobytes()
+        memory[:] = kept
+
+
+def _of(copy: np.ndarray, memory: np.ndarray, view: np.ndarray) -> np.ndarray:
+    """The view of a copy that is as a view of the memory."""
+    begin = (view.ctypes.data - memory.ctypes.data) // memory.itemsize
+    return np.lib.stride_tricks.as_strided(copy[begin:], view.shape, view.strides)
+
+
+def test_two_axes_in_any_layout() -> None:
+    """Elements along the last axis need not be neighbours, rows may be columns."""
+    code = Code(array("a", ndim=2, is_written=True), number("n", "int", is_changed=False), RANGE)
+    row = code.header("i", "body")
+    code.set("row", row)
+    j = turning(code, "j", code.whole(1), code.get("n"), 1, "header")
+    one = code.whole(1)
+    before = code.load(0, code.get("row"), code.op("sub", j, one))
+    above = code.load(0, code.op("sub", code.get("row"), one), j)
+    code.store(0, code.get("row"), j, code.op("add", before, above))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(code.nest())
+    assert sum(one.op in {"load", "store"} for one in sure(nest)) == 3
+    a = np.random.default_rng(1).standard_normal((12, 14))
+    for layout in (a, np.asfortranarray(a), a.T, a[::2, ::-1], a[::-1, 3:]):
+        for n in range(16):
+            for start in (-1, 0, 1):
+                given = over(range(start, 6), n=n, **{"n.numpy": False})
+                check(nest, [layout.copy("K")], given, machine)
+                check(nest, [layout], given, machine)
+
+
+def test_an_index_that_only_some_turns_use() -> None:
+    """`if j > 0: a[j] += a[j - 1]` does not keep a loop from its copy; `if j < n - 1` leaves a check in it."""
+    code = Code(array("a", is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    code.set("j", j)
+    code.store(0, j, code.op("add", code.load(0, j), code.real(1.0)))
+    code.end("branch", "some", "rest", condition=code.op("igt", j, code.whole(0)))
+    code.begin("some")
+    j = code.get("j")
+    before = code.load(0, code.op("sub", j, code.whole(1)))
+    code.store(0, j, code.op("add", code.load(0, j), before))
+    code.end("jump", "rest")
+    code.begin("rest")
+    j = code.get("j")
+    last = code.op("sub", code.dim(0, 0), code.whole(1))
+    code.end("branch", "more", "j.head", condition=code.op("ilt", j, last))
+    code.begin("more")
+    j = code.get("j")
+    after = code.load(0, code.op("add", j, code.whole(1)))
+    code.store(0, j, code.op("mul", code.load(0, j), after))
+    code.end("jump", "j.head")
+    nest = code.nest()
+    for length in range(5):
+        assert check(nest, [np.random.default_rng(2).standard_normal(length)], over(range(2)))
+    (fits,) = guards(nest)
+    assert [one.most for one in fits.inside] == [0]
+
+
+def test_a_step_that_is_a_variable() -> None:
+    """Both ends are looked at where the step's sign is not known."""
+    code = Code(
+        array("a", is_written=True),
+        number("step", "int", is_changed=False),
+        number("count", "int", is_changed=False),
+        RANGE,
+    )
+    first = code.header("i", "body")
+    j = turning(code, "j", first, code.get("count"), code.get("step"), "header")
+    code.store(0, j, code.op("mul", code.load(0, j), code.real(3.0)))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(code.nest())
+    assert guards(nest)
+    for step in (-3, -1, 0, 1, 2, 5, HUGE, -HUGE):
+        for count in range(5):
+            numbers = {"step": step, "count": count, "step.numpy": False, "count.numpy": False}
+            given = over(range(0, 12, 5), **numbers)
+            check(nest, [np.arange(13.0)], given, machine)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_loops_drawn_by_chance(seed: int) -> None:
+    """Indices, steps and lengths by chance."""
+    rng = random.Random(seed)  # noqa: S311 (no secret)
+    nest = _drawn(rng)
+    machine = Machine(nest)
+    for given, arrays in _given(rng):
+        check(nest, arrays, given, machine)
+
+
+def _drawn(rng: random.Random) -> Nest:
+    code = Code(
+        array("a", ndim=2, is_written=True),
+        array("b", is_written=True),
+        number("n", "int", is_changed=False),
+        number("s", "float"),
+        RANGE,
+    )
+    code.set("row", code.header("i", "body"))
+    first = code.op("add", code.get("row"), code.whole(rng.randint(-2, 2)))
+    turning(code, "j", first, code.get("n"), rng.choice([1, 1, 1, -1, 2, -3]), "header")
+    code.set("column", code.get("j.next"))  # what the next turn's is
+    for _ in range(rng.randint(1, 4)):
+        value = code.load(0, _index(code, rng), _index(code, rng))
+        code.set("s", code.op("add", code.get("s"), value))
+        if rng.random() < 0.5:
+            code.store(1, _index(code, rng), code.get("s"))
+        if rng.random() < 0.3:
+            code.store(0, _index(code, rng), _index(code, rng), code.load(1, _index(code, rng)))
+    code.end("jump", "j.head")
+    return code.nest()
+
+
+def _index(code: Code, rng: random.Random) -> Value:
+    kind = rng.choice(["j.next", "j.next", "column", "row", "n", "constant", "j.left"])
+    if kind == "constant":
+        return code.whole(rng.randint(-2, 2))
+    value = code.get(kind)
+    if rng.random() < 0.2:
+        value = code.op("mul", value, code.whole(rng.choice([-1, 2])))
+    if rng.random() < 0.2:
+        value = code.op("sub", code.dim(rng.randint(0, 1), 0), value)
+    more = rng.randint(-2, 2)
+    return code.op("add", value, code.whole(more)) if more else value
+
+
+def _given(rng: random.Random) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
+    for _ in range(40):
+        shape = rng.randint(1, 9), rng.randint(1, 9)
+        a = np.arange(float(shape[0] * shape[1])).reshape(shape)
+        b = np.arange(float(rng.randint(1, 12)))
+        n = rng.choice([0, 1, 2, 3, 5, 8])
+        start = rng.randint(-3, 5)
+        numbers = {"n": n, "n.numpy": False, "s": 0.5, "s.numpy": False}
+        yield (
+            over(range(start, start + rng.randint(1, 4)), **numbers),
+            [a[:, ::-1] if rng.random() < 0.2 else a, b],
+        )
