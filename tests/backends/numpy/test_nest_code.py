@@ -6,7 +6,7 @@ import itertools
 import math
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from tests.support.nest_checks import check, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy.llvm.nest_instructions import TYPED
@@ -32,51 +33,7 @@ from ufuse.graph.nest import (
     limits,
 )
 from ufuse.graph.semantics import nest_reference
-from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow, run
-
-
-def check(
-    nest: Nest,
-    arrays: Sequence[np.ndarray],
-    cells: dict[str, Any],
-    machine: Machine | None = None,
-) -> bool | None:
-    """Whether the nest was left: by the machine code, which must do all that the reference does.
-
-    None where unlike NaNs met: then the machine code may doubt or not.
-    """
-    copies = [one.copy() for one in arrays]
-    wanted, found = dict(cells), dict(cells)
-    logged: set[str] = set()
-    is_left, is_open = True, False
-    with np.errstate(all="call", call=lambda kind, _: logged.add(kind.split()[0])):
-        try:
-            follow(nest, copies, wanted)
-        except DoubtError as doubt:
-            is_left, is_open = False, isinstance(doubt, UnlikeNansError)
-    machine_left, flags = (machine or Machine(nest)).execute(arrays, found)
-    if is_open:
-        return None
-    assert machine_left == is_left, nest
-    if is_left:
-        has_calls = any(one.op == "call" for block in nest.blocks for one in block.instructions)
-        assert has_calls or flags == logged, nest
-        for one, copy in zip(arrays, copies, strict=True):
-            assert one.tobytes() == copy.tobytes(), nest
-    assert {name: _exact(value) for name, value in found.items()} == {
-        name: _exact(value) for name, value in wanted.items()
-    }, nest
-    return is_left
-
-
-def _exact(value: Any) -> Any:
-    return bits(value) if isinstance(value, float | np.float32) else value
-
-
-def over(rest: range, turns: int | None = None, **cells: Any) -> dict[str, Any]:
-    """Cells at the header of a loop over a range."""
-    start = {"i.next": rest.start, "i.step": rest.step, "i.left": len(rest)}
-    return {**cells, **start, TURNS: len(rest) if turns is None else turns}
+from ufuse.graph.semantics.nest_reference import run
 
 
 def total() -> Nest:

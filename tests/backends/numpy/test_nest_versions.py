@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.backends.numpy.test_nest_code import check, over
+from tests.support.nest_checks import check, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.llvm.nest_versions import Fits, versioned
 from ufuse.graph.nest import Instruction, Nest, Value
@@ -228,6 +228,49 @@ def test_a_step_that_is_a_variable() -> None:
             numbers = {"step": step, "count": count, "step.numpy": False, "count.numpy": False}
             given = over(range(0, 12, 5), **numbers)
             check(nest, [np.arange(13.0)], given, machine)
+
+
+@pytest.mark.parametrize("n", [-1, 1])
+def test_a_step_that_is_not_always_set(n: int) -> None:
+    """A variable that is only ever set to one number is zero before."""
+    code = Code(array("a", is_written=True), number("n", "int", is_changed=False), RANGE)
+    first = code.header("i", "body")
+    code.set("j.next", first)
+    code.set("j.left", code.whole(3))
+    code.end("branch", "set", "j.head", condition=code.op("igt", code.get("n"), code.whole(0)))
+    code.begin("set")
+    turning(code, "j", code.get("j.next"), code.whole(3), 1, "header")
+    code.set("j", code.op("sub", code.get("j.next"), code.get("j.step")))
+    j = code.get("j")
+    code.store(0, j, code.op("mul", code.load(0, j), code.real(3.0)))
+    code.end("jump", "j.head")
+    assert guards(code.nest())
+    assert check(code.nest(), [np.arange(9.0)], over(range(1, 5), n=n, **{"n.numpy": False}))
+
+
+def test_an_element_in_front_of_the_test() -> None:
+    """What a loop reads before it looks whether it ends it reads once more."""
+    code = Code(array("a"), number("n", "int", is_changed=False), number("s"), RANGE)
+    code.header("i", "body")
+    code.set("j", code.whole(0))
+    code.end("jump", "head")
+    code.begin("head")
+    j = code.get("j")
+    code.set("s", code.load(0, j))
+    code.end("jump", "test")
+    code.begin("test")
+    j = code.get("j")
+    code.end("branch", "more", "header", condition=code.op("ilt", j, code.get("n")))
+    code.begin("more")
+    j = code.get("j")
+    code.set("s", code.op("add", code.get("s"), code.load(0, j)))
+    code.set("j", code.op("add", j, code.whole(1)))
+    code.end("jump", "head")
+    nest, machine = code.nest(), Machine(code.nest())
+    assert guards(nest)
+    for n in range(6):
+        given = over(range(2), n=n, s=0.0, **{"n.numpy": False, "s.numpy": False})
+        assert check(nest, [np.arange(4.0)], given, machine) == (n < 4)
 
 
 @pytest.mark.parametrize("seed", range(40))
