@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from _thread import start_new_thread
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
@@ -34,8 +35,25 @@ def _made(nest: Nest) -> Callable[..., object] | None:
     temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
     slots = tuple(map(_slot, nest.slots))
     views = tuple((view.array, tuple(axis or (-1, 0) for axis in view.axes)) for view in nest.views)
-    made: Callable[..., object] = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views)
-    return made
+    made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views)
+    # Called where signal handlers may raise: no Python code runs there.
+    made.improver = partial(start_new_thread, partial(_begin_to_improve, nest))
+    return cast("Callable[..., object]", made)
+
+
+def _begin_to_improve(nest: Nest, made: Any) -> None:
+    """In a thread, which only begins the work: that is waited for before a fork and at exit."""
+    Work(partial(_improve, nest, made))
+
+
+def _improve(nest: Nest, made: Any) -> None:
+    try:
+        improved = nests.improved_nest(nest)
+    except Exception:  # LLVM is not ours, and the nest has its code
+        logging.getLogger("ufuse.kernels").info("a loop could not be improved", exc_info=True)
+        return
+    if improved is not None:
+        made.improve(*improved)
 
 
 def _slot(slot: Slot) -> tuple[Any, ...]:

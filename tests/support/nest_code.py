@@ -12,7 +12,7 @@ import numpy as np
 from tests.support.nests import Own
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.backends.numpy.llvm.nests import compiled_nest
+from ufuse.backends.numpy.llvm.nests import compiled_nest, improved_nest
 from ufuse.graph.nest import (
     ELEMENTS,
     F32,
@@ -211,9 +211,11 @@ def number(name: str, kind: str = "float", *, is_changed: bool = True) -> Number
 class Machine:
     """A nest's machine code."""
 
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, *, is_improved: bool = False) -> None:
         self.nest = nest
-        self.address, self.owner = Work(lambda: compiled_nest(nest)).result()
+        made = Work(lambda: (improved_nest if is_improved else compiled_nest)(nest)).result()
+        assert made is not None
+        self.address, self.owner = made
         self.function = FUNCTION(self.address)
         self.memory = (Own * (len(nest.temporaries) + SCRATCHES))()
 

@@ -117,6 +117,13 @@ def nest(
     scratches: int = 0,
 ) -> Any:
     """A nest that does `turn` with its state and the number of the range; `calls`: how many turns it was to do."""
+    return native_nest(native(slots, turn, calls), slots, temporaries, scratches)
+
+
+def native(
+    slots: tuple[Any, ...], turn: Callable[[State, int], None], calls: list[int] | None = None
+) -> Any:
+    """The C function of `nest`."""
     last = sum({"array": any(slot[4:]), "range": 3}.get(slot[0], 2) for slot in slots)
 
     @NATIVE  # type: ignore[untyped-decorator]
@@ -141,7 +148,14 @@ def nest(
         MATH.feraiseexcept(state.flags)
         return verdict
 
-    return native_nest(function, slots, temporaries, scratches)
+    return function
+
+
+def address_of(function: Any) -> int:
+    """Where a C function begins."""
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
 def native_nest(
@@ -151,9 +165,7 @@ def native_nest(
     scratches: int = 0,
 ) -> Any:
     """The nest of a C function."""
-    address = ctypes.cast(function, ctypes.c_void_p).value
-    assert address is not None
-    made = _tiles.Nest(address, function, slots, temporaries, scratches)
+    made = _tiles.Nest(address_of(function), function, slots, temporaries, scratches)
     made.budget = 1e6  # Python is slow, and a busy machine slower
     return made
 

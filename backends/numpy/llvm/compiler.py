@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 from functools import partial
 from hashlib import blake2b
 from importlib import import_module
@@ -22,6 +23,15 @@ PASSES = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
 
 # What a machine with masks for vectors of any elements has.
 WITH_MASKS = ("avx512bw", "avx512vl", "avx512dq")
+
+
+class Effort(Enum):
+    """What is done to make code better."""
+
+    QUICK = auto()  # nothing, in a fifth of the time
+    NONE = auto()  # the text is good, and its code is to be
+    USUAL = auto()  # PASSES
+    MOST = auto()  # all that LLVM has, in several times the time
 
 
 class Function:
@@ -80,24 +90,26 @@ class Compiler:
 
     def function(self, native: Native) -> Function:
         """The machine code of a segment."""
-        return self.text_function(function_text(native, "NAME"), is_improved=False)
+        return self.text_function(function_text(native, "NAME"), Effort.NONE)
 
-    def text_function(self, text: str, *, is_improved: bool, is_quick: bool = False) -> Function:
+    def text_function(self, text: str, effort: Effort) -> Function:
         """The machine code of a module's only function, which is called NAME in the text."""
         name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
         if name not in self._made:
             text = text.replace("@NAME(", f"@{name}(", 1)
-            engine = self._quick if is_quick else self._engine
-            (self._made[name],) = self._add(text, [name], engine, is_improved=is_improved)
+            engine = self._quick if effort is Effort.QUICK else self._engine
+            (self._made[name],) = self._add(text, [name], engine, effort)
         return self._made[name]
 
     def _add(
-        self, text: str, names: Iterable[str], engine: Any, *, is_improved: bool = False
+        self, text: str, names: Iterable[str], engine: Any, effort: Effort = Effort.NONE
     ) -> list[Function]:
         """The machine code of a module's functions."""
         module = self._binding.parse_assembly(text)
-        if is_improved:
+        if effort is Effort.USUAL:
             self._improve(module)
+        elif effort is Effort.MOST:
+            self._optimise(module)
         engine.add_module(module)
         engine.finalize_object()
         made = [Function(engine.get_function_address(name), engine) for name in names]
@@ -112,6 +124,13 @@ class Compiler:
             getattr(passes, f"add_{name}_pass")()
         options = self._binding.create_pipeline_tuning_options(speed_level=2)
         passes.run(module, self._binding.create_pass_builder(self._machine, options))
+
+    def _optimise(self, module: Any) -> None:
+        """LLVM's own pipeline, with its vectorisers."""
+        options = self._binding.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = True
+        builder = self._binding.create_pass_builder(self._machine, options)
+        builder.getModulePassManager().run(module, builder)
 
     def assembly(self, native: Native) -> str:
         """The segment in the machine's assembly language, for people."""
@@ -165,13 +184,10 @@ def compiled_rows(natives: Sequence[Native]) -> list[Function]:
         return _the_compiler().row_functions(natives)
 
 
-def compiled_text(text: str, *, is_quick: bool) -> Function:
-    """The machine code of a text; called in `Work`, as `compiled` is.
-
-    Improved by LLVM's passes first; or quick: without any optimisation, which takes a fifth of the time.
-    """
+def compiled_text(text: str, effort: Effort) -> Function:
+    """The machine code of a text; called in `Work`, as `compiled` is."""
     with _lock:
-        return _the_compiler().text_function(text, is_improved=not is_quick, is_quick=is_quick)
+        return _the_compiler().text_function(text, effort)
 
 
 def assembly(native: Native) -> str:

@@ -69,7 +69,10 @@ def _divide(body: Body, one: Instruction) -> str:
 
 
 def _real_negative(body: Body, one: Instruction) -> str:
-    return body.add(f"fneg {_type(one)} {_operands(body, one)[0]}")
+    type_ = _type(one)
+    negative = body.add(f"fneg {type_} {_operands(body, one)[0]}")
+    # Else `a + -b` would become `a - b`, where a NaN keeps its sign.
+    return body.intrinsic(f"llvm.arithmetic.fence.{one.inputs[0].type}", type_, [(type_, negative)])
 
 
 def _real_absolute(body: Body, one: Instruction) -> str:

@@ -12,7 +12,9 @@ Variables are memory in the text; LLVM's passes make registers of them. Laws:
 
 from __future__ import annotations
 
-from ufuse.backends.numpy.llvm.compiler import compiled_text, why_unavailable
+from collections.abc import Iterator
+
+from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
     ZEROS,
@@ -30,6 +32,7 @@ from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_versions import is_copy, versioned
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, TURNS, Block, Instruction, Nest
 
+PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {"map", "fold", "dot"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
 
@@ -52,10 +55,23 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
     """
     nest = without_repetition(nest)
     prepare(nest)
-    is_quick = is_of_arrays(nest)
-    if not is_quick:
-        nest = versioned(nest)
-    function = compiled_text(nest_text(nest, "NAME"), is_quick=is_quick)
+    effort = Effort.QUICK
+    if not is_of_arrays(nest):
+        nest, effort = versioned(nest), Effort.USUAL
+    function = compiled_text(nest_text(nest, "NAME"), effort)
+    return function.address, function.owner
+
+
+def improved_nest(nest: Nest) -> tuple[int, object] | None:
+    """As `compiled_nest`, better code for arrays of which none that is written shares memory with another.
+
+    It may doubt too often, and raise flags too many. None where there is none.
+    """
+    nest = without_repetition(nest)
+    if is_of_arrays(nest):
+        return None
+    prepare(nest)
+    function = compiled_text(nest_text(versioned(nest), "NAME", is_fast=True), Effort.MOST)
     return function.address, function.owner
 
 
@@ -68,20 +84,32 @@ def is_of_arrays(nest: Nest) -> bool:
     )
 
 
-def nest_text(nest: Nest, name: str) -> str:
-    """The nest as a module with one function."""
-    text = _Function(nest)
+def nest_text(nest: Nest, name: str, *, is_fast: bool = False) -> str:
+    """The nest as a module with one function that can be seen from outside."""
+    text = _Function(nest, is_fast=is_fast)
     text.write()
+    head = f"define i32 @{name}({PARAMETERS}) #0 {{"
+    if is_fast:
+        data = [f"ptr noalias %data{number}" for number in range(len(nest.arrays))]
+        inner = ", ".join([PARAMETERS, *data])
+        call = [
+            *_data_words(nest),
+            f"%verdict = call i32 @inner({inner}) #0",
+            "ret i32 %verdict",
+            "}",
+        ]
+        head = "\n".join([head, *call, f"define internal i32 @inner({inner}) #3 {{"])
     return "\n".join(
         [
             *text.body.globals,
-            f"define i32 @{name}(ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory) #0 {{",
+            head,
             *text.lines,
             "}",
             *sorted(text.body.declared),
             'attributes #0 = { nounwind strictfp "no-trapping-math"="false" }',
             "attributes #1 = { nounwind strictfp }",
             "attributes #2 = { nounwind strictfp memory(inaccessiblemem: readwrite) }",
+            'attributes #3 = { nounwind noinline strictfp "no-trapping-math"="false" }',
             '!0 = !{!"branch_weights", i32 4000, i32 1}',
             '!1 = !{!"branch_weights", i32 1, i32 4000}',
             "!2 = !{}",
@@ -91,11 +119,21 @@ def nest_text(nest: Nest, name: str) -> str:
     )
 
 
+def _data_words(nest: Nest) -> Iterator[str]:
+    """Lines that load where the memory of each array begins."""
+    at = 0
+    for number, array in enumerate(nest.arrays):
+        yield f"%at{number} = getelementptr i64, ptr %arrays, i64 {at}"
+        yield f"%data{number} = load ptr, ptr %at{number}"
+        at += 1 + 2 * array.ndim
+
+
 class _Function:
     """The lines of a nest's function."""
 
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, *, is_fast: bool) -> None:
         self.nest = nest
+        self._is_fast = is_fast
         self.body = Body(nest)
         self.lines = self.body.lines
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
@@ -125,7 +163,8 @@ class _Function:
         self.lines += ["%patience = alloca i64", f"store i64 {PATIENCE}, ptr %patience"]
         at = 0
         for number, array in enumerate(self.nest.arrays):
-            self._load_word(f"data{number}", "ptr", at)
+            if not self._is_fast:  # else it is a parameter
+                self._load_word(f"data{number}", "ptr", at)
             for axis in range(array.ndim):
                 self._load_word(f"length{number}.{axis}", "i64", at + 1 + axis, ", !range !3")
                 self._load_word(f"stride{number}.{axis}", "i64", at + 1 + array.ndim + axis)

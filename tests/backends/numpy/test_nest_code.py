@@ -190,6 +190,21 @@ def test_unlike_nans_are_a_doubt(count: int) -> None:
         assert machine.execute(arrays, over(range(1)))[0] is is_left
 
 
+@pytest.mark.parametrize("real", [float, np.float32])
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
+def test_a_negative_nan(op: str, real: Any) -> None:
+    """Its sign is flipped before it is an operand."""
+
+    def write(code: Code, i: Value) -> None:
+        code.store(0, i, code.op(op, code.load(0, i), code.op("neg", code.load(1, i))))
+        other = code.op(op, code.op("neg", code.load(0, i)), code.load(1, i))
+        code.store(1, i, code.op("neg", other))
+
+    slots = array("a", real, is_written=True), array("b", real, is_written=True)
+    a, b = np.ones(3, real), np.array([math.nan, -math.nan, 2.0], real)
+    assert check(element_by_element(write, *slots), [a, b], over(range(3)))
+
+
 def test_flags_of_what_is_not_used() -> None:
     """No result is dropped, chosen or folded before its flags were raised."""
 

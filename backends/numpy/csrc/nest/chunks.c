@@ -46,9 +46,12 @@ typedef struct {
     PyObject **outputs;    /* made of `reached`; NULL before the first commit */
     PyObject **made;
     Saved saved;
-    int64_t done; /* turns */
-    bool odd;     /* a turn was in doubt, or raised a flag */
-    bool stopped; /* for a signal; what was not committed has not happened */
+    NestFunction *function; /* the better one, or the nest's own */
+    int64_t done;           /* turns */
+    bool undone;            /* a chunk of better code, and it is not known whether it had to be */
+    bool suspected;         /* better code was in doubt: the next chunk is not for it */
+    bool odd;               /* a turn was in doubt, or raised a flag */
+    bool stopped;           /* for a signal; what was not committed has not happened */
 } Call;
 
 static double
@@ -104,6 +107,46 @@ commit(Call *call, int64_t turns)
     return true;
 }
 
+/* What a run of machine code came to. */
+typedef struct {
+    bool doubt, flagged;
+    int64_t begun; /* turns, with the one in doubt */
+} Run;
+
+/* Run machine code on the cells that are reached. */
+static Run
+run_turns(Call *call, int64_t turns)
+{
+    const Nest *nest = call->nest;
+    Register *left = &call->cells[nest->cells - 1];
+    memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
+    left->whole = turns;
+    watch.began = now_ns();
+    watch.left_for = PENDING_NOTHING;
+    status_clear();
+    Run run = {.doubt = call->function(call->words, call->cells, nest->memory) != 0};
+    run.flagged = (status_numbered(status_raw()) & call->mask) != 0;
+    bool counted = left->whole >= 0 && left->whole <= turns;
+    run.begun = counted ? turns - left->whole : 0;
+    return run;
+}
+
+/*
+ * Better code could not do the turns, perhaps for no reason: go on without it. Returns how many to
+ * do. Turns before one in doubt are done by better code still, as they are many in a search.
+ */
+static int64_t
+turns_of_both(Call *call, const Run *run, int64_t turns)
+{
+    call->undone = true;
+    if (run->doubt && run->begun > 1 && !call->suspected) {
+        call->suspected = true;
+        return run->begun - 1;
+    }
+    call->function = call->nest->function;
+    return turns;
+}
+
 /*
  * Run at most `turns` turns, from what is saved, and commit them. Where one is odd: only turns
  * before it, perhaps none. Returns how many.
@@ -111,31 +154,35 @@ commit(Call *call, int64_t turns)
 static int64_t
 run_chunk(Call *call, int64_t turns)
 {
-    const Nest *nest = call->nest;
-    Register *left = &call->cells[nest->cells - 1];
+    Nest *nest = call->nest;
+    if (call->suspected) {
+        call->function = nest->function;
+    }
     while (turns > 0) {
-        memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
-        left->whole = turns;
-        watch.began = now_ns();
-        watch.left_for = PENDING_NOTHING;
-        status_clear();
-        bool doubt = nest->function(call->words, call->cells, nest->memory) != 0;
-        bool flagged = (status_numbered(status_raw()) & call->mask) != 0;
-        bool counted = left->whole >= 0 && left->whole <= turns;
-        int64_t begun = counted ? turns - left->whole : 0;
-        if (!doubt && !flagged && range_agrees(call, begun) && commit(call, begun)) {
-            return begun;
+        bool improved = call->function != nest->function;
+        Run run = run_turns(call, turns);
+        if (!run.doubt && !run.flagged && range_agrees(call, run.begun) &&
+            commit(call, run.begun)) {
+            if (improved || call->undone) {
+                improved_learn(nest, improved);
+            }
+            call->undone = call->undone && improved;
+            return run.begun;
         }
         saved_restore(&call->saved);
         call->stopped = watch.left_for == PENDING_SIGNALS;
         if (call->stopped) {
             return 0;
         }
+        if (improved) {
+            turns = turns_of_both(call, &run, turns);
+            continue;
+        }
         call->odd = true;
-        if (!doubt && !flagged) {
+        if (!run.doubt && !run.flagged) {
             return 0;
         }
-        turns = doubt ? begun - 1 : turns / 2;
+        turns = run.doubt ? run.begun - 1 : turns / 2;
     }
     return 0;
 }
@@ -201,6 +248,7 @@ rebind(Call *call)
         return false;
     }
     save_written(call);
+    call->function = improved_function(nest, call->words);
     if (call->saved.bytes > bytes) {
         saved_drop(&call->saved);
     }
@@ -233,6 +281,7 @@ run_chunks(Call *call)
             return;
         }
         learn_turn(nest, end - start, done);
+        nest->native_ns += end - start;
         time = nest->budget * 1e9 - (end - begin);
         if (time < FIRST) {
             return;
@@ -311,6 +360,7 @@ run_call(Call *call)
     if (saving_is_too_long(nest, call->saved.bytes, call->given[nest->range_cell + 2].whole)) {
         return;
     }
+    call->function = improved_function(nest, call->words);
     Status before = status_keep();
     run_chunks(call);
     status_put_back(before);
@@ -383,7 +433,8 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     }
     unsigned mask;
     bool only_warns;
-    if (nest->function == NULL || error_state_read(&mask, &only_warns) < 0) {
+    if (improved_ask(nest) < 0 || nest->function == NULL ||
+        error_state_read(&mask, &only_warns) < 0) {
         return declined();
     }
     if (nest->outputs < 2) {

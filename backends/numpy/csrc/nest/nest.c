@@ -24,6 +24,7 @@ set_type(NestSlot *slot, PyObject *given, PyObject *character, int most_axes)
     }
     slot->kind = SLOT_ARRAY;
     slot->type = descr->type_num;
+    slot->itemsize = (int)PyDataType_ELSIZE(descr);
     Py_DECREF(descr);
     return 0;
 }
@@ -228,6 +229,8 @@ nest_traverse(Nest *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->owner);
+    Py_VISIT(self->improved_owner);
+    Py_VISIT(self->improver);
     return 0;
 }
 
@@ -236,7 +239,10 @@ static int
 nest_clear(Nest *self)
 {
     self->function = NULL;
+    self->improved = NULL;
     Py_CLEAR(self->owner);
+    Py_CLEAR(self->improved_owner);
+    Py_CLEAR(self->improver);
     return 0;
 }
 
@@ -262,7 +268,16 @@ static PyMemberDef members[] = {
      "Calls that a turn in doubt, or a floating-point flag, ended."},
     {"budget", T_DOUBLE, offsetof(Nest, budget), 0,
      "Seconds a call may take, about: signals and other threads wait for its end."},
+    {"improver", T_OBJECT, offsetof(Nest, improver), 0,
+     "Called once with (self,), for `improve`, when the nest has worked for some time; or None."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
+    {NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"improve", nest_improve, METH_VARARGS,
+     "improve(address, owner)\n--\n\nTake better machine code, where no array that is written "
+     "shares memory with another. What it doubts, or raises flags in, is done again without it."},
     {NULL},
 };
 
@@ -278,6 +293,7 @@ static PyType_Slot slots[] = {
     {Py_tp_clear, nest_clear},
     {Py_tp_dealloc, nest_dealloc},
     {Py_tp_members, members},
+    {Py_tp_methods, methods},
     {0, NULL},
 };
 

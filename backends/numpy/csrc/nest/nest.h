@@ -44,6 +44,7 @@ typedef struct {
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
     bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
     int type, axes; /* of an array */
+    int itemsize;   /* of an array */
 } NestSlot;
 
 /* What an array variable may be: for each axis that of the array and a step along it; or axis -1.
@@ -76,6 +77,11 @@ typedef struct {
     vectorcallfunc vectorcall;
     NestFunction *function; /* NULL once garbage */
     PyObject *owner;        /* of the machine code */
+    /* Better machine code, or NULL. It takes arrays of which none that is written shares memory
+     * with another; it may doubt too often, and raise flags too many: `function` decides then. */
+    NestFunction *improved;
+    PyObject *improved_owner;
+    PyObject *improver; /* to be asked for it with (nest,); NULL where it was, or cannot be */
     NestSlot *slot;
     NestSlot *temporary;
     NestMemory *memory;
@@ -89,6 +95,8 @@ typedef struct {
     double turn_ns;        /* 0: not known */
     double size;           /* of what the last call was given, about */
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
+    double native_ns;      /* in machine code */
+    int improved_cost;     /* of chunks of better code that were undone */
     long long runs, turns, doubts;
 } Nest;
 
@@ -128,6 +136,12 @@ void saved_drop(Saved *saved);
 /* chunks.c */
 int64_t nest_patience(void);
 PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names);
+
+/* improved.c */
+NestFunction *improved_function(const Nest *nest, const int64_t *words);
+void improved_learn(Nest *nest, bool kept);
+int improved_ask(Nest *nest);
+PyObject *nest_improve(PyObject *self, PyObject *args);
 
 /* own_memory.c */
 int nest_grow(NestMemory *one, int64_t bytes);

@@ -1,0 +1,145 @@
+"""Better machine code of a nest in transactions: what it doubts is done again by the nest's own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.nests import FLAGS, DoubtError, State, address_of, native, nest
+
+ARRAY, RANGE = ("array", "d", 1, True), ("range",)
+
+
+def improve(one: Any, turn: Callable[[State, int], None], slots: tuple[Any, ...]) -> list[int]:
+    """Give a nest better code; how many turns that was asked for, in each call of it."""
+    calls: list[int] = []
+    function = native(slots, turn, calls)
+    one.improve(address_of(function), function)
+    return calls
+
+
+def add_one(state: State, number: int) -> None:
+    """A turn."""
+    state.arrays[0][number] += 1.0
+
+
+def test_better_code_is_used() -> None:
+    """The nest's own is not called any more."""
+    own: list[int] = []
+    one = nest((ARRAY, RANGE), add_one, own)
+    better = improve(one, add_one, (ARRAY, RANGE))
+    x = np.zeros(10)
+    one(x, iter(range(10)))
+    assert x.tolist() == [1.0] * 10
+    assert sum(better) == 10
+    assert own == []
+
+
+@pytest.mark.parametrize("flags", [0, FLAGS["over"]])
+def test_what_better_code_cannot_do_is_done_again(flags: int) -> None:
+    """A doubt or a flag of better code undoes its chunk; the nest's own decides, and warns of nothing."""
+
+    def odd(state: State, number: int) -> None:
+        state.arrays[0][number] = -5.0
+        state.flags |= flags
+        if not flags:
+            raise DoubtError
+
+    one = nest((ARRAY, RANGE), add_one)
+    better = improve(one, odd, (ARRAY, RANGE))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for times in range(1, 9):
+            x, iterator = np.zeros(10), iter(range(10))
+            while iterator.__length_hint__():
+                assert one(x, iterator) is None
+            assert x.tolist() == [1.0] * 10
+            assert one.doubts == 0
+            assert len(better) == min(times, 4)  # then it is given up
+
+
+def test_turns_before_a_doubt_are_kept() -> None:
+    """A search that ends again and again is no reason to give better code up."""
+
+    def search(state: State, number: int) -> None:
+        add_one(state, number)
+        if number == 7:
+            raise DoubtError
+
+    own: list[int] = []
+    one = nest((ARRAY, RANGE), search, own)
+    better = improve(one, search, (ARRAY, RANGE))
+    for times in range(1, 9):
+        x, iterator = np.zeros(10), iter(range(10))
+        one(x, iterator)
+        assert x.tolist() == [1.0] * 7 + [0.0] * 3
+        assert iterator.__length_hint__() == 3
+        assert len(better) >= times
+        assert one.doubts == times
+
+
+def test_arrays_that_share_memory_are_not_for_better_code() -> None:
+    """Where one of them is written."""
+
+    def shift(state: State, number: int) -> None:
+        state.arrays[0][number] = state.arrays[1][number] + 1.0
+
+    for is_written, is_better in ((True, False), (False, True)):
+        slots = (("array", "d", 1, is_written), ("array", "d", 1, False), RANGE)
+        turn = shift if is_written else lambda state, number: None
+        one = nest(slots, turn)
+        better = improve(one, turn, slots)
+        memory = np.zeros(11)
+        one(memory[1:], memory[:-1], iter(range(10)))
+        assert bool(better) == is_better
+        assert memory.tolist() == [float(i if is_written else 0) for i in range(11)]
+        one(memory[6:], memory[:6][::-1], iter(range(5)))
+        assert better
+
+
+def test_better_code_is_asked_for_once() -> None:
+    """When the nest has worked for some time."""
+    asked: list[Any] = []
+    one = nest((ARRAY, RANGE), add_one)
+    one.improver = asked.append
+    x = np.zeros(10**6)
+    one(x, iter(range(10)))
+    one(x, iter(range(10)))
+    assert asked == []
+    for _ in range(20):
+        one(x, iter(range(20_000)))
+    assert asked == [(one,)]
+    assert one.improver is None
+
+
+def test_an_error_of_the_improver_is_lost() -> None:
+    """As there is code. What no program expects to be lost is not."""
+
+    def fail(error: type[BaseException]) -> Callable[[Any], None]:
+        def improver(given: Any) -> None:
+            raise error
+
+        return improver
+
+    one, x = nest((ARRAY, RANGE), add_one), np.zeros(500)
+    for _ in range(200):
+        one(x, iter(range(500)))
+    one.improver = fail(ValueError)
+    assert one(x, iter(range(5))) is NotImplemented
+    one.improver = fail(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        one(x, iter(range(5)))
+    assert one(x, iter(range(5))) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"), [((), TypeError), (("1", None), TypeError), ((0, None), ValueError)]
+)
+def test_what_is_no_better_code(arguments: Any, error: type[Exception]) -> None:
+    """An address and an owner are."""
+    with pytest.raises(error):
+        nest((RANGE,), lambda state, number: None).improve(*arguments)
