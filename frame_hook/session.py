@@ -23,10 +23,11 @@ from ufuse.frame_hook.entries.entry import (
     is_idle,
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
-from ufuse.frame_hook.entries.learned import CodeRecord, LoopRecord, Places, Retrace
+from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
 from ufuse.frame_hook.nests.choice import ASK_SOON, TOO_SHORT, Loops, written_slots
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
 from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.records import LoopRecord, loop_records
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line
@@ -131,6 +132,8 @@ class Session:
             return None
         at_loop = self.loops is not None and begins_loop(code, position, state)
         at_end = at_loop and not has_turns(state)
+        if not at_loop and by_position(code)[position].opname == "FOR_ITER":
+            record.iterators[position] = type(state[-1]).__name__
         if self.loops is not None and at_loop and not at_end:
             found = self.loops.capture(cache, position, function, state, record)
             if found is None:
@@ -432,15 +435,9 @@ class Session:
         return in_words(kept.guards[failed].source, cache.code, position) or "what is used here"
 
     def loop_records(self, caches: Iterable[Any]) -> Iterator[LoopRecord]:
-        """The loops of the code of some caches whose headers were visited."""
+        """The loops of the code of some caches of which something is known."""
         for cache in caches:
-            for position, visits in sorted(self.record(cache.code).visits.items()):
-                nests = [one.artefact for one in cache.entries(position) if one.is_loop]
-                turns, doubts = (
-                    sum(getattr(one, name) for one in nests) for name in ("turns", "doubts")
-                )
-                line = first_line(cache.code, position)
-                yield LoopRecord(line, turns, doubts, visits.refused or "")
+            yield from loop_records(cache, self.record(cache.code))
 
     def graphs(self) -> Iterator[Graph]:
         """Every graph that computes something, in the order captured."""

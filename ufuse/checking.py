@@ -166,6 +166,6 @@ def _first_difference(found: np.ndarray, wanted: np.ndarray) -> str | None:
         if ones[i * size : i * size + size] != others[i * size : i * size + size]
     ]
     place = tuple(map(int, np.unravel_index(places[0], found.shape)))
-    rest = f", and {len(places) - 1} more elements differ" if len(places) > 1 else ""
+    rest = f", and {len(places) - 1} more differ" if len(places) > 1 else ""
     where = f"element {list(place)} is " if place else ""
     return f"{where}{found[place]!r} instead of {wanted[place]!r}{rest}"

@@ -14,6 +14,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Stats
 from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.nests.records import LoopRecord
 from ufuse.frame_hook.session import Session
 from ufuse.frame_hook.trace.reasons import Break
 from ufuse.spec import Spec
@@ -28,6 +29,8 @@ class CompiledFunction(_hook.Dispatcher):
     Attributes:
         graphs: tuple of `Graph`, in the order captured.
         breaks: tuple of `Break(code, reason, file, line, hint)`: where and why graphs ended.
+        loops: tuple of the `for` loops that were looked at, each with `line`, `turns` that ran natively, `nests`
+            (its native code as text: `print(f.loops[0].nests[0])`), or `why_not`, `code` and `hint`.
         retraces: tuple of `Retrace(guard, was, now, file, line)`: why it was traced again.
         stats: counters: calls, hits, traces, retraces, breaks, eager_calls, trace_seconds, compile_seconds.
 
@@ -55,6 +58,11 @@ class CompiledFunction(_hook.Dispatcher):
     def breaks(self) -> tuple[Break, ...]:
         """Every place where a graph ended before the function did."""
         return tuple(self.__ufuse_session__.breaks)
+
+    @property
+    def loops(self) -> tuple[LoopRecord, ...]:
+        """The `for` loops that ran as native code, and those that did not, with why."""
+        return loops_of(self)
 
     @property
     def retraces(self) -> tuple[Retrace, ...]:
@@ -187,6 +195,12 @@ def hits_of(compiled: CompiledFunction) -> int:
     session: Session = compiled.__ufuse_session__
     hits: int = compiled.__ufuse_hits__
     return hits - session.captured_for(compiled.__ufuse_function__)
+
+
+def loops_of(compiled: CompiledFunction) -> tuple[LoopRecord, ...]:
+    """The loops of a compiled function, and of those that it calls."""
+    session: Session = compiled.__ufuse_session__
+    return tuple(session.loop_records((compiled.__ufuse_cache__, *session.caches)))
 
 
 def found_by_name(function: FunctionType) -> Any:

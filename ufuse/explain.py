@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ufuse.compiled import CompiledFunction
+from ufuse.compiled import CompiledFunction, loops_of
 from ufuse.decorator import compiled_alone, eager
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
@@ -77,7 +77,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         "" if graphs else _why_plain(inner),
         result,
         tuple(traced for _, traced in living),
-        tuple(session.loop_records((inner.__ufuse_cache__, *session.caches))),
+        loops_of(inner),
     )
 
 

@@ -102,19 +102,6 @@ class Visits:
         return self.turn * left
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRecord:
-    """A loop over a range, for reports: its line, the turns that ran natively, how often one was left to plain Python.
-
-    `why_not` says why it has no native code; empty where it has some, or was not looked at.
-    """
-
-    line: int
-    turns: int
-    doubts: int
-    why_not: str
-
-
 @dataclass(slots=True)
 class CodeRecord:
     """What has been learned of one code object."""
@@ -146,6 +133,9 @@ class CodeRecord:
     waits: int = 0  # how often in a row traces were put off
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
     visits: dict[int, Visits] = field(default_factory=dict)  # of loops' headers, by position
+    iterators: dict[int, str] = field(
+        default_factory=dict
+    )  # by position of a loop's header: the type of its iterator, where that is over no range
     left_to_nests: set[int] = field(
         default_factory=set
     )  # headers of loops whose turns are not captured one by one

@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests import arithmetic, array_calls, calls, functions
 from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.refusals import why_not_instruction
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.symbols import Array, Constant, Integer, Number, Unbound
 
@@ -70,6 +71,15 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
     return found
 
 
+def why_not_instructions(code: CodeType, header: int) -> str | None:
+    """Which instruction no nest has, and in which line; None where a nest can have all."""
+    table = instructions.by_position(code)
+    for one in (table[position] for position in sorted(loop_positions(code, header))):
+        if one.opname not in HANDLERS and not one.opname.startswith(JUMPS):
+            return f"{why_not_instruction(one.opname)}, in line {one.location[0]}"
+    return None
+
+
 @per_code
 def outer_headers(code: CodeType) -> dict[int, int]:
     """For the header of a loop that of the loop around it, where a nest can have all instructions of that."""
@@ -101,7 +111,7 @@ def _why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
     """What can be seen at once: instructions that no nest has, and globals."""
     names = names_in_loops(code).get(header)
     if names is None:
-        return "it does what is not compiled yet"
+        return why_not_instructions(code, header)
     why = _why_not_names(function, names, [code])
     if why is not None:
         return why
@@ -140,7 +150,8 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
                 return None
             fits = name in array_calls.METHODS or name in array_calls.ATTRIBUTES
             is_other = any(hasattr(one, name) for one in (list, dict, str))
-            return f"the attribute {name} is not compiled yet" if is_other and not fits else None
+            of_object = f"{name} of a list, dict or string is not compiled yet"
+            return of_object if is_other and not fits else None
         value = vars(value).get(name)
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
         return None

@@ -129,7 +129,12 @@ def _guarded(
 ) -> Read:
     names = instructions.slot_names(code)
     outside = Outside(trace, function, state)
-    read = Reader(code, position, state, _hook.NULL, outside).read()
+    reader = Reader(code, position, state, _hook.NULL, outside)
+    try:
+        read = reader.read()
+    except NotNativeError as why:
+        why.place = _in_words(reader, code)
+        raise
     for slot in read.slots[:-1]:
         if slot < len(names):
             trace.guards.check("BOUND", Source(slot, names[slot]))
@@ -142,6 +147,13 @@ def _guarded(
     for slot in read.empty:
         trace.guards.check("UNBOUND", Source(slot, names[slot]))
     return read
+
+
+def _in_words(reader: Reader, code: CodeType) -> str:
+    """Where reading ended."""
+    line = reader.at.location[0]
+    of = "" if reader.code is code else f" of {reader.code.co_name}()"
+    return f", in line {line}{of}" if line is not None else ""
 
 
 def _array_registers(read: Read) -> list[int]:

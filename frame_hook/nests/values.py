@@ -12,11 +12,18 @@ from ufuse.graph.nest import INTEGERS, KINDS, REALS, Value
 
 
 class NotNativeError(Exception):
-    """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled."""
+    """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled.
+
+    `place`: where in the program, in words, once that is known.
+    """
 
     def __init__(self, why: str, *, later: bool = False) -> None:
         super().__init__(why)
         self.later = later
+        self.place = ""
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self.place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from ufuse import log, settings
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
+from ufuse.frame_hook.nests.refusals import REFUSALS
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS, REASONS, Break, GraphBreak
 from ufuse.frame_hook.tracing import Attempt, Tracer
 from ufuse.graph import node, ops, text, types
@@ -273,6 +274,12 @@ def test_breaks_are_documented() -> None:
         [f"`{code}`", reason.format(what="…"), hint] for code, (reason, hint) in REASONS.items()
     ]
     assert [row[:3] for row in rows_of("breaks.md")] == wanted
+
+
+def test_refusals_of_loops_are_documented() -> None:
+    """docs/loops.md has every kind of reason why a loop has no native code, and no other."""
+    wanted = [[f"`{code}`", row.what, row.hint] for code, row in REFUSALS.items()]
+    assert rows_of("loops.md") == wanted
 
 
 def test_settings_are_documented() -> None:

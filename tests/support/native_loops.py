@@ -10,7 +10,7 @@ from typing import Any
 import ufuse
 from tests.support.compare import check_same
 from tests.support.recording import arguments
-from ufuse.frame_hook.entries.learned import LoopRecord
+from ufuse.frame_hook.nests.records import LoopRecord
 
 
 def loops_of(compiled: Any) -> list[LoopRecord]:

@@ -388,7 +388,10 @@ def test_check_catches_a_wrong_backend() -> None:
     assert done.returncode != 0
     assert not done.stdout
     assert "CheckFailed: result 0 of this graph differs from the reference executor" in done.stderr
-    assert "array([4., 4.]) instead of array([2., 2.])" in done.stderr
+    assert (
+        "element [0] is np.float64(4.0) instead of np.float64(2.0), and 1 more differ"
+        in done.stderr
+    )
     assert "add" in done.stderr.split("instead of")[-1]
 
 
@@ -451,3 +454,119 @@ def test_inputs_keep_their_names_where_sizes_became_known() -> None:
 
     report = str(ufuse.explain(product, np.ones((3, 3))))
     assert "takes   x: float64[3, 3]" in report
+
+
+# Loops
+
+
+def level(x: Any, alpha: float) -> Any:
+    y = 0.0
+    for i in range(len(x)):
+        y = alpha * x[i] + (1 - alpha) * y
+    return y
+
+
+def squares(values: Any, _: float) -> Any:
+    total = 0.0
+    for value in values:
+        total += value * value
+    return total
+
+
+def counted(x: Any, _: float) -> Any:
+    counts: dict[int, int] = {}
+    for i in range(len(x)):
+        counts[int(x[i] * 10)] = counts.get(int(x[i] * 10), 0) + 1
+    return counts
+
+
+class Steps:
+    """An object that counts."""
+
+    count = 0
+
+    def run(self, x: Any, _: float) -> Any:
+        """Take steps."""
+        for i in range(len(x)):
+            self.count += int(x[i] * 10)
+        return self.count
+
+
+LOOPS = [
+    (squares, "loop-over", "it goes over a list"),
+    (counted, "loop-objects", "get of a list, dict or string is not compiled yet"),
+    (Steps().run, "loop-attribute", "assigning to an attribute is not compiled yet, in line "),
+]
+
+
+def values_for(function: Any) -> Any:
+    x = np.random.default_rng(1).random(20_000)
+    return x.tolist() if function is squares else x
+
+
+@pytest.mark.parametrize(("function", "code", "why"), LOOPS)
+def test_report_says_why_a_loop_is_plain(function: Any, code: str, why: str) -> None:
+    """With a code, its line, and what to do; not that plain Python turns it, a second time."""
+    pytest.importorskip("llvmlite")
+    report = ufuse.explain(function, values_for(function), 0.5)
+    (loop,) = report.loops
+    assert (loop.code, loop.turns, loop.nests) == (code, 0, ())
+    assert loop.why_not.startswith(why)
+    lines = str(report).splitlines()
+    line = line_of(getattr(function, "__func__", function), "for ")
+    (at,) = (i for i, text in enumerate(lines) if text.startswith(f"Loop, line {line}"))
+    assert lines[at + 2 : at + 4] == [f"  because {loop.why_not} [{code}]", f"  -> {loop.hint}"]
+    assert "the next item of" not in str(report)
+    assert "not unrolled" not in str(report)
+
+
+def test_report_of_a_native_loop() -> None:
+    """Its turns; in a notebook its blocks as a drawing, and its text."""
+    pytest.importorskip("llvmlite")
+    report = ufuse.explain(level, np.random.default_rng(1).random(100_000), 0.5)
+    (loop,) = report.loops
+    assert loop.turns > 100_000
+    assert not loop.why_not
+    assert f"Loop, line {loop.line}: native code, {loop.turns:,} turns" in str(report)
+    page = report._repr_html_()
+    assert "as native code</summary><svg" in page
+    assert "nest level" in page
+
+
+def test_loops_of_a_compiled_function() -> None:
+    """They are data, too."""
+    pytest.importorskip("llvmlite")
+    compiled = ufuse.compile(level)
+    assert compiled.loops == ()
+    for _ in range(3):
+        compiled(np.random.default_rng(1).random(100_000), 0.5)
+    (loop,) = compiled.loops
+    assert (loop.function, loop.file, loop.line + 1) == ("level", __file__, loop.last_line)
+    assert str(loop.nests[0]).startswith("nest level")
+
+
+WITHOUT_LLVM = """
+import sys
+sys.modules["llvmlite"] = None
+import importlib.util
+find_spec = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "llvmlite" else find_spec(name, *rest)
+import numpy as np
+import ufuse
+from tests.ufuse.test_report import level
+x = np.random.default_rng(1).random(20_000)
+compiled = ufuse.compile(level)
+for _ in range(3):
+    assert repr(compiled(x, 0.5)) == repr(level(x, 0.5))
+print(ufuse.explain(level, x, 0.5))
+"""
+
+
+def test_report_without_llvmlite() -> None:
+    """Loops run as they did, and the report says what to install."""
+    found = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LLVM],
+        capture_output=True, check=False, text=True, cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert "because there is no llvmlite [loop-llvm]" in found.stdout, found.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,8 +17,13 @@ from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Decision, duration
-from ufuse.frame_hook.entries.learned import LoopRecord, Retrace
+from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.nests.records import LoopRecord
 from ufuse.frame_hook.trace.reasons import Break
+from ufuse.graph.text.nest_drawing import nest_to_svg
+
+MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
+ITERATION = re.compile(r"(the next item of|iterating over) .* is not captured yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,8 @@ class Report:
         compile_seconds: how long compiling took.
         why_plain: why nothing was captured; empty where something was.
         result: what the second call returned.
-        loops: the loops over ranges that ran as native code, or were looked at for that.
+        loops: the `for` loops that ran as native code, or were looked at for that, each with `why_not`, `code` and
+            `hint` where it has none.
         codes: the code object of each specialisation.
 
     Example:
@@ -74,6 +81,12 @@ class Report:
     codes: tuple[CodeType, ...] = field(repr=False)
     loops: tuple[LoopRecord, ...] = ()
 
+    @property
+    def told_breaks(self) -> list[Break]:
+        """The breaks besides those that only say that a loop is no graph."""
+        known = [loop for loop in self.loops if loop.turns or loop.why_not or loop.inside]
+        return [one for one in self.breaks if not _is_told_elsewhere(one, known)]
+
     def __str__(self) -> str:
         return "\n".join(
             [
@@ -99,6 +112,11 @@ class Report:
             parts += [
                 _folded(f"Graph {number}, operation by operation", str(graph)),
                 _folded(f"Graph {number} is traced again when …", facts),
+            ]
+        for loop in self.loops:
+            parts += [
+                _drawn(f"Loop, line {loop.line}, as native code", nest_to_svg(nest), str(nest))
+                for nest in loop.nests
             ]
         return "\n".join(parts)
 
@@ -131,19 +149,27 @@ def _folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary><pre>{html.escape(text)}</pre></details>"
 
 
+def _drawn(title: str, drawing: str, text: str) -> str:
+    inside = f"{drawing}<pre>{html.escape(text)}</pre>"
+    return f"<details><summary>{title}</summary>{inside}</details>"
+
+
 def _summary(report: Report) -> list[str]:
     where = f"{short_file(report.file)}:{report.line}"
     native = sum(loop.turns > 0 for loop in report.loops)
+    left = sum(bool(loop.why_not) for loop in report.loops)
     if not report.graphs and not native:
         return [f"{report.name}() runs as plain Python: {report.why_plain}.", where]
-    graphs, places = len(report.graphs), len(_by_place(report.breaks))
+    graphs, places = len(report.graphs), len(_by_place(report.told_breaks))
     parts = [(graphs, "graph")] if graphs else []
     parts += [(native, "native loop")] if native else []
     how = " and ".join(count(*part) for part in parts)
     if native:
         how += ", with plain Python between them"
-    elif places:
-        how += f", and plain Python at {count(places, 'place')}"
+    elif places or left:
+        parts = [(places, "place")] if places else []
+        parts += [(left, "loop")] if left else []
+        how += f", and plain Python at {' and '.join(count(*part) for part in parts)}"
     elif graphs == 1:
         how = "one graph, from start to end"
     return [f"{report.name}() runs as {how}.", where]
@@ -171,16 +197,38 @@ def _parts(report: Report) -> list[str]:
 def _loops(report: Report) -> list[str]:
     lines = []
     for loop in report.loops:
-        if loop.turns:
-            odd = (
-                f"; {count(loop.doubts, 'time')} plain Python did a turn that may warn, fail or leave"
-                if loop.doubts
-                else ""
-            )
-            lines.append(f"Loop, line {loop.line}: native code, {loop.turns:,} turns{odd}")
-        elif loop.why_not:
-            lines.append(f"Loop, line {loop.line}: no native code, because {loop.why_not}")
-    return ["", *lines] if lines else []
+        if not loop.turns and not loop.why_not:
+            continue
+        inside = "" if loop.function.split(".")[-1] == report.name else f" of {loop.function}()"
+        where = f"Loop, line {loop.line}{inside}"
+        text = source_line(loop.file, loop.line)
+        lines += ["", *_loop(loop, where, [f"    {text}"] if text else [])]
+    return lines
+
+
+def _loop(loop: LoopRecord, where: str, text: list[str]) -> list[str]:
+    if not loop.turns:
+        why = f"  because {loop.why_not} [{loop.code}]"
+        return [f"{where}: no native code", *text, why, f"  -> {loop.hint}"]
+    lines = [f"{where}: native code, {count(loop.turns, 'turn')}", *text]
+    if loop.doubts:
+        others = count(loop.doubts, "turn")
+        lines.append(
+            f"  and plain Python did {others} that may warn, fail, overflow or leave the loop"
+        )
+    if loop.doubts * MANY > loop.turns:
+        lines.append(
+            "  -> such a turn costs more than a plain one: do what is rare in it outside the loop"
+        )
+    return lines
+
+
+def _is_told_elsewhere(found: Break, loops: Iterable[LoopRecord]) -> bool:
+    """Whether a break is but that a loop is no graph, of which the report says how it runs."""
+    of_function = [one for one in loops if (one.file, one.function) == (found.file, found.function)]
+    if found.code == "loop":
+        return bool(of_function)
+    return any(found.line == one.line and ITERATION.match(found.reason) for one in of_function)
 
 
 def _labelled(label: str, *texts: str) -> list[str]:
@@ -200,7 +248,7 @@ def _by_place(breaks: Iterable[Break]) -> dict[str, list[Break]]:
 
 
 def _breaks(report: Report) -> list[str]:
-    places = _by_place(report.breaks)
+    places = _by_place(report.told_breaks)
     if not places:
         return []
     lines = ["", "Where a graph ends, and plain Python goes on:"]
