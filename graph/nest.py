@@ -7,7 +7,7 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
    range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known.
-4. Only `store` and `map` write memory, only through the nest's arrays and temporaries, and they do so in the
+4. Only `store`, `map` and `reduce` write memory, only through the nest's arrays and temporaries, and they do so in the
    program's order. A `map` reads everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`. So what an array variable is,
    when it is bound again, is a number of an array.
@@ -165,10 +165,12 @@ class Instruction:
     array, axis; its length), `doubt_if` (a condition).
 
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
-    (attributes: a name of FOLDS, a View; inputs: a length, the view's; `ufunc.reduce` over one axis, a doubt where
-    NumPy would raise), `dot` (attributes: a name of DOTS, two Views of one dtype; inputs: a length, those of each
-    view; the product of vectors), `alloc` (attribute: the number of a temporary; inputs: its lengths, never negative;
-    it gets memory in C order, with any contents). The type of what `fold` and `dot` give is the element's.
+    (attributes: a name of FOLDS, a View; inputs: its lengths, the view's; `ufunc.reduce` over all axes, a doubt where
+    NumPy would raise), `reduce` (attributes: a name of FOLDS, a View, and one of a temporary, which is the same all
+    along the axes that are folded; inputs: the lengths, those of both views; as `fold` otherwise), `dot` (attributes: a
+    name of DOTS, two Views of one dtype; inputs: a length, those of each view; the product of vectors), `alloc`
+    (attribute: the number of a temporary; inputs: its lengths, never negative; it gets memory in C order, with any
+    contents). The type of what `fold` and `dot` give is the element's.
 
     A backend may note that an instruction `is_sure`: it is never in doubt, and an index is not negative; and that it
     `is_dense`: the elements along the last axis are neighbours.

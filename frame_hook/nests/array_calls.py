@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, elementwise, views
+from ufuse.frame_hook.nests import conversions, elementwise, reductions, views
 from ufuse.frame_hook.nests.elementwise import is_array
 from ufuse.frame_hook.nests.values import (
     INT,
-    NP_FLOAT,
     Array,
     Converted,
     Item,
@@ -28,7 +27,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
     SliceOf,
 )
-from ufuse.graph.nest import ELEMENTS, F64, I1, I64
+from ufuse.graph.nest import ELEMENTS, I1, I64
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -124,7 +123,7 @@ def _ufunc(reader: Reader, *items: Item, function: np.ufunc, out: Item | None = 
     if len(items) == function.nin + 1 and out is None:
         *items, out = items  # type: ignore[assignment]
     if function is np.matmul and out is None and len(items) == 2:
-        return elementwise.dot(reader, "matmul", *items)
+        return reductions.dot(reader, "matmul", *items)
     result = elementwise.apply(reader, function, *items)
     if out is None or (isinstance(out, Known) and out.value is None):
         return result
@@ -135,27 +134,25 @@ def _ufunc(reader: Reader, *items: Item, function: np.ufunc, out: Item | None = 
 
 
 def _fold(name: str) -> Rule:
-    def rule(reader: Reader, item: Item) -> Number:
+    def rule(
+        reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
+    ) -> Item:
         if name in ("maximum", "minimum") and not is_array(item):
             raise NotNativeError("it folds what is no array")
-        return elementwise.fold(reader, name, item)
+        return reductions.fold(reader, name, item, axis, keepdims)
 
     return rule
 
 
-def _mean(reader: Reader, item: Item) -> Number:
-    one = elementwise.row(reader, item)
-    if one.dtype != np.float64:
-        raise NotNativeError(f"the mean of {one.dtype}")
-    out, length = reader.out, one.axes[0].length.value
-    out.doubt_if(out.op("ieq", I1, length, out.constant(I64, 0)))
-    total = elementwise.fold(reader, "add", one)
-    return Number(NP_FLOAT, out.op("div", F64, total.value, out.op("to_f64", F64, length)))
+def _mean(
+    reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
+) -> Item:
+    return reductions.mean(reader, item, axis, keepdims)
 
 
 def _dot(name: str) -> Rule:
     def rule(reader: Reader, left: Item, right: Item) -> Number:
-        return elementwise.dot(reader, name, left, right)
+        return reductions.dot(reader, name, left, right)
 
     return rule
 
@@ -168,7 +165,7 @@ def _copy(reader: Reader, item: Item) -> Item:
 
 def _flip(reader: Reader, item: Item) -> Item:
     nothing = Known(None)
-    return views.taken(reader, elementwise.row(reader, item), SliceOf(nothing, nothing, Known(-1)))
+    return views.taken(reader, reductions.row(reader, item), SliceOf(nothing, nothing, Known(-1)))
 
 
 def _where(reader: Reader, condition: Item, then: Item, otherwise: Item) -> Item:

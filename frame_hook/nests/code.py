@@ -99,6 +99,10 @@ class Code:
         """An array statement."""
         self._instructions.append(Instruction("map", inputs, None, (statement,)))
 
+    def write(self, name: str, *inputs: Value, attributes: tuple[Any, ...]) -> None:
+        """An instruction that writes a temporary."""
+        self._instructions.append(Instruction(name, inputs, None, attributes))
+
     def alloc(self, number: int, *lengths: Value) -> None:
         """Give a temporary memory of its own."""
         self._instructions.append(Instruction("alloc", lengths, None, (number,)))

@@ -26,7 +26,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
 )
 from ufuse.graph import ops
-from ufuse.graph.nest import ELEMENTS, F64, I1, I64, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 
@@ -293,8 +293,7 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
         reader.stored.add(target.holder.slot)
     if not 1 <= len(target.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
-    if math.prod(max(1, axis.length.seen) for axis in target.axes) > MOST_ELEMENTS:
-        raise NotNativeError("its arrays are long")
+    refuse_long(target.axes)
     leaves: dict[Part | Converted, int] = {}
     order: list[Lazy] = []
     _collect(value, leaves, order)
@@ -310,11 +309,17 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
             operands.append(Scalar(leaf.dtype))
             inputs.append(leaf.value)
         else:
-            operands.append(_view(reader, leaf, len(target.axes)))
+            operands.append(view_of(reader, leaf, len(target.axes)))
             inputs += leaf.places
     inputs += target.places
-    view = _view(reader, target, len(target.axes))
+    view = view_of(reader, target, len(target.axes))
     reader.out.map(Map(len(target.axes), tuple(operands), tuple(steps), view), *inputs)
+
+
+def refuse_long(axes: Sequence[Axis]) -> None:
+    """Refuse a statement over so many elements that threads pay."""
+    if math.prod(max(1, axis.length.seen) for axis in axes) > MOST_ELEMENTS:
+        raise NotNativeError("its arrays are long")
 
 
 def _collect(one: Lazy, leaves: dict[Part | Converted, int], order: list[Lazy]) -> None:
@@ -328,7 +333,7 @@ def _collect(one: Lazy, leaves: dict[Part | Converted, int], order: list[Lazy]) 
         order.append(one)
 
 
-def _view(reader: Reader, one: Part, ndim: int) -> View:
+def view_of(reader: Reader, one: Part, ndim: int) -> View:
     """A view as an operand over so many axes: its own are the last ones."""
     axes = [_walked(axis) for axis in one.axes][max(0, len(one.axes) - ndim) :]
     return View(reader.array(one.holder), (*[None] * (ndim - len(axes)), *axes))
@@ -385,53 +390,3 @@ def _settled(reader: Reader, item: Item) -> Item:
         case Items(items=items) if any(isinstance(one, Lazy | Items) for one in items):
             return Items(tuple(_settled(reader, one) for one in items))
     return item
-
-
-# Results that are numbers ----------------------------------------------------------------------------------------
-
-
-def row(reader: Reader, item: Item) -> Part:
-    """A vector as an array that exists.
-
-    Raises:
-        NotNativeError: it is no vector.
-
-    """
-    if not is_array(item):
-        raise NotNativeError("it takes what is no array")
-    assert isinstance(item, ARRAYS)
-    found = views.part(reader, computed(reader, item))
-    if len(found.axes) != 1:
-        raise NotNativeError("products and sums of arrays with several axes are not compiled yet")
-    return found
-
-
-def fold(reader: Reader, name: str, item: Item) -> Number:
-    """`ufunc.reduce` of a vector."""
-    one = row(reader, item)
-    if name in ("logical_or", "logical_and") and one.dtype != BOOL:
-        one = row(reader, Lazy("cast", (one.dtype, BOOL), (one,), one.lengths))
-    elif name in ("add", "multiply") and one.dtype == BOOL:
-        one = row(reader, Lazy("cast", (BOOL, np.dtype(int)), (one,), one.lengths))
-    return _number(reader, "fold", name, one)
-
-
-def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
-    """The product of two vectors."""
-    one, other = row(reader, left), row(reader, right)
-    if one.dtype != other.dtype or one.dtype.char not in "dl":
-        raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
-    doubt_unlike(reader.out, one.axes[0].length.value, other.axes[0].length.value)
-    return _number(reader, "dot", name, one, other)
-
-
-def _number(reader: Reader, op: str, name: str, *rows: Part) -> Number:
-    type_ = ELEMENTS.get(rows[0].dtype)
-    if type_ not in (F64, I64, I1):
-        raise NotNativeError(f"sums and products of {rows[0].dtype} are not compiled yet")
-    inputs = [rows[0].axes[0].length.value]
-    for one in rows:
-        inputs += one.places
-    attributes = (name, *(_view(reader, one, 1) for one in rows))
-    value = reader.out.op(op, type_, *inputs, attributes=attributes)
-    return Number(reader.element_kind(rows[0].dtype), value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import VERSION
-from ufuse.frame_hook.nests import arithmetic, calls, conversions, elements, elementwise
+from ufuse.frame_hook.nests import arithmetic, calls, conversions, elements, elementwise, reductions
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
@@ -131,7 +131,7 @@ def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
     if not (elementwise.is_array(left) or elementwise.is_array(right)):
         return arithmetic.binary(reader.out, operator, left, right)
     if name == "@":
-        return elementwise.dot(reader, "matmul", left, right)
+        return reductions.dot(reader, "matmul", left, right)
     if name != operator and isinstance(left, Array | Part | Lazy):
         array = elementwise.computed(reader, left)
         elementwise.update(reader, operator, array, right)

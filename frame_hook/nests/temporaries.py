@@ -153,7 +153,7 @@ def _renumbered(
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
         case "load" | "store" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
-        case "fold" | "dot", (name, *views):
+        case "fold" | "dot" | "reduce", (name, *views):
             attributes = (name, *(_view(view, new) for view in views))
         case "map", (Map() as statement,):
             operands = tuple(_view(each, new) for each in statement.operands)

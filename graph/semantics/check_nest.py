@@ -274,11 +274,23 @@ def _why_not_fold(
     known, count = (FOLDS, 1) if one.op == "fold" else (DOTS, 2)
     if name not in known or len(views) != count:
         return f"it is one of {', '.join(known)}, over {count} views (law 3)"
-    if why := _why_not_parts(nest, views, 1, given):
+    if why := _why_not_parts(nest, views, len(views[0].axes) if count == 1 else 1, given):
         return why
     dtypes = {nest.numbered[view.array].dtype for view in views}
     fits = len(dtypes) == 1 and result == ELEMENTS[dtypes.pop()]
     return None if fits else "its views and its result have one type (law 3)"
+
+
+def _why_not_reduce(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    name, *views = one.attributes
+    if name not in FOLDS or len(views) != 2 or result is not None:
+        return f"it is one of {', '.join(FOLDS)}, of a view into another (law 3)"
+    if why := _why_not_parts(nest, views, len(views[0].axes), given):
+        return why
+    dtypes = {nest.numbered[view.array].dtype for view in views}
+    return "its views have one type (law 3)" if len(dtypes) > 1 else None
 
 
 def _why_not_doubt(
@@ -299,6 +311,7 @@ RULES: dict[str, Rule] = {
     "alloc":    _why_not_access,
     "map":      _why_not_map,
     "fold":     _why_not_fold,
+    "reduce":   _why_not_reduce,
     "dot":      _why_not_fold,
     "doubt_if": _why_not_doubt,
 }

@@ -239,6 +239,8 @@ def _computed(
             return _mapped(one.attributes[0], inputs, arrays)
         case "fold":
             return _folded(one, inputs, arrays)
+        case "reduce":
+            return _reduced(one, inputs, arrays)
         case "dot":
             return _product(one, inputs, arrays)
         case "alloc":
@@ -327,10 +329,27 @@ def _stepped(step: Step, inputs: list[Any]) -> Any:
 
 def _folded(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:
     name, view = one.attributes
-    length, *places = inputs
-    if length == 0 and name in ("maximum", "minimum"):
-        raise DoubtError
-    return getattr(np, name).reduce(_view(view, [length], places, arrays)).item()
+    lengths, places = inputs[: len(view.axes)], list(inputs[len(view.axes) :])
+    result = _fold(name, _view(view, lengths, places, arrays), None)
+    return result if isinstance(result, np.float32) else result.item()
+
+
+def _fold(name: str, array: np.ndarray, axes: tuple[int, ...] | None) -> Any:
+    try:
+        return getattr(np, name).reduce(array, axis=axes, dtype=array.dtype)
+    except ValueError:  # of nothing there is no largest element
+        raise DoubtError from None
+
+
+def _reduced(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
+    name, view, target = one.attributes
+    ndim = len(view.axes)
+    lengths, places = list(inputs[:ndim]), list(inputs[ndim:])
+    array = _view(view, lengths, places, arrays)
+    folded = tuple(axis for axis, walked in enumerate(target.axes) if walked is None)
+    kept = [1 if axis in folded else length for axis, length in enumerate(lengths)]
+    result = _view(target, kept, places, arrays)
+    result[...] = _fold(name, array, folded).reshape(kept)
 
 
 def _product(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:

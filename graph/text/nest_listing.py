@@ -93,11 +93,8 @@ class _Listing:
                 return f"left to plain Python if {_bare(inputs[0])}"
             case "map":
                 return self._mapped(one.attributes[0], inputs)
-            case "fold" | "dot":
-                name, *views = one.attributes
-                length, *places = inputs
-                parts = [self._view(view, [length], places) for view in views]
-                return f"{name}{'.reduce' if one.op == 'fold' else ''}({', '.join(parts)})"
+            case "fold" | "dot" | "reduce":
+                return self._folded(one, inputs)
         name = one.attributes[0] if one.op == "call" else one.op
         if name[0] in "fi" and name[1:] in BINARY:
             name = name[1:]
@@ -118,6 +115,18 @@ class _Listing:
             given = [texts[number] for number in step.inputs]
             texts.append(given[0] if step.name in ("copy", "cast") else _applied(step.name, given))
         return f"{target} = {_bare(texts[-1])}"
+
+    def _folded(self, one: Instruction, inputs: list[str]) -> str:
+        name, *views = one.attributes
+        ndim = len(views[0].axes)
+        lengths, places = inputs[:ndim], inputs[ndim:]
+        parts = [self._view(view, lengths, places) for view in views]
+        if one.op == "dot":
+            return f"{name}({', '.join(parts)})"
+        if one.op == "fold":
+            return f"{name}.reduce({parts[0]})"
+        axes = ", ".join(str(axis) for axis, walked in enumerate(views[1].axes) if walked is None)
+        return f"{parts[1]} = {name}.reduce({parts[0]}, axis=({axes}))"
 
     def _view(self, view: View, lengths: list[str], places: list[str]) -> str:
         """As a slice; takes its places off the list."""

@@ -51,7 +51,7 @@ class Known:
         """Drop what an instruction may change."""
         if one.op == "set":
             self.variables.pop(one.attributes[0], None)
-        elif one.op in {"store", "map", "alloc"}:
+        elif one.op in {"store", "map", "alloc", "reduce"}:
             self.elements.clear()  # other arrays may share the memory
         if one.op == "alloc":
             parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))

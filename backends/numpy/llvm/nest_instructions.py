@@ -15,8 +15,9 @@ from ufuse.backends.numpy.llvm.nest_body import (
     result_type,
 )
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
+from ufuse.backends.numpy.llvm.nest_folds import emit_dot, emit_fold, emit_reduce
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits
-from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_dot, emit_fold, emit_map
+from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.graph.nest import (
     F32,
     F64,
@@ -433,6 +434,7 @@ RULES: dict[str, Rule] = {
     "left":    _left,
     "map":     emit_map,
     "fold":    emit_fold,
+    "reduce":  emit_reduce,
     "dot":     emit_dot,
     "alloc":   emit_alloc,
 }

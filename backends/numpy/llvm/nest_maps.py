@@ -17,7 +17,7 @@ from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.compiler import compiled_rows
 from ufuse.backends.numpy.llvm.functions import Native, Operation
 from ufuse.backends.numpy.llvm.instructions import why_not_native
-from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body, result_type
+from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body
 from ufuse.backends.numpy.loops import depends_on_strides, loop_object
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
@@ -47,12 +47,14 @@ ELEMENTS_A_TURN_BITS = 2
 
 
 @cache  # for ever: machine code holds their addresses
-def _kept(loop: Loop) -> Any:
+def kept_loop(loop: Loop) -> Any:
+    """The inner loop that C runs, which is never freed."""
     return loop_object(loop)
 
 
 @cache
-def _helpers() -> dict[str, int]:
+def helpers() -> dict[str, int]:
+    """The addresses of what machine code of nests calls in C, by name."""
     return _tiles.nest_helpers()
 
 
@@ -86,7 +88,7 @@ class Segment:
 
     def words(self, numbers: dict[int, int]) -> list[int]:
         """The segment as C reads it."""
-        loop = 0 if self.native is not None else id(_kept(self.loop))
+        loop = 0 if self.native is not None else id(kept_loop(self.loop))
         arguments = [numbers[value] for value in (*self.inputs, *self.outputs)]
         return [loop, self.address(), len(arguments), *arguments]
 
@@ -169,7 +171,7 @@ def _is_single(what: Map, value: int) -> bool:
 # Tables
 
 
-class _Table:
+class Table:
     """The words that describe a statement, which are written anew each time."""
 
     def __init__(self, body: Body, axes: int, arrays: int) -> None:
@@ -203,7 +205,7 @@ class _Table:
         return self.body.add(f"getelementptr i64, ptr %table, i64 {word}")
 
 
-def _place(body: Body, view: View, places: Sequence[Value]) -> tuple[str, list[str]]:
+def place_of(body: Body, view: View, places: Sequence[Value]) -> tuple[str, list[str]]:
     """Where a view begins, and its step in bytes along each axis of the space."""
     offset = ""
     for axis, place in enumerate(places):
@@ -224,7 +226,7 @@ def _step(body: Body, array: int, axis: tuple[int, int] | None) -> str:
     return stride if axis[1] == 1 else body.add(f"mul i64 {stride}, {axis[1]}")
 
 
-class _Inputs:
+class Inputs:
     """The inputs of an instruction, taken one after another."""
 
     def __init__(self, body: Body, one: Instruction) -> None:
@@ -246,22 +248,22 @@ def emit_map(body: Body, one: Instruction) -> str:
     (what,) = one.attributes
     if len(what.operands) > MOST_OPERANDS:
         raise LookupError(f"an array statement of {len(what.operands)} operands")
-    inputs = _Inputs(body, one)
+    inputs = Inputs(body, one)
     lengths = [body.operand(value) for value in inputs.take(what.ndim)]
     given = [
         inputs.take(1) if isinstance(operand, Scalar) else inputs.of_view(operand)
         for operand in what.operands
     ]
     target = inputs.of_view(what.target)
-    table = _Table(body, what.ndim, len(what.operands) + 1)
+    table = Table(body, what.ndim, len(what.operands) + 1)
     for axis, length in enumerate(lengths):
         table.store(axis, length)
     for number, (operand, values) in enumerate(zip(what.operands, given, strict=True)):
         if isinstance(operand, Scalar):
             table.scalar(number, *_converted(body, values[0], operand.dtype))
         else:
-            table.array(number, *_place(body, operand, values))
-    table.array(len(what.operands), *_place(body, what.target, target))
+            table.array(number, *place_of(body, operand, values))
+    table.array(len(what.operands), *place_of(body, what.target, target))
     shared = sum(
         1 << number
         for number, (operand, values) in enumerate(zip(what.operands, given, strict=True))
@@ -269,7 +271,7 @@ def emit_map(body: Body, one: Instruction) -> str:
     )
     body.doubt_if(body.add_new(f"icmp ne i32 {_call(body, what, table, shared)}, 0"))
     body.known.forget(one)
-    _lose_patience(body, lengths)
+    lose_patience(body, lengths)
     return ""
 
 
@@ -284,7 +286,7 @@ def _may_share(
     return not (same and target.axes == operand.axes)
 
 
-def _call(body: Body, what: Map, table: _Table, shared: int) -> str:
+def _call(body: Body, what: Map, table: Table, shared: int) -> str:
     segments = segments_of(what)
     first = segments[0]
     if what.ndim == 1 and not shared and len(segments) == 1 and first.native is not None:
@@ -298,7 +300,7 @@ def _call(body: Body, what: Map, table: _Table, shared: int) -> str:
     plan = _plan(body, what, segments, shared)
     scratch = WORDS * len(body.nest.temporaries)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {scratch}")
-    return body.call(_helpers()["map"], "i32", f"ptr {plan}, ptr %table, ptr {memory}")
+    return body.call(helpers()["map"], "i32", f"ptr {plan}, ptr %table, ptr {memory}")
 
 
 def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
@@ -326,7 +328,8 @@ def _operand_dtype(body: Body, operand: View | Scalar) -> np.dtype:
     return operand.dtype if isinstance(operand, Scalar) else body.nest.numbered[operand.array].dtype
 
 
-def _lose_patience(body: Body, lengths: list[str]) -> None:
+def lose_patience(body: Body, lengths: Sequence[str]) -> None:
+    """Take off the patience that so many elements cost."""
     elements = lengths[0]
     for length in lengths[1:]:
         elements = body.add(f"mul i64 {elements}, {length}")
@@ -388,48 +391,7 @@ def _whole(body: Body, type_: str, text: str, dtype: np.dtype) -> tuple[str, str
     return wanted, short
 
 
-# Vectors, temporaries
-
-
-def emit_fold(body: Body, one: Instruction) -> str:
-    """Append a reduction of a vector: NumPy's own, whole."""
-    name, view = one.attributes
-    inputs = _Inputs(body, one)
-    (length,) = inputs.take(1)
-    data, steps = _place(body, view, inputs.of_view(view))
-    dtype = body.nest.numbered[view.array].dtype
-    loop = loop_of(Step(name, (dtype, dtype, dtype), (0, 1)))
-    given = f"i64 {steps[0]}, i64 {body.operand(length)}"
-    return _result(
-        body,
-        one,
-        _helpers()["fold"],
-        f"ptr inttoptr (i64 {id(_kept(loop))} to ptr), ptr %table, ptr {data}, {given}",
-    )
-
-
-def emit_dot(body: Body, one: Instruction) -> str:
-    """Append the product of two vectors."""
-    name, *views = one.attributes
-    inputs = _Inputs(body, one)
-    (length,) = inputs.take(1)
-    arguments = "ptr %table"
-    for view in views:
-        data, steps = _place(body, view, inputs.of_view(view))
-        arguments += f", ptr {data}, i64 {steps[0]}"
-    kind = "d" if result_type(one) == F64 else "l"
-    arguments += f", i64 {body.operand(length)}"
-    return _result(body, one, _helpers()[f"{name}.{kind}"], arguments)
-
-
-def _result(body: Body, one: Instruction, address: int, arguments: str) -> str:
-    """Append a call that writes its result to the table's first word."""
-    body.table = max(body.table, 1)
-    status = body.call(address, "i32", arguments)
-    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
-    if result_type(one) == I1:
-        return body.add(f"icmp ne i8 {body.add_new('load i8, ptr %table')}, 0")
-    return body.add_new(f"load {TYPES[result_type(one)]}, ptr %table")
+# Temporaries
 
 
 def emit_alloc(body: Body, one: Instruction) -> str:
@@ -441,7 +403,7 @@ def emit_alloc(body: Body, one: Instruction) -> str:
     for length in lengths:
         size = body.with_overflow("smul", size, length)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {first}")
-    status = body.call(_helpers()["grow"], "i32", f"ptr {memory}, i64 {size}")
+    status = body.call(helpers()["grow"], "i32", f"ptr {memory}, i64 {size}")
     body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
     body.known.forget(one)
     data = body.add_new(f"load ptr, ptr {memory}")

@@ -279,6 +279,51 @@ def nestedarr(A, T):
     return A
 
 
+def reductions(A, T):
+    s = 0.0
+    for t in range(T):
+        s = (
+            s
+            + A.sum()
+            + A[1:-1, 1:-1].sum()
+            + A.T[1:].max()
+            - np.min(A[::2, ::3])
+            + np.prod(A[0, :3])
+        )
+        A[:, 0] += A.max(axis=1) * 0.01 + np.mean(A, axis=1)
+        A[0] += A.mean(axis=0) - np.sum(A, 0)
+        A /= A.sum(axis=1, keepdims=True)
+        A[t % len(A), 1] = A[1:, 2:].mean() + np.abs(A - A[::-1]).max()
+        s += np.any(A > 0.5) + (A > 0.1).sum() + np.all(A[1:] < 1, axis=-1).sum()
+    return s, A
+
+
+def reductions_of_boxes(B, T):
+    total = np.zeros(B.shape[1:])
+    for _t in range(T):
+        total += B.sum(axis=0)
+        total[0] -= B.max(axis=(0, 1))
+        B[0, :, 0] = B.sum(axis=(0, 2)) * 0.1 + total.sum(axis=-1)
+    return B, total
+
+
+def small_numbers(A, T):
+    s = 0
+    for _t in range(T):
+        s = (
+            s
+            + A.sum()
+            + A[:, 1:].sum()
+            + A.max()
+            + A[0].min()
+            + A[1:3, 2:].max()
+            + A[1].sum()
+            + A[0].prod()
+        )
+        A[0] += A.max(axis=0) % 3
+    return s, A
+
+
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (chol, lambda: (definite(12),)),
     (lu, lambda: (definite(12),)),
@@ -309,6 +354,13 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (bools, lambda: (np.zeros(50, bool), numbers(4, 50), 50)),
     (fresh, lambda: (50, 7, np.zeros(50))),
     (nestedarr, lambda: (numbers(4, 9, 7), 40)),
+    (reductions, lambda: (numbers(4, 9, 7), 40)),
+    (reductions, lambda: (numbers(4, 9, 7).astype(np.float32), 40)),
+    (reductions_of_boxes, lambda: (numbers(4, 3, 4, 5), 40)),
+    *(
+        (small_numbers, lambda kind=kind: (np.arange(63).reshape(9, 7).astype(kind), 40))
+        for kind in "bBhiIlL"
+    ),
 ]
 
 

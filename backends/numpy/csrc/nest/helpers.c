@@ -4,47 +4,6 @@
  */
 #include "nest/nest.h"
 
-/* A one of any dtype that arrays of nests have. */
-static void
-write_one(int type, char *at)
-{
-    Register one = {.whole = 1};
-    if (type == NPY_FLOAT) {
-        one.single = 1.0F;
-    }
-    else if (type == NPY_DOUBLE) {
-        one.twice = 1.0;
-    }
-    number_store(type, at, one);
-}
-
-/*
- * What `reduce` of a loop's ufunc gives over one axis, of as many elements. A doubt where it would
- * raise: of nothing there is no largest element.
- */
-int
-nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count)
-{
-    int type = loop->types[0];
-    if (strcmp(loop->name, "add") == 0 || strcmp(loop->name, "logical_or") == 0) {
-        memset(result, 0, (size_t)number_bytes(type));
-    }
-    else if (strcmp(loop->name, "multiply") == 0 || strcmp(loop->name, "logical_and") == 0) {
-        write_one(type, result);
-    }
-    else {
-        if (count == 0) {
-            return 1;
-        }
-        memcpy(result, items, (size_t)number_bytes(type));
-        items += step;
-        count--;
-    }
-    char *data[3] = {result, items, result};
-    npy_intp steps[3] = {0, step, 0};
-    return count == 0 ? 0 : nest_loop(loop, data, count, steps);
-}
-
 /* The product of two vectors as `np.matmul` has it: NumPy's own function for the dtype. */
 static void
 product(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
@@ -132,6 +91,7 @@ nest_helpers(PyObject *module, PyObject *unused)
         {"fold", (void *)nest_fold},     {"dot.d", (void *)real_dot},
         {"dot.l", (void *)whole_dot},    {"matmul.d", (void *)real_matmul},
         {"matmul.l", (void *)whole_dot}, {"scalar.d", (void *)real_scalar},
+        {"reduce", (void *)nest_reduce},
     };
     PyObject *found = PyDict_New();
     for (size_t i = 0; found != NULL && i < Py_ARRAY_LENGTH(table); i++) {

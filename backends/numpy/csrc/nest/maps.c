@@ -6,7 +6,7 @@
  * 2. Axes are walked in the order in which the arrays lie in memory, and as few as they allow.
  * 3. What is in doubt may have been written to.
  */
-#include "nest/nest.h"
+#include "nest/space.h"
 
 enum {
     TILE = 1024,      /* elements between two segments */
@@ -32,12 +32,6 @@ struct NestMap {
     uint64_t shared; /* bits: operands that may share memory with the target */
     int64_t word[];  /* bytes of an element of each array and row, then the segments */
 };
-
-/* An axis of the space: its length, and for each array the bytes from one element to the next. */
-typedef struct {
-    int64_t length;
-    npy_intp *step;
-} Axis;
 
 /* A statement under way; axes innermost first. */
 typedef struct {
@@ -116,64 +110,17 @@ run_axes(const Run *run, int axes)
     return 0;
 }
 
-/* Whether the inner of two axes should be the outer one: some array steps farther along it, and
- * none the other way round. */
-static bool
-are_in_order(const Axis *inner, const Axis *outer, int64_t arrays)
-{
-    bool worse = false;
-    for (int64_t k = 0; k < arrays; k++) {
-        npy_intp near = inner->step[k], far = outer->step[k];
-        if (near != 0 && far != 0) {
-            near = near < 0 ? -near : near;
-            far = far < 0 ? -far : far;
-            if (near <= far) {
-                return true;
-            }
-            worse = true;
-        }
-    }
-    return !worse;
-}
-
 /* What makes a new array looks at its operands only. */
 static void
 sort_axes(Run *run)
 {
-    int64_t arrays = run->map->arrays - (run->map->fresh != 0);
-    for (int i = 1; i < run->axes; i++) {
-        for (int j = i; j > 0 && !are_in_order(&run->axis[j - 1], &run->axis[j], arrays); j--) {
-            Axis inner = run->axis[j - 1];
-            run->axis[j - 1] = run->axis[j];
-            run->axis[j] = inner;
-        }
-    }
-}
-
-static bool
-can_be_one(const Axis *inner, const Axis *outer, int64_t arrays)
-{
-    for (int64_t k = 0; k < arrays; k++) {
-        if (outer->step[k] != inner->length * inner->step[k]) {
-            return false;
-        }
-    }
-    return true;
+    axes_sort(run->axis, run->axes, run->map->arrays - (run->map->fresh != 0));
 }
 
 static void
 join_axes(Run *run)
 {
-    int last = 0;
-    for (int i = 1; i < run->axes; i++) {
-        if (can_be_one(&run->axis[last], &run->axis[i], run->map->arrays)) {
-            run->axis[last].length *= run->axis[i].length;
-        }
-        else {
-            run->axis[++last] = run->axis[i];
-        }
-    }
-    run->axes = last + 1;
+    run->axes = axes_join(run->axis, run->axes, run->map->arrays);
 }
 
 /* The bytes that an array's part of the space lies in. */
@@ -233,16 +180,10 @@ static int64_t
 take_axes(Run *run, const int64_t *lengths, npy_intp *steps)
 {
     int64_t elements = 1;
-    run->axes = 0;
-    for (int64_t i = run->map->axes - 1; i >= 0; i--) {
+    for (int64_t i = 0; i < run->map->axes; i++) {
         elements *= lengths[i];
-        if (lengths[i] != 1) {
-            run->axis[run->axes++] = (Axis){lengths[i], steps + i * run->map->arrays};
-        }
     }
-    if (run->axes == 0) {
-        run->axis[run->axes++] = (Axis){1, steps + (run->map->axes - 1) * run->map->arrays};
-    }
+    run->axes = axes_take(run->axis, run->map->axes, lengths, steps, run->map->arrays);
     return elements;
 }
 

@@ -150,12 +150,15 @@ PyObject *own_memory_array(const Nest *nest, int temporary);
 
 /* numpy_loops.c */
 int nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps);
-int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count);
 extern PyMethodDef nest_methods[];
 
 /* maps.c */
 typedef struct NestMap NestMap;
 int nest_map(const NestMap *map, int64_t *table, NestMemory *scratch);
+
+/* reduce.c */
+int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count);
+int nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch);
 
 /* nest.c */
 int nest_begin(PyObject *module);

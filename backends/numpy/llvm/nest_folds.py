@@ -1,0 +1,133 @@
+"""What arrays of nests are reduced to, in LLVM's language: sums, products, largest elements. All are calls of C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, result_type
+from ufuse.backends.numpy.llvm.nest_maps import (
+    WORDS,
+    Inputs,
+    Table,
+    helpers,
+    kept_loop,
+    loop_of,
+    lose_patience,
+    place_of,
+)
+from ufuse.graph.nest import F64, I1, Instruction, Step, View
+
+BUFFER = 8192  # elements of NumPy's buffers
+
+
+@cache
+def adds_in_buffers() -> bool:
+    """Whether this NumPy adds floats along axes that cannot be joined in buffers of as many whole axes as fit."""
+    given = np.random.default_rng(1).random((93, 94, 95))
+    return all(
+        np.add.reduce(view, axis=None).tobytes() == _added(view).tobytes()
+        for dtype in (np.float64, np.float32)
+        for view in (
+            given.astype(dtype)[1:-1, 1:-1, 5],
+            given.astype(dtype)[1:-1, 3, 1:-1],
+            given.astype(dtype)[:20, 1:-1, 1:-1],
+            given.astype(dtype)[:90, 1:3, 1:8],
+        )
+    )
+
+
+def _added(view: np.ndarray) -> np.ndarray:
+    cores = np.cumprod(view.shape[::-1])
+    core = int(cores[cores <= BUFFER].max())
+    around = int(cores[int(np.argmax(cores > BUFFER))]) if cores[-1] > BUFFER else core
+    most, total = BUFFER // core * core, np.zeros((), view.dtype)
+    for items in view.reshape(-1, around):
+        for first in range(0, around, most):
+            total[...] += np.add.reduce(items[first : first + most])
+    return total
+
+
+def emit_fold(body: Body, one: Instruction) -> str:
+    """Append a reduction of an array to a number: NumPy's own."""
+    name, view = one.attributes
+    if len(view.axes) > 1:
+        return _emit_whole(body, one)
+    inputs = Inputs(body, one)
+    (length,) = inputs.take(1)
+    data, steps = place_of(body, view, inputs.of_view(view))
+    given = f"i64 {steps[0]}, i64 {body.operand(length)}"
+    loop = _loop(body, name, view)
+    return _result(body, one, helpers()["fold"], f"{loop}, ptr %table, ptr {data}, {given}")
+
+
+def _loop(body: Body, name: str, view: View) -> str:
+    dtype = body.nest.numbered[view.array].dtype
+    if name == "add" and dtype.kind == "f" and len(view.axes) > 1 and not adds_in_buffers():
+        raise LookupError("this NumPy adds along several axes in another order")
+    loop = loop_of(Step(name, (dtype, dtype, dtype), (0, 1)))
+    return f"ptr inttoptr (i64 {id(kept_loop(loop))} to ptr)"
+
+
+def _emit_whole(body: Body, one: Instruction) -> str:
+    """The result of several axes lies behind the table."""
+    name, view = one.attributes
+    inputs = Inputs(body, one)
+    lengths = [body.operand(value) for value in inputs.take(len(view.axes))]
+    table = Table(body, len(lengths), 2)
+    result = table.store(table.used, "0")
+    table.array(0, *place_of(body, view, inputs.of_view(view)))
+    table.array(1, result, ["0"] * len(lengths))
+    _reduce(body, name, view, table, lengths)
+    if result_type(one) == I1:
+        return body.add(f"icmp ne i8 {body.add_new(f'load i8, ptr {result}')}, 0")
+    return body.add_new(f"load {TYPES[result_type(one)]}, ptr {result}")
+
+
+def emit_reduce(body: Body, one: Instruction) -> str:
+    """Append a reduction of some axes of an array."""
+    name, view, target = one.attributes
+    inputs = Inputs(body, one)
+    lengths = [body.operand(value) for value in inputs.take(len(view.axes))]
+    table = Table(body, len(lengths), 2)
+    table.array(0, *place_of(body, view, inputs.of_view(view)))
+    table.array(1, *place_of(body, target, inputs.of_view(target)))
+    _reduce(body, name, view, table, lengths)
+    body.known.forget(one)
+    return ""
+
+
+def _reduce(body: Body, name: str, view: View, table: Table, lengths: Sequence[str]) -> None:
+    for axis, length in enumerate(lengths):
+        table.store(axis, length)
+    memory = body.add(f"getelementptr i64, ptr %memory, i64 {WORDS * len(body.nest.temporaries)}")
+    given = f"{_loop(body, name, view)}, i64 {len(lengths)}, ptr %table, ptr {memory}"
+    status = body.call(helpers()["reduce"], "i32", given)
+    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
+    lose_patience(body, lengths)
+
+
+def emit_dot(body: Body, one: Instruction) -> str:
+    """Append the product of two vectors."""
+    name, *views = one.attributes
+    inputs = Inputs(body, one)
+    (length,) = inputs.take(1)
+    arguments = "ptr %table"
+    for view in views:
+        data, steps = place_of(body, view, inputs.of_view(view))
+        arguments += f", ptr {data}, i64 {steps[0]}"
+    kind = "d" if result_type(one) == F64 else "l"
+    arguments += f", i64 {body.operand(length)}"
+    return _result(body, one, helpers()[f"{name}.{kind}"], arguments)
+
+
+def _result(body: Body, one: Instruction, address: int, arguments: str) -> str:
+    """Append a call that writes its result to the table's first word."""
+    body.table = max(body.table, 1)
+    status = body.call(address, "i32", arguments)
+    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
+    if result_type(one) == I1:
+        return body.add(f"icmp ne i8 {body.add_new('load i8, ptr %table')}, 0")
+    return body.add_new(f"load {TYPES[result_type(one)]}, ptr %table")

@@ -1,0 +1,189 @@
+"""Sums, products and the like of arrays in loops that are read as nests: numbers, or arrays of fewer axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ufuse.frame_hook.nests import elementwise, views
+from ufuse.frame_hook.nests.elementwise import BOOL, is_array
+from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.values import (
+    NP_FLOAT,
+    NP_INT,
+    Array,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    Length,
+    NotNativeError,
+    Number,
+    Part,
+)
+from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, MAP_AXES, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+def array_of(reader: Reader, item: Item) -> Part:
+    """An array that exists.
+
+    Raises:
+        NotNativeError: it is none, or has too many axes.
+
+    """
+    if not is_array(item):
+        raise NotNativeError("it takes what is no array")
+    assert isinstance(item, Array | Part | Lazy)
+    found = views.part(reader, elementwise.computed(reader, item))
+    if not 1 <= len(found.axes) <= MAP_AXES:
+        raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
+    elementwise.refuse_long(found.axes)
+    return found
+
+
+def row(reader: Reader, item: Item) -> Part:
+    """A vector as an array that exists.
+
+    Raises:
+        NotNativeError: it is no vector.
+
+    """
+    found = array_of(reader, item)
+    if len(found.axes) != 1:
+        raise NotNativeError("products of arrays with several axes are not compiled yet")
+    return found
+
+
+def fold(
+    reader: Reader, name: str, item: Item, axis: Item | None = None, keepdims: Item | None = None
+) -> Number | Array:
+    """`ufunc.reduce` of an array."""
+    one = _as_folded(reader, name, array_of(reader, item))
+    axes = folded_axes(axis, len(one.axes))
+    keeps = _is_true(keepdims)
+    if len(axes) == len(one.axes) and not keeps:
+        return _number(reader, "fold", name, [one.lengths], one)
+    if ELEMENTS.get(one.dtype) is None:
+        raise NotNativeError(f"reductions of {one.dtype} are not compiled yet")
+    if len(one.axes) - len(axes) > 1:
+        reader.keep_order(one)
+    return _reduced(reader, name, one, axes, keeps=keeps)
+
+
+def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps: bool) -> Array:
+    """The results along the axes that are kept, as a new array."""
+    unit = Length(reader.out.constant(I64, 1), is_one=True)
+    kept = [unit if place in axes else length for place, length in enumerate(one.lengths)]
+    lengths = [length for place, length in enumerate(kept) if keeps or place not in axes]
+    fresh = elementwise.allocated(reader, one.dtype, lengths)
+    whole = views.part(reader, fresh)
+    walked = iter(whole.axes)
+    spread = [next(walked) if keeps or place not in axes else None for place in range(len(kept))]
+    target = elementwise.view_of(reader, whole, len(whole.axes))
+    steps = tuple(
+        None if each is None or place in axes or each.axis is None else (each.axis, each.step)
+        for place, each in enumerate(spread)
+    )
+    attributes = (
+        name,
+        elementwise.view_of(reader, one, len(one.axes)),
+        replace(target, axes=steps),
+    )
+    inputs = (*(length.value for length in one.lengths), *one.places, *whole.places)
+    reader.out.write("reduce", *inputs, attributes=attributes)
+    return fresh
+
+
+def _as_folded(reader: Reader, name: str, one: Part) -> Part:
+    """The array in the dtype in which it is folded."""
+    kind = one.dtype
+    if name in ("logical_or", "logical_and"):
+        kind = BOOL
+    elif name in ("add", "multiply") and kind.kind in "biu":
+        kind = np.dtype(np.uint) if kind.kind == "u" else np.dtype(int)
+        kind = one.dtype if one.dtype.itemsize == kind.itemsize else kind
+    if kind == one.dtype:
+        return one
+    return array_of(reader, Lazy("cast", (one.dtype, kind), (one,), one.lengths))
+
+
+def folded_axes(axis: Item | None, ndim: int) -> tuple[int, ...]:
+    """The axes that an argument names."""
+    if axis is None or (isinstance(axis, Known) and axis.value is None):
+        return tuple(range(ndim))
+    named = axis.items if isinstance(axis, Items) else (axis,)
+    places = [one.value for one in named if isinstance(one, Known) and type(one.value) is int]
+    if len(places) < len(named) or not all(-ndim <= place < ndim for place in places):
+        raise NotNativeError("an axis is no constant of the array")
+    found = {place % ndim for place in places}
+    if len(found) < len(places):
+        raise NotNativeError("an axis is named twice")
+    return tuple(sorted(found))
+
+
+def _is_true(keepdims: Item | None) -> bool:
+    if keepdims is None:
+        return False
+    if not isinstance(keepdims, Known) or type(keepdims.value) is not bool:
+        raise NotNativeError("keepdims is no constant")
+    return keepdims.value
+
+
+def mean(
+    reader: Reader, item: Item, axis: Item | None = None, keepdims: Item | None = None
+) -> Number | Lazy:
+    """The mean of floats, as NumPy's: the sum by the number of elements."""
+    one = array_of(reader, item)
+    if one.dtype.char not in "df":
+        raise NotNativeError(f"the mean of {one.dtype}")
+    total = fold(reader, "add", one, axis, keepdims)
+    out = reader.out
+    count: Value | None = None
+    for place in folded_axes(axis, len(one.axes)):
+        length = one.lengths[place].value
+        count = length if count is None else out.op("mul", I64, count, length)
+    assert count is not None
+    out.doubt_if(out.op("ieq", I1, count, out.constant(I64, 0)))
+    if isinstance(total, Number):
+        return _mean_of(reader, total, count)
+    quotient = elementwise.apply(reader, np.divide, total, Number(NP_INT, count))
+    if quotient.dtype == one.dtype:
+        return quotient
+    return Lazy("cast", (quotient.dtype, one.dtype), (quotient,), quotient.lengths)
+
+
+def _mean_of(reader: Reader, total: Number, count: Value) -> Number:
+    out, value, divisor = reader.out, total.value, reader.out.op("to_f64", F64, count)
+    if value.type == F64:
+        return Number(NP_FLOAT, out.op("div", F64, value, divisor))
+    quotient = out.op("div", F64, out.op("to_f64", F64, value), divisor)
+    return Number(total.type, out.op("to_f32", F32, quotient))
+
+
+def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
+    """The product of two vectors."""
+    one, other = row(reader, left), row(reader, right)
+    if one.dtype != other.dtype or one.dtype.char not in "dl":
+        raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
+    doubt_unlike(reader.out, one.axes[0].length.value, other.axes[0].length.value)
+    return _number(reader, "dot", name, [one.lengths], one, other)
+
+
+def _number(
+    reader: Reader, op: str, name: str, lengths: Sequence[Sequence[Length]], *parts: Part
+) -> Number:
+    type_ = ELEMENTS.get(parts[0].dtype)
+    if type_ is None:
+        raise NotNativeError(f"sums and products of {parts[0].dtype} are not compiled yet")
+    inputs = [length.value for one in lengths for length in one]
+    for one in parts:
+        inputs += one.places
+    attributes = (name, *(elementwise.view_of(reader, one, len(one.axes)) for one in parts))
+    value = reader.out.op(op, type_, *inputs, attributes=attributes)
+    return Number(reader.element_kind(parts[0].dtype), value)
