@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from rich.console import Console
+
 import ufuse
 from benchmarks import apart
 from benchmarks import peers as rivals
@@ -15,6 +17,7 @@ from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import compared
 from benchmarks.programs import GROUP, PROGRAMS
 from benchmarks.report import heading, line, save, save_group, summary
+from benchmarks.totals import totals
 
 GROUPS = {GROUP: PROGRAMS, LOOP_GROUP: LOOPS}
 GROUP_PEERS = {LOOP_GROUP: ("numba",)}  # the others compile no loops
@@ -113,6 +116,7 @@ def run_programs(group: str, names: list[str], chosen: argparse.Namespace) -> in
             print("\n    ".join([line(name, row, others), *row.loops]), flush=True)
             rows.append({"program": name} | row.as_json() | {"peers": others})
     print(summary(rows))
+    Console().print(totals(group, rows))
     if not chosen.no_save and not chosen.quick and names == list(GROUPS[group]):
         save_group(group, rows)
     return sum(bool(row["difference"]) for row in rows)

@@ -48,11 +48,14 @@ def measured(name: str, size: int, seconds: float) -> Row:
 
 
 def loops_of(compiled: Any) -> Iterator[str]:
-    """How the loops over ranges of a compiled function ran."""
-    session = compiled.__ufuse_session__
-    for loop in session.loop_records((compiled.__ufuse_cache__, *session.caches)):
-        why = f"plain, as {loop.why_not}" if loop.why_not else "plain"
-        how = f"native, {loop.turns} turns, {loop.doubts} doubts" if loop.turns else why
+    """How the loops of a compiled function ran."""
+    for loop in compiled.loops:
+        if loop.turns:
+            how = f"native, {loop.turns} turns, {loop.doubts} doubts"
+        elif loop.inside:
+            how = f"inside the native loop of line {loop.inside}"
+        else:
+            how = f"plain, as {loop.why_not} [{loop.code}]" if loop.why_not else "plain"
         yield f"line {loop.line}: {how}"
 
 

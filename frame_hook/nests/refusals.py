@@ -21,8 +21,8 @@ class Refusal:
 REFUSALS: dict[str, Refusal] = {
     "loop-short": Refusal(
         "it takes too little time",
-        "no need to change it: native code would cost more than it gives",
-        ("it takes too little time", "it has taken only .*"),
+        "no need to change it: native code is made once a loop takes longer than the making",
+        ("it takes too little time", "it has taken .* so far"),
     ),
     "loop-llvm": Refusal(
         "there is no llvmlite, which makes native code",
