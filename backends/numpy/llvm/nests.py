@@ -55,9 +55,7 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
     """
     nest = without_repetition(nest)
     prepare(nest)
-    effort = Effort.QUICK
-    if not is_of_arrays(nest):
-        nest, effort = versioned(nest), Effort.USUAL
+    effort = Effort.QUICK if is_of_arrays(nest) else Effort.USUAL
     function = compiled_text(nest_text(nest, "NAME"), effort)
     return function.address, function.owner
 

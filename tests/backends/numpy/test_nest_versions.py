@@ -97,7 +97,7 @@ def test_every_way_to_leave_an_array(step: int, factor: int) -> None:
     """Negative indices, empty loops, the first and the last turn out of range."""
     nest = stencil(-1, 0, 2, step=step, factor=factor)
     assert guards(nest)
-    machine = Machine(nest)
+    machine = Machine(versioned(nest))
     rng = np.random.default_rng(3)
     for length in (0, 1, 7):
         a, b = rng.standard_normal((2, length))
@@ -111,8 +111,8 @@ def test_every_way_to_leave_an_array(step: int, factor: int) -> None:
 def test_integers_at_their_limits(first: int, count: int) -> None:
     """Where the test itself would overflow it finds that the copy may not run."""
     a, b = np.ones(8), np.ones(8)
-    assert not check(stencil(0), [a, b], cells(first, count))
-    assert not check(stencil(0, step=-3, factor=-2), [a, b], cells(first, count))
+    for nest in (stencil(0), stencil(0, step=-3, factor=-2)):
+        assert not check(nest, [a, b], cells(first, count), Machine(versioned(nest)))
 
 
 def test_arithmetic_overflows_in_the_last_turn() -> None:
@@ -122,7 +122,7 @@ def test_arithmetic_overflows_in_the_last_turn() -> None:
     i = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
     code.store(0, i, code.op("mul", i, code.get("n")))
     code.end("jump", "j.head")
-    nest, machine = code.nest(), Machine(code.nest())
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
     assert guards(nest)
     for n, is_left in ((HUGE // 4, True), (HUGE // 2, False), (7, True), (-HUGE // 4, True)):
         given = over(range(2), n=n, **{"n.numpy": False})
@@ -132,7 +132,7 @@ def test_arithmetic_overflows_in_the_last_turn() -> None:
 def test_arrays_that_share_memory() -> None:
     """Elements that the copy stores are those that it reads next."""
     memory = np.random.default_rng(0).standard_normal(30)
-    machine = Machine(stencil(-1, 0, 1))
+    machine = Machine(versioned(stencil(-1, 0, 1)))
     for a, b in (
         (memory, memory),
         (memory[1:], memory[:-1]),
@@ -169,7 +169,7 @@ def test_two_axes_in_any_layout() -> None:
     above = code.load(0, code.op("sub", code.get("row"), one), j)
     code.store(0, code.get("row"), j, code.op("add", before, above))
     code.end("jump", "j.head")
-    nest, machine = code.nest(), Machine(code.nest())
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
     assert sum(one.op in {"load", "store"} for one in sure(nest)) == 3
     a = np.random.default_rng(1).standard_normal((12, 14))
     for layout in (a, np.asfortranarray(a), a.T, a[::2, ::-1], a[::-1, 3:]):
@@ -202,9 +202,10 @@ def test_an_index_that_only_some_turns_use() -> None:
     after = code.load(0, code.op("add", j, code.whole(1)))
     code.store(0, j, code.op("mul", code.load(0, j), after))
     code.end("jump", "j.head")
-    nest = code.nest()
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
     for length in range(5):
-        assert check(nest, [np.random.default_rng(2).standard_normal(length)], over(range(2)))
+        a = np.random.default_rng(2).standard_normal(length)
+        assert check(nest, [a], over(range(2)), machine)
     (fits,) = guards(nest)
     assert [one.most for one in fits.inside] == [0]
 
@@ -221,7 +222,7 @@ def test_a_step_that_is_a_variable() -> None:
     j = turning(code, "j", first, code.get("count"), code.get("step"), "header")
     code.store(0, j, code.op("mul", code.load(0, j), code.real(3.0)))
     code.end("jump", "j.head")
-    nest, machine = code.nest(), Machine(code.nest())
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
     assert guards(nest)
     for step in (-3, -1, 0, 1, 2, 5, HUGE, -HUGE):
         for count in range(5):
@@ -244,8 +245,9 @@ def test_a_step_that_is_not_always_set(n: int) -> None:
     j = code.get("j")
     code.store(0, j, code.op("mul", code.load(0, j), code.real(3.0)))
     code.end("jump", "j.head")
-    assert guards(code.nest())
-    assert check(code.nest(), [np.arange(9.0)], over(range(1, 5), n=n, **{"n.numpy": False}))
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
+    assert guards(nest)
+    assert check(nest, [np.arange(9.0)], over(range(1, 5), n=n, **{"n.numpy": False}), machine)
 
 
 def test_an_element_in_front_of_the_test() -> None:
@@ -266,7 +268,7 @@ def test_an_element_in_front_of_the_test() -> None:
     code.set("s", code.op("add", code.get("s"), code.load(0, j)))
     code.set("j", code.op("add", j, code.whole(1)))
     code.end("jump", "head")
-    nest, machine = code.nest(), Machine(code.nest())
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
     assert guards(nest)
     for n in range(6):
         given = over(range(2), n=n, s=0.0, **{"n.numpy": False, "s.numpy": False})
@@ -278,7 +280,7 @@ def test_loops_drawn_by_chance(seed: int) -> None:
     """Indices, steps and lengths by chance."""
     rng = random.Random(seed)  # noqa: S311 (no secret)
     nest = _drawn(rng)
-    machine = Machine(nest)
+    machine = Machine(versioned(nest))
     for given, arrays in _given(rng):
         check(nest, arrays, given, machine)
 
