@@ -24,7 +24,7 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
-from ufuse.frame_hook.nests.choice import ASK_SOON, TOO_SHORT, Loops, written_slots
+from ufuse.frame_hook.nests.choice import ASK_LATEST, ASK_SOON, TOO_SHORT, Loops, written_slots
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.records import LoopRecord, loop_records
@@ -135,18 +135,21 @@ class Session:
         if not at_loop and by_position(code)[position].opname == "FOR_ITER":
             record.iterators[position] = type(state[-1]).__name__
         if self.loops is not None and at_loop and not at_end:
-            found = self.loops.capture(cache, position, function, state, record)
+            waits = self._is_bounded
+            found = self.loops.capture(cache, position, function, state, record, waits=waits)
             if found is None:
                 _unroll_again(cache, position, record)
             made = position if isinstance(found, _hook.Entry) else None
             cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
-                cache.drop_resume(position)
+            self._pass_over_loops(cache, record)
             if found is not None:
                 return found
         if self.loops is not None and at_end and (pause := self.loops.at_end(position, record)):
             return pause
+        if self.loops is not None and position != 0 and _is_held(code, position, record):
+            return ASK_LATEST
         bounded = self._is_bounded
         left = self._budget.seconds_left(code, state, cache.run_ns / 1e9) if bounded else 0.0
         if bounded and left <= 0:
@@ -221,8 +224,7 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
-        if position in record.left_to_nests:
-            passed_over |= loop_positions(code, position) - {position}
+        passed_over |= record.within_loops
         if position in record.put_off:
             passed_over |= _without_entries(cache, by_position(code).keys() - {position})
         stops = stops_after(code, position, passed_over)
@@ -322,6 +324,7 @@ class Session:
                     cache.remove(position, entry)
             record = self.record(code)
             around = {one for one in loop_around(code, positions) if not cache.entries(one)}
+            around -= self._headers(code, record)
             record.given_back |= around.difference(record.skipped) | set(positions)
             self._no_stops(cache, around | set(positions), record)
 
@@ -366,9 +369,20 @@ class Session:
             if (visits := record.visits.get(one)) is None or visits.refused is None
         }
 
+    def _pass_over_loops(self, cache: Any, record: CodeRecord) -> None:
+        """Do not stop frames within loops that are left to nests."""
+        passed_over = self.loops.passed_over(cache, record) if self.loops is not None else set()
+        if not passed_over >= record.within_loops:
+            cache.drop_resume()
+        elif passed_over != record.within_loops:
+            _drop_stops(cache, passed_over - record.within_loops, record)
+        record.within_loops = passed_over
+
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)
         record.given_up[position] = why
+        if position in record.left_to_nests:
+            self._pass_over_loops(cache, record)
         cache.give_up(position)
         if self.every_frame and position != 0:
             self._no_stops(cache, {position}, record)
@@ -381,9 +395,7 @@ class Session:
     def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
         """Let resume code pass over these positions from now on: what was made with stops there is made again."""
         record.skipped |= positions
-        for place, stops in record.stops.copy().items():  # other threads make resume code meanwhile
-            if not stops.isdisjoint(positions):
-                cache.drop_resume(place)
+        _drop_stops(cache, positions, record)
 
     def _note_no_entry(
         self, cache: Any, position: int, record: CodeRecord, passed: list[int]
@@ -470,13 +482,30 @@ class Session:
 def _unroll_again(cache: Any, header: int, record: CodeRecord) -> None:
     """A loop that was not unrolled because it might become a nest, and does not, is unrolled again at the next call."""
     table = by_position(cache.code)
-    jumps = {one for one in record.kept_loops if successors(table[one])[-1] == header}
-    if jumps and not record.visits[header].is_unrolled:
+    if not record.visits[header].is_unrolled:
         record.visits[header].is_unrolled = True
-        record.kept_loops -= jumps
+        record.kept_loops -= {
+            one for one in record.kept_loops if successors(table[one])[-1] == header
+        }
         for entry in cache.entries(0):
             if entry.data.ends_with is not None and entry.data.ends_with.code == "loop":
                 cache.remove(0, entry)
+
+
+def _drop_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
+    """Have resume code that stops at these positions made again."""
+    for place, stops in record.stops.copy().items():  # other threads make resume code meanwhile
+        if not stops.isdisjoint(positions):
+            cache.drop_resume(place)
+
+
+def _is_held(code: CodeType, position: int, record: CodeRecord) -> bool:
+    """Whether a frame stands within a loop that is left to a nest."""
+    return any(
+        position in loop_positions(code, header)
+        for header in record.left_to_nests
+        if header != position
+    )
 
 
 def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:

@@ -25,6 +25,7 @@ from ufuse.frame_hook.entries.endings import (
     end_at,
     filled,
     forget_frames,
+    goes_on,
     located,
     state_registers,
     watched,
@@ -45,7 +46,7 @@ from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
-from ufuse.frame_hook.nests.choice import may_be_nest
+from ufuse.frame_hook.nests.choice import is_left, open_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
 from ufuse.frame_hook.trace.changes import described
@@ -139,7 +140,12 @@ class Tracer:
             visited = Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
-                if returned is None and interpreter.root_count != stop_at and deadline is not None:
+                if returned is None and interpreter.has_left:
+                    found = located(interpreter, GraphBreak("loop"))
+                    self._journal.note_break(found)
+                elif (
+                    returned is None and interpreter.root_count != stop_at and deadline is not None
+                ):
                     expired = True
                     found = located(interpreter, GraphBreak("slow", cache.code.co_qualname))
                     self._journal.note_break(found)
@@ -212,7 +218,8 @@ class Tracer:
             watched=watched(trace, state),
             may_end=self._end(code, position, deadline),
             deadline=deadline,
-            leaves_loop=partial(may_be_nest, record) if self._leaves_loops else None,
+            left_headers=open_headers(code, record) if self._leaves_loops else frozenset(),
+            leaves_loop=partial(self._leaves, code, position, function),
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
@@ -225,6 +232,11 @@ class Tracer:
             code, function.__globals__, list(trace.state[: len(names)]), stack, position=position
         )
         return interpreter, frame
+
+    @staticmethod
+    def _leaves(code: CodeType, start: int, function: FunctionType, frame: Frame) -> bool:
+        """Whether a trace ends before a loop."""
+        return goes_on(code, start, frame.position) and is_left(function, frame)
 
     def _end(
         self, code: CodeType, position: int, deadline: float | None

@@ -25,6 +25,8 @@ MOST_DROPPED = 6  # entries of one position that reports still know though C has
 MOST_REMADE = 48  # code objects that were made at one place and died
 # The same of those that live: an entry may keep the namespace alive that has the function.
 MOST_MADE = 256
+KNOWN_TURNS = 4  # timed in one run of a loop: they tell how long it takes
+MOST_BEGUN = 8  # runs of an inner loop that had fewer
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
 
@@ -50,8 +52,9 @@ class Retrace:
 class Visits:
     """What is known of a loop over a range: its iterator in the present run, how many turns were left and when.
 
-    `runs` is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it,
-    and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
+    `longest` is the most turns that were left at the first visit of a run, `timed` the most between two visits. `runs`
+    is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it, and
+    `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
     were before the last of these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen`
     what it took in all those in which it was not seen. `vain_ends` counts visits with no turn left since a trace from
     there came to nothing, `waits` how often it waited for a loop around it, `failures` tries to read it. `is_settled`:
@@ -60,6 +63,8 @@ class Visits:
 
     iterator: Any = None
     left: int = 0
+    longest: int = 0
+    timed: int = 0
     when: float = 0.0
     turn: float = 0.0
     begun: int = 0
@@ -78,6 +83,13 @@ class Visits:
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether frames are to be stopped at the header for the time's sake, though a loop around is timed, too."""
+        if self.refused is not None:
+            return False
+        return self.timed < KNOWN_TURNS and self.begun < MOST_BEGUN
+
     def rest(self, iterator: Any, left: int, calls: int, called: float) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""
         now = program_nanoseconds() / 1e9
@@ -90,11 +102,13 @@ class Visits:
             self.iterator, self.left, self.when, self.counted = iterator, left, now, 0.0
             self.calls, self.called = calls, called
             self.begun += 1
+            self.longest = max(self.longest, left)
             return None
         turns = self.left - left
         if turns <= 0:
             return None
         self.turn = max(0.0, now - self.when) / turns  # another thread's session may be between
+        self.timed = max(self.timed, turns)
         whole = self.turn * self.left
         self.runs += not self.counted
         self.seconds += whole - self.counted
@@ -139,6 +153,9 @@ class CodeRecord:
     left_to_nests: set[int] = field(
         default_factory=set
     )  # headers of loops whose turns are not captured one by one
+    within_loops: set[int] = field(
+        default_factory=set
+    )  # where frames are not stopped for these loops' sake
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     specialisations: list[Specialisation] = field(default_factory=list)

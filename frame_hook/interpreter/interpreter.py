@@ -58,8 +58,8 @@ class Interpreter:
     instruction but the first, with the number of those run and the position, whether the trace is to end there.
     `watched` are registers of the state whose values must not die inside the graph, with their names. `deadline` is a
     moment of `time.thread_time` after which the longest loop of the root is not unrolled, or, where it has none,
-    functions that are being inlined break the graph. `leaves_loop` is asked after the first turn of a loop of the root,
-    with its backward jump and how many turns are left, whether it is not to be unrolled, because it may be compiled.
+    functions that are being inlined break the graph. `leaves_loop` is asked before the first turn of a loop of the root
+    at one of `left_headers`, whether the trace ends there, because the loop may be compiled; `has_left`: it did.
     """
 
     def __init__(
@@ -73,7 +73,8 @@ class Interpreter:
         watched: Mapping[int, str] = MappingProxyType({}),
         may_end: Callable[[int, int], bool] | None = None,
         deadline: float | None = None,
-        leaves_loop: Callable[[Frame, Instruction, int], bool] | None = None,
+        left_headers: frozenset[int] = frozenset(),
+        leaves_loop: Callable[[Frame], bool] | None = None,
     ) -> None:
         self.trace = trace
         self._call = call
@@ -85,7 +86,9 @@ class Interpreter:
         self.watched = watched
         self.may_end = may_end
         self.deadline = deadline
+        self.left_headers = left_headers
         self.leaves_loop = leaves_loop
+        self.has_left = False
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -142,7 +145,14 @@ class Interpreter:
                 raise GraphBreak("finalizer", self.watched[source.register])
 
     def _ends_early(self, frame: Frame) -> bool:
-        if self.may_end is None or not self.root_count:
+        if not self.root_count:
+            return False
+        if frame.position in self.left_headers and self.leaves_loop is not None:
+            self.left_headers -= {frame.position}
+            self.has_left = self.leaves_loop(frame)
+            if self.has_left:
+                return True
+        if self.may_end is None:
             return False
         ends = self.may_end(self.root_count, frame.position)
         if ends and self.deadline is not None:
@@ -256,9 +266,6 @@ class Interpreter:
                 raise GraphBreak("loop")
             longest = max(root.jumps, key=lambda position: root.jumps[position])
             raise LoopTooLong(longest)
-        if frame is self.call_stack[0] and turns == 1 and self.leaves_loop is not None:
-            if self.leaves_loop(frame, instruction, _turns_left(frame)):
-                raise LoopTooLong(instruction.position)
         if frame is self.call_stack[0] and turns <= SAMPLED_TURNS:
             before, frame.work[instruction.position] = (
                 frame.work.get(instruction.position),

@@ -10,9 +10,9 @@ import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.code.instructions import VERSION, Instruction, per_code
+from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
-from ufuse.frame_hook.entries.learned import CodeRecord, Visits
+from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests import arithmetic, array_calls, calls, functions
 from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry, why_not_read
@@ -20,7 +20,16 @@ from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.refusals import why_not_instruction
 from ufuse.frame_hook.nests.values import NotNativeError
-from ufuse.frame_hook.trace.symbols import Array, Constant, Integer, Number, Unbound
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    Constant,
+    Integer,
+    Iterator,
+    Number,
+    Symbol,
+    Unbound,
+    Unread,
+)
 
 MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
@@ -29,30 +38,77 @@ ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
 ASK_LATEST = 1_000_000
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
+FEWEST_RUNS = 2  # that tell how long a loop takes: the first turns of all take long
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
 SHORT = 4e-6  # seconds in the mean
 TOO_SHORT = "it takes too little time"
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
+MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 NOT_VISITED = Visits()
-LEAST_TURNS = 32  # of a loop that is not unrolled because it may become a nest
-READ_AFTER = 1e-3  # seconds: reading takes about as long
+UNROLLED_AT_MOST = 300  # instructions of a loop: to trace more takes longer than to make a nest
+INNER_TURNS = 8  # that an inner loop is taken to have, before its iterator is known
+READ_AFTER = 3e-3  # seconds: reading takes about as long
 NEVER_USED = (list, dict, set, str)  # as globals of nests
 MOST_ARGUMENTS = 3  # of functions of numbers
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
-def may_be_nest(record: CodeRecord, frame: Frame, jump: Instruction, left: int) -> bool:
-    """Whether a loop that was traced for a turn is left to a nest, and not unrolled: it changes numbers and arrays."""
-    header = instructions.successors(jump)[-1]
-    visits = record.visits.get(header)
-    if left < LEAST_TURNS or (visits is not None and visits.refused is not None):
-        return False
-    written = written_slots(frame.code).get(header)
-    return written is not None and all(
-        isinstance(frame.locals[slot], Number | Integer | Constant | Array | Unbound | None)
-        for slot in written
+def open_headers(code: CodeType, record: CodeRecord) -> frozenset[int]:
+    """The headers of the loops that may become nests, or have."""
+    return frozenset(
+        header
+        for header in written_slots(code)
+        if record.visits.get(header, NOT_VISITED).refused is None and header not in record.given_up
     )
+
+
+def is_left(function: FunctionType, frame: Frame) -> bool:
+    """Whether a trace ends before the loop over a range at which it stands: that is long, and may become a nest."""
+    left, header = _turns_left(frame.stack[-1]), frame.position
+    if left * instructions_of_turn(frame.code)[header] < UNROLLED_AT_MOST:
+        return False
+    written = written_slots(frame.code)[header]
+    return all(_may_vary(frame.locals[slot]) for slot in written) and (
+        _why_not(frame.code, header, function) is None
+    )
+
+
+def _turns_left(iterator: Symbol) -> int:
+    """Of an iterator of a range; 0 for others."""
+    match iterator:
+        case Iterator(parts=[Constant(value=range())]):
+            return iterator.length - iterator.position
+        case Unread(value=value) if type(value) is RANGE_ITERATOR:
+            return length_hint(value)
+    return 0
+
+
+def _has_nest(cache: Any, header: int, record: CodeRecord) -> bool:
+    """Whether a loop needs no nests of those inside it."""
+    visits = record.visits.get(header, NOT_VISITED)
+    return bool(cache.entries(header)) and not visits.is_settled
+
+
+def _may_vary(symbol: Symbol | None) -> bool:
+    """Whether a variable that a nest changes may have this value before."""
+    if isinstance(symbol, Unread):
+        return isinstance(symbol.value, int | float | np.generic | np.ndarray | None)
+    return isinstance(symbol, Number | Integer | Constant | Array | Unbound | None)
+
+
+@per_code
+def instructions_of_turn(code: CodeType) -> dict[int, int]:
+    """For the header of each of these loops: how many instructions a turn has, about."""
+    headers = [one.position for one in instructions.instructions(code) if one.opname == "FOR_ITER"]
+    found = {}
+    for header in written_slots(code):
+        inside = loop_positions(code, header)
+        inner = [loop_positions(code, one) for one in headers if one in inside and one != header]
+        found[header] = sum(
+            INNER_TURNS ** sum(position in one for one in inner) for position in inside
+        )
+    return found
 
 
 @per_code
@@ -227,8 +283,13 @@ class Loops:
         function: FunctionType,
         state: tuple[Any, ...],
         record: CodeRecord,
+        *,
+        waits: bool,
     ) -> Any:
-        """The entry for a loop at whose header a frame is; an int to be asked at its next visit; None: no nest."""
+        """The entry for a loop at whose header a frame is; an int to be asked at its next visit; None: no nest.
+
+        `waits`: until the loop is known to take long enough.
+        """
         visits = record.visits.setdefault(position, Visits())
         if visits.refused is not None or len(cache.entries(position)) >= MOST_NESTS:
             return None
@@ -239,13 +300,13 @@ class Loops:
             visits.failures += 1
             return min(ASK_SOON * visits.failures, ASK_LATEST)
         left = length_hint(state[-1])
-        if self._measures and (answer := self._put_off(cache, position, state, record)) != NOW:
+        if waits and (answer := self._put_off(cache, position, state, record)) != NOW:
             if visits.seconds < READ_AFTER or visits.is_read or cache.entries(position):
                 return answer
             visits.is_read = True
             visits.refused = why_not_read(cache.code, position, function, state)
             return answer if visits.refused is None else None
-        around = self._reached_soon(cache, position, state, record) if self._measures else []
+        around = self._reached_soon(cache, position, state, record) if waits else []
         for depth in range(len(around), 0, -1):
             outer = around[depth - 1]
             entries = cache.entries(outer)
@@ -254,7 +315,7 @@ class Loops:
                 if isinstance(made, _hook.Entry):
                     cache.add(outer, made)
                     record.left_to_nests.add(outer)
-                    cache.drop_resume(outer)
+                    cache.drop_resume()
                     entries = [made]
             if entries and visits.waits < MOST_WAITS:
                 visits.waits += 1
@@ -292,6 +353,25 @@ class Loops:
             visits.begun and visits.refused is None and is_open(position)
             for position, visits in record.visits.items()
         )
+
+    @staticmethod
+    def passed_over(cache: Any, record: CodeRecord) -> set[int]:
+        """Where frames are not stopped, as a loop around is left to a nest: but at headers that are needed."""
+        code = cache.code
+        around = {header: loop_positions(code, header) for header in record.left_to_nests}
+        found = set().union(*around.values())
+        for header in written_slots(code):
+            outer = [
+                one
+                for one, inside in around.items()
+                if header in inside and one != header and not cache.given_up(one)
+            ]
+            if not outer or (
+                not any(_has_nest(cache, one, record) for one in outer)
+                and (cache.entries(header) or record.visits.get(header, NOT_VISITED).is_wanted)
+            ):
+                found.discard(header)
+        return found
 
     def _made(
         self,
@@ -346,20 +426,37 @@ class Loops:
     ) -> int | None:
         """`NOW` where a loop or one around it is to be compiled; else as `capture`."""
         rests, pays, depth = [], False, 1
+        inside = 0.0  # seconds that a turn takes at least, by the loop inside
+        outermost, has_paid = position, False
+        left_here = length_hint(state[-1])
         header: int | None = position
         while header is not None and type(state[-depth]) is RANGE_ITERATOR:
             visits = record.visits.setdefault(header, Visits())
             left = length_hint(state[-depth])
             rest = visits.rest(state[-depth], left, cache.calls, cache.run_ns / 1e9)
             before = visits.seconds - visits.counted + visits.unseen
-            is_known = rest is not None or visits.mean > 0
-            if is_known and (rest or 0) + MORE_TO_COME * before >= self.maker.nest_seconds():
-                pays = pays or visits.refused is None
+            expected = inside * left if rest is None else rest
+            is_known = rest is not None or inside > 0 or visits.mean > 0
+            is_known = is_known or visits.runs >= FEWEST_RUNS or bool(cache.entries(header))
+            if visits.refused is None and is_known:
+                pays = pays or expected >= self.maker.nest_seconds()
+                outermost = header
+                has_paid = expected + MORE_TO_COME * before >= self.maker.nest_seconds()
+            is_timed = rest is not None and visits.left - left >= KNOWN_TURNS
+            inside = visits.counted if is_timed else inside * (left + 1)
             rests.append(rest)
             header, depth = outer_headers(cache.code).get(header), depth + 1
+        visits = record.visits[position]
         if pays:
             return NOW
-        visits = record.visits[position]
+        if has_paid and outermost == position:
+            # A nest that is read before the first turn fits the next call's first turn, too.
+            if rests[0] is None and left_here >= visits.longest:
+                return NOW
+            visits.waits += 1
+            if visits.waits > MOST_FIRST_TURNS:
+                return NOW
+            return max(ASK_SOON, int((rests[0] or 0) * 0.9e9))
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
         is_unknown = visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs and visits.mean < SHORT
         is_short = is_short or is_unknown

@@ -17,6 +17,7 @@ typedef struct {
     Py_ssize_t count;
     Py_ssize_t capacity;
     bool given_up;
+    int64_t ask_after;         /* the session is not asked about it before (`now_ns`) */
     struct Turns *turns;       /* owned, or NULL: how turns of the loop around it are timed */
     PyObject *resume_code;     /* owned, or NULL until it is needed */
     PyObject *resume_function; /* owned; for the globals of the function it was last needed for */
@@ -57,7 +58,7 @@ typedef struct {
     bool gave_back;              /* loops, at that magnitude */
     int loops_wait;     /* so many calls tell nothing, as some loop may become native code soon */
     int64_t ask_after;  /* the session is not asked for entries before (`now_ns`) */
-    char put_off;       /* and that is because a trace has to wait for its time */
+    char put_off;       /* the session has answered so: a trace has to wait for its time */
     char stops_later;   /* a frame that no entry takes at its start is suspended at later stops */
     long long frames;   /* frames of this code that were begun */
     long long whole;    /* those that one entry brought to their end */

@@ -161,7 +161,7 @@ ask_has_only_str_keys(PyObject *Py_UNUSED(module), PyObject *type)
 static PyObject *
 program_nanoseconds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return PyLong_FromLongLong(ufuse_disturbances.session_began - ufuse_disturbances.session_ns);
+    return PyLong_FromLongLong(ufuse_thread.session_began - ufuse_thread.session_ns);
 }
 
 static PyMethodDef module_methods[] = {
@@ -200,8 +200,8 @@ static PyMethodDef module_methods[] = {
     {"shared_session", (PyCFunction)(void (*)(void))shared_session, METH_FASTCALL,
      "The session of functions with this one's code, globals and builtins, and equal options."},
     {"program_nanoseconds", program_nanoseconds, METH_NOARGS,
-     "program_nanoseconds(): the time until a session was asked what it now answers, without that\n"
-     "of all questions before; from an arbitrary moment on."},
+     "program_nanoseconds(): the processor time of this thread until a session was asked what it\n"
+     "now answers, without that of all questions before."},
     {"passed_frames", passed_frames, METH_NOARGS,
      "How many generators, bodies and refused functions passed a session that wants every frame."},
     {"enable_vectorcall", enable_vectorcall, METH_O,

@@ -41,7 +41,8 @@ enter_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     fegetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
-    saved->began = ufuse_disturbances.session_began = now_ns();
+    saved->began = now_ns();
+    ufuse_thread.session_began = processor_ns();
     saved->session = ufuse_thread.session;
     saved->exception = take_exception();
     saved->handled = thread->exc_info;
@@ -64,6 +65,7 @@ leave_session(Saved *saved)
     PyThreadState *thread = PyThreadState_Get();
     PyThreadState_LeaveTracing(thread);
     ufuse_disturbances.session_ns += now_ns() - saved->began;
+    ufuse_thread.session_ns += processor_ns() - ufuse_thread.session_began;
     fesetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
     allow_collections();
     ufuse_thread.eager--;
@@ -147,6 +149,34 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
     return answer;
 }
 
+/* Whether the session wants to be left alone now: all of a code object, or one position. */
+static bool
+is_left_alone(const CodeCache *cache, Py_ssize_t position)
+{
+    const Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
+    int64_t until = at == NULL ? 0 : at->ask_after;
+    until = until > cache->ask_after ? until : cache->ask_after;
+    return until != 0 && now_ns() < until;
+}
+
+/*
+ * Leave the session alone for some nanoseconds: where a trace has to wait for its time, for all of
+ * the code object, else for a position. Sets no exception.
+ */
+static void
+leave_alone(CodeCache *cache, Py_ssize_t position, long long nanoseconds)
+{
+    int64_t until = now_ns() + nanoseconds;
+    Position *at = cache->put_off ? NULL : cache_position(cache, position);
+    if (at != NULL) {
+        at->ask_after = until;
+    }
+    else {
+        PyErr_Clear();
+        cache->ask_after = until;
+    }
+}
+
 /*
  * Ask the session for an entry for the state in the registers. Runs Python code. Returns 1 with
  * `*entry` a new reference; 0 when there is none (after an internal error the position is given up;
@@ -157,7 +187,7 @@ int
 ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
             Entry **entry)
 {
-    if (stack_is_deep() || (cache->ask_after != 0 && now_ns() < cache->ask_after)) {
+    if (stack_is_deep() || is_left_alone(cache, position)) {
         return 0;
     }
     cache->ask_after = 0;
@@ -178,7 +208,7 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         Py_DECREF(answer);
     }
     else if (PyLong_CheckExact(answer)) {
-        cache->ask_after = now_ns() + PyLong_AsLongLong(answer);
+        leave_alone(cache, position, PyLong_AsLongLong(answer));
         Py_DECREF(answer);
     }
     else {

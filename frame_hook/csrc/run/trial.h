@@ -50,11 +50,11 @@ typedef struct {
     long long trials;
     long long captures;
     int64_t session_ns;
-    int64_t session_began; /* when the last one was asked */
 } Disturbances;
 extern Disturbances ufuse_disturbances __attribute__((visibility("hidden")));
 
 int64_t now_ns(void);
+int64_t processor_ns(void);
 size_t extent_of(PyObject *const *values, Py_ssize_t count);
 int magnitude_of(size_t extent);
 bool trial_compares(Trial *trial, size_t extent);

@@ -376,12 +376,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
     def tracer(*given: Any, **named: Any) -> Tracer:
         return Tracer(*given, **{**named, "leaves_loops": True})
 
-    def may_be_nest(*_: Any) -> bool:
+    def is_left(*_: Any) -> bool:
         return True
 
     monkeypatch.setattr(backend, "nest_object", nest_object)
     monkeypatch.setattr(session, "Tracer", tracer)
-    monkeypatch.setattr(tracing, "may_be_nest", may_be_nest)
+    monkeypatch.setattr(tracing, "is_left", is_left)
     return nests
 
 

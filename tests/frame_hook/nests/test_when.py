@@ -1,0 +1,112 @@
+"""When loops become native, in functions that are timed: whatever their sizes, after a few calls, and they stay so."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.native_loops import loops_of
+from ufuse import decorator
+
+pytest.importorskip("llvmlite")
+
+SECONDS = 10  # at most, until a loop is native
+
+
+@pytest.fixture(autouse=True)
+def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decorator, "MEASURING", True)
+
+
+def folded(sequence):
+    """The inner loops have no turns in the first turn of the outermost."""
+    n = len(sequence)
+    table = np.zeros((n, n), dtype=np.int64)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            table[i, j] = max(table[i, j], table[i, j - 1])
+            table[i, j] = max(table[i, j], table[i + 1, j])
+            for k in range(i + 1, j):
+                table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
+    return table
+
+
+def orthonormal(a):
+    """Several loops in a turn, with statements between them."""
+    q = a.copy()
+    rows, columns = q.shape
+    for k in range(columns):
+        total = 0.0
+        for i in range(rows):
+            total += q[i, k] * q[i, k]
+        for i in range(rows):
+            q[i, k] /= total
+        for j in range(k + 1, columns):
+            total = 0.0
+            for i in range(rows):
+                total += q[i, k] * q[i, j]
+            for i in range(rows):
+                q[i, j] -= q[i, k] * total
+    return q
+
+
+def heated(grid, steps):
+    """Few turns in each of four loops."""
+    n = grid.shape[0]
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                for k in range(1, n - 1):
+                    grid[i, j, k] += 0.1 * (grid[i + 1, j, k] - grid[i - 1, j, k])
+    return grid
+
+
+RNG = np.random.default_rng(5)
+CASES = {
+    "inner loops without turns": (folded, (RNG.integers(0, 4, 8),)),
+    "several loops in a turn": (orthonormal, (RNG.random((45, 40)),)),
+    "few turns": (heated, (RNG.random((6, 6, 6)), 3)),
+    "more turns": (heated, (RNG.random((20, 20, 20)), 3)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_outermost_loop_becomes_native_and_stays_so(case) -> None:
+    """Soon, and no graphs of parts of it are made before."""
+    function, arguments = CASES[case]
+    compiled = ufuse.compile(function)
+    end = time.perf_counter() + SECONDS
+    turns: list[int] = []
+    while time.perf_counter() < end and not (len(turns) > 20 and turns[-20] > 0):
+        compiled(*arguments)
+        turns.append(loops_of(compiled)[0].turns)
+    assert turns[-1] > turns[-2] > turns[-20] > 0
+    inside = range(loops_of(compiled)[0].line + 1, function.__code__.co_firstlineno + 30)
+    known = compiled.__ufuse_session__.specialisations
+    assert not [one for one in known if one.nest is None and one.line in inside and one.position]
+
+
+def test_a_trace_ends_before_a_long_loop() -> None:
+    """Not behind its first turn; a short one is unrolled."""
+
+    def scaled(x, n):
+        y = x * 2.0
+        for i in range(n):
+            y[i] = y[i] * 0.5 + i
+        return y
+
+    for n, whole in ((3, True), (90, False)):
+        compiled = ufuse.compile(scaled)
+        compiled.reset()
+        compiled(np.ones(100), n)
+        first = compiled.__ufuse_session__.specialisations[0]
+        assert (first.ends_with is None) is whole
+        if not whole:
+            assert len(first.graph.nodes) <= 3
