@@ -59,7 +59,7 @@ typedef struct {
                                           ours; NULL: none of ours runs */
     int64_t session_began; /* processor time of the thread when a session was last asked */
     int64_t session_ns;    /* and what of it sessions took */
-    int eager;        /* calls of enter_eager() without leave_eager(), and captures that run */
+    int eager;             /* calls of enter_eager() without leave_eager(), and captures that run */
     char *stack_soft; /* below this address the hook lets frames nest no deeper; NULL: the stack has
                          not been measured */
     char *stack_hard; /* below this address a dispatcher raises RecursionError */
