@@ -19,6 +19,9 @@ def emit_fits(body: Body, one: Instruction) -> str:
     turns = _text(body, fits.turns, {})
     more = body.add(f"sub i64 {turns}, 1")  # turns behind the first
     conditions = [body.add(f"icmp ult i64 {more}, {fits.limit}")]
+    conditions += [
+        body.add(f"icmp sge i64 {_text(body, other, {})}, {turns}") for other in fits.others
+    ]
     last: dict[Atom, str] = {}
     for name, step in fits.steps:
         way = body.add(f"mul i64 {more}, {_text(body, step, {})}")

@@ -17,7 +17,7 @@ from ufuse.backends.numpy.llvm.polynomials import (
     product,
     total,
 )
-from ufuse.graph.nest import I64, TURNS, Block, Instruction, Nest, Value
+from ufuse.graph.nest import I64, TURNS, Block, Instruction, Nest, RangeSlot, Value
 
 Known = dict[str, Polynomial | None]  # of variables that change; None where it is no polynomial
 SMALL = 1 << 30  # steps are less, and more than this below zero
@@ -25,11 +25,16 @@ SMALL = 1 << 30  # steps are less, and more than this below zero
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The turns that pass the test in a block: at most `count`; `counted` are variables that only count them."""
+    """The turns that pass the test in a block: at most `count`; `counted` are variables that only count them.
+
+    Where `others` are no less, `condition` is the test: no other part of it ends the loop.
+    """
 
     label: str
     count: Polynomial
     counted: frozenset[str]
+    others: tuple[Polynomial, ...]
+    condition: Value | None
 
 
 class Integers:
@@ -170,27 +175,39 @@ class Integers:
         for block in self.blocks:
             is_inside = [target in self._labels for target in block.end.targets]
             if is_inside == [True, False] and self.always(block):
-                counts = list(self._counts(block))
-                if counts:
-                    # What says how many turns may begin is no more than what is left of a range.
-                    best = next((one for one in counts if one == atom("get", TURNS)), counts[0])
-                    counted = {name for name in self.steps if atom("get", name) in counts}
-                    return Turns(block.label, best, frozenset(counted))
+                turns = self._turns_of(block)
+                if turns is not None:
+                    return turns
         return None
 
-    def _counts(self, block: Block) -> list[Polynomial]:
+    def _turns_of(self, block: Block) -> Turns | None:
         makers: dict[Value | None, Instruction] = {
             one.result: one for one in block.instructions if one.result is not None
         }
         waiting = [block.end.condition]
-        found = []
+        counts: list[Polynomial] = []
+        tests: list[Value | None] = []
+        is_whole = True  # whether all parts of the condition are counts
         while waiting:
-            maker = makers.get(waiting.pop())
+            value = waiting.pop()
+            maker = makers.get(value)
             if maker is not None and maker.op == "and":
                 waiting += maker.inputs
-            elif maker is not None:
-                found.append(self._count(block.label, maker))
-        return [one for one in found if one is not None]
+                continue
+            count = self._count(block.label, maker) if maker is not None else None
+            if count is None:
+                is_whole = False
+            else:
+                counts.append(count)
+                tests.append(value)
+        if not counts:
+            return None
+        turns = atom("get", TURNS)  # no more than what is left of a range
+        best = counts.index(turns) if turns in counts else 0
+        counted = {name for name in self.steps if atom("get", name) in counts}
+        others = tuple(one for one in counts if one != counts[best]) if is_whole else ()
+        condition = tests[best] if is_whole else block.end.condition
+        return Turns(block.label, counts[best], frozenset(counted), others, condition)
 
     def _count(self, label: str, test: Instruction) -> Polynomial | None:
         """How often a comparison holds, which is about a difference that falls by one in every turn."""
@@ -208,7 +225,7 @@ class Integers:
 
 
 def constant_variables(nest: Nest) -> dict[str, int]:
-    """Variables that are never set to anything but one constant; before they are set they are zero."""
+    """Variables that are one number: mostly, as steps, or never set to anything else (zero before they are set)."""
     values: dict[str, set[int | None]] = {}
     for block in nest.blocks:
         makers = {one.result: one for one in block.instructions if one.result is not None}
@@ -219,7 +236,9 @@ def constant_variables(nest: Nest) -> dict[str, int]:
                 values.setdefault(one.attributes[0], set()).add(value)
     cells = {cell.name for cell in nest.cells}
     only = {name: each.pop() for name, each in values.items() if len(each) == 1}
-    return {name: at for name, at in only.items() if at is not None and name not in cells}
+    steps = {f"{slot.name}.step": 1 for slot in nest.slots if isinstance(slot, RangeSlot)}
+    known = {name: at for name, at in only.items() if at is not None and name not in cells}
+    return steps | known
 
 
 def _joined(ends: list[Known]) -> Known:

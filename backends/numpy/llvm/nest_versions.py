@@ -40,13 +40,14 @@ class Inside:
 class Fits:
     """What is tested in front of a loop: the attribute of the instruction `fits`, which gives whether all holds.
 
-    `turns`: how many there will be at most, `limit`: how many there may be; `equal`: variables and what they must be;
-    `steps`: variables that turn, and by what; `small`: what must be small beside these; `inside`: what indices must be;
-    `dense`: arrays along whose last axis the elements must be neighbours.
+    `turns`: how many there will be at most, `limit`: how many there may be, `others`: what is no less; `equal`:
+    variables and what they must be; `steps`: variables that turn, and by what; `small`: what must be small beside
+    these; `inside`: what indices must be; `dense`: arrays along whose last axis the elements must be neighbours.
     """
 
     turns: Polynomial
     limit: int
+    others: tuple[Polynomial, ...]
     equal: tuple[tuple[str, int], ...]
     steps: tuple[tuple[str, Polynomial], ...]
     small: tuple[Atom, ...]
@@ -157,6 +158,8 @@ class _Copy:
             return []
         counted = {("get", name) for name in turns.counted}
         turning = {("get", name) for name in self._integers.steps} - counted
+        for other in turns.others:
+            self._small |= atoms(other) - counted
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
@@ -211,6 +214,7 @@ class _Copy:
     def _accesses(self, block: Block) -> Iterator[_Access]:
         low = lower_bounds(block, self._bounds[block.label])
         always = self._integers.always(block)
+        numbers = {one.result for one in block.instructions if one.op == "const"}
         for place, one in enumerate(block.instructions):
             if one.op not in {"load", "store"}:
                 continue
@@ -220,7 +224,7 @@ class _Copy:
                 if value is None or not self._integers.is_linear(value):
                     continue
                 base, more = split(value)
-                if not base and more < 0:
+                if index in numbers and more < 0:
                     base = atom("dim", number, axis)
                 if greatest(value, 2 * SMALL) > HIGHEST or greatest(base, 2 * SMALL) > HIGHEST:
                     continue
@@ -283,6 +287,7 @@ class _Copy:
         return Fits(
             turns.count,
             AT_ONCE // count if is_inner else SMALL,
+            turns.others,
             tuple(sorted((name, integers.constants[name]) for name in integers.used_constants)),
             steps,
             tuple(sorted((one for one in self._small if one[1] not in names), key=repr)),
@@ -301,5 +306,8 @@ class _Copy:
             key = block.label, place
             is_sure, is_dense = key in self._sure, key in self._dense
             made.append(replace(one, is_sure=is_sure, is_dense=is_dense) if is_sure else one)
-        copy = Block(labels[block.label], tuple(made), block.end)
+        end, turns = block.end, self._integers.turns
+        if turns is not None and turns.label == block.label:
+            end = replace(end, condition=turns.condition)
+        copy = Block(labels[block.label], tuple(made), end)
         return _led(copy, labels)

@@ -210,6 +210,31 @@ def test_an_index_that_only_some_turns_use() -> None:
     assert [one.most for one in fits.inside] == [0]
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_an_index_that_counts_from_the_end(is_kept: bool) -> None:
+    """Also where it comes from several blocks."""
+    code = Code(array("a", is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.whole(4), 1, "header")
+    last = code.whole(-1)
+    code.set("last", last)
+    if is_kept:
+        code.set("j", j)
+        code.end("branch", "some", "rest", condition=code.op("igt", j, code.whole(1)))
+        code.begin("some")
+        code.set("last", code.get("last"))
+        code.end("jump", "rest")
+        code.begin("rest")
+        j, last = code.get("j"), code.get("last")
+    code.store(0, last, code.op("add", code.load(0, j), code.load(0, last)))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(versioned(code.nest()))
+    assert guards(nest)
+    memory = np.arange(12.0)
+    for length in range(7):
+        check(nest, [memory[3 : 3 + length]], over(range(2)), machine)
+
+
 def test_a_step_that_is_a_variable() -> None:
     """Both ends are looked at where the step's sign is not known."""
     code = Code(
