@@ -7,8 +7,8 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
    range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known.
-4. Only `store`, `map` and `reduce` write memory, only through the nest's arrays and temporaries, and they do so in the
-   program's order. A `map` reads everything before it writes anything.
+4. Only `store`, `map`, `reduce`, `matmul`, `take` and `put` write memory, only through the nest's arrays and
+   temporaries, and they do so in the program's order. A `map` reads everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`. So what an array variable is,
    when it is bound again, is a number of an array.
 """
@@ -88,6 +88,8 @@ class Value:
 # What `fold` and `dot` are named for: a ufunc; `np.dot` (also `np.inner`), `np.matmul` (also `@` and `np.vdot`).
 FOLDS = ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and")
 DOTS = ("dot", "matmul")
+POSITIONS = ("argmax", "argmin")
+WRITERS = frozenset({"store", "map", "reduce", "matmul", "take", "put"})  # what writes arrays
 MAP_AXES = 4  # at most
 
 
@@ -171,6 +173,12 @@ class Instruction:
     name of DOTS, two Views of one dtype; inputs: a length, those of each view; the product of vectors), `alloc`
     (attribute: the number of a temporary; inputs: its lengths, never negative; it gets memory in C order, with any
     contents). The type of what `fold` and `dot` give is the element's.
+
+    `matmul` (attributes: a name of DOTS, the Views of two operands and of a temporary over rows, terms and columns;
+    inputs: these lengths, those of the Views; the product of matrices, or of one and a vector), `take` and `put`
+    (attributes: the Views of an array, of int64 indices and of another array, over the axes of the latter and the axis
+    that is indexed; inputs: these lengths, those of the Views; `other[i, ...] = array[indices[i], ...]`, and the other
+    way round), `position` (attributes: a name of POSITIONS, a View; inputs: a length, the view's; the first).
 
     A backend may note that an instruction `is_sure`: it is never in doubt, and an index is not negative; and that it
     `is_dense`: the elements along the last axis are neighbours.

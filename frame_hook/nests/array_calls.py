@@ -123,7 +123,7 @@ def _ufunc(reader: Reader, *items: Item, function: np.ufunc, out: Item | None = 
     if len(items) == function.nin + 1 and out is None:
         *items, out = items  # type: ignore[assignment]
     if function is np.matmul and out is None and len(items) == 2:
-        return reductions.dot(reader, "matmul", *items)
+        return reductions.product(reader, "matmul", *items)
     result = elementwise.apply(reader, function, *items)
     if out is None or (isinstance(out, Known) and out.value is None):
         return result
@@ -153,6 +153,17 @@ def _mean(
 def _dot(name: str) -> Rule:
     def rule(reader: Reader, left: Item, right: Item) -> Number:
         return reductions.dot(reader, name, left, right)
+
+    return rule
+
+
+def _product(reader: Reader, left: Item, right: Item) -> Item:
+    return reductions.product(reader, "dot", left, right)
+
+
+def _position(name: str) -> Rule:
+    def rule(reader: Reader, item: Item) -> Number:
+        return reductions.position(reader, name, item)
 
     return rule
 
@@ -243,13 +254,15 @@ FUNCTIONS: dict[Any, Rule] = {
     np.zeros_like: _maker_like(0), np.ones_like: _maker_like(1), np.empty_like: _maker_like(None),
     **{getattr(np, name): _fold(ufunc) for name, ufunc in FOLDS.items()},
     np.mean: _mean, np.copy: _copy, np.flip: _flip, np.where: _where, np.transpose: _transposed,
-    np.dot: _dot("dot"), np.inner: _dot("dot"), np.vdot: _dot("matmul"),
+    np.dot: _product, np.inner: _dot("dot"), np.vdot: _dot("matmul"),
+    np.argmax: _position("argmax"), np.argmin: _position("argmin"),
     abs: functools.partial(_ufunc, function=np.absolute),
     len: _length,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
 METHODS: dict[str, Rule] = {
     **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},
-    "mean": _mean, "copy": _copy, "dot": _dot("dot"), "transpose": _transposed,
+    "argmax": _position("argmax"), "argmin": _position("argmin"),
+    "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, elementwise, tuples, views
+from ufuse.frame_hook.nests import conversions, elementwise, gathers, tuples, views
 from ufuse.frame_hook.nests.values import (
     Array,
     Holder,
@@ -35,6 +35,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
         container = elementwise.computed(reader, container)
     if not isinstance(container, Array | Part):
         raise NotNativeError("it takes an item of what is no array")
+    if gathers.has_array(key):
+        return gathers.taken(reader, container, key)
     place = _place(reader, container, key)
     return _loaded(reader, container.holder, place) if isinstance(place, tuple) else place
 
@@ -89,6 +91,9 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     """`container[key] = item`."""
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")
+    if gathers.has_array(key):
+        gathers.put(reader, container, key, item)
+        return
     place = _place(reader, container, key)
     if not isinstance(place, tuple):
         elementwise.assign(reader, views.part(reader, place), item)

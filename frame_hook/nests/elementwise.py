@@ -237,7 +237,7 @@ def dtype(reader: Reader, item: Item) -> np.dtype:
 
 def assign(reader: Reader, target: Part, item: Item | Converted) -> None:
     """`target[...] = item`."""
-    one = item if isinstance(item, Converted) else _stored(reader, item, target.dtype)
+    one = item if isinstance(item, Converted) else stored(reader, item, target.dtype)
     if one == target:
         return
     if isinstance(one, Lazy) and _shape(one.lengths) != _shape(target.lengths):
@@ -272,7 +272,7 @@ def update_with(reader: Reader, target: Part, one: Lazy) -> None:
     _write(reader, target, result)
 
 
-def _stored(reader: Reader, item: Item, kind: np.dtype) -> Operand:
+def stored(reader: Reader, item: Item, kind: np.dtype) -> Operand:
     """What is stored, with the dtype of the array: an unsafe cast where NumPy has one."""
     if is_array(item):
         return _as(reader, _read(reader, item), kind)

@@ -131,7 +131,7 @@ def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
     if not (elementwise.is_array(left) or elementwise.is_array(right)):
         return arithmetic.binary(reader.out, operator, left, right)
     if name == "@":
-        return reductions.dot(reader, "matmul", left, right)
+        return reductions.product(reader, "matmul", left, right)
     if name != operator and isinstance(left, Array | Part | Lazy):
         array = elementwise.computed(reader, left)
         elementwise.update(reader, operator, array, right)

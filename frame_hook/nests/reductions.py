@@ -15,6 +15,7 @@ from ufuse.frame_hook.nests.values import (
     NP_FLOAT,
     NP_INT,
     Array,
+    Axis,
     Item,
     Items,
     Known,
@@ -24,7 +25,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
 )
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, MAP_AXES, Value
+from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, MAP_AXES, Value, View
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -169,10 +170,58 @@ def _mean_of(reader: Reader, total: Number, count: Value) -> Number:
 def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
     """The product of two vectors."""
     one, other = row(reader, left), row(reader, right)
-    if one.dtype != other.dtype or one.dtype.char not in "dl":
+    if one.dtype != other.dtype:
         raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
+    if one.dtype.char not in "dflLiIhHbB":
+        raise NotNativeError(f"products of {one.dtype} are not compiled yet")
     doubt_unlike(reader.out, one.axes[0].length.value, other.axes[0].length.value)
     return _number(reader, "dot", name, [one.lengths], one, other)
+
+
+def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Array:
+    """`np.dot` or `np.matmul` of vectors and matrices."""
+    one, other = array_of(reader, left), array_of(reader, right)
+    if len(one.axes) == len(other.axes) == 1:
+        return dot(reader, name, one, other)
+    if max(len(one.axes), len(other.axes)) > 2:
+        raise NotNativeError("products of arrays of more than two axes")
+    if one.dtype != other.dtype or one.dtype.char not in "dflLiIhHbB":
+        raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
+    doubt_unlike(reader.out, one.axes[-1].length.value, other.axes[0].length.value)
+    rows, columns = one.axes[:-1], other.axes[1:]
+    unit = reader.out.constant(I64, 1)
+    lengths = [
+        rows[0].length.value if rows else unit,
+        one.axes[-1].length.value,
+        columns[0].length.value if columns else unit,
+    ]
+    fresh = elementwise.allocated(reader, one.dtype, [axis.length for axis in (*rows, *columns)])
+    whole = views.part(reader, fresh)
+    places = [*whole.axes]
+    # With the strides that NumPy sees, also along axes of length 1: its choice of a function depends on them.
+    shapes = (
+        (one, [*rows, one.axes[-1], None] if rows else [None, one.axes[-1], None]),
+        (other, [None, other.axes[0], *(columns or [None])]),
+        (whole, [places.pop(0) if rows else None, None, places.pop(0) if columns else None]),
+    )
+    attributes = [
+        View(reader.array(part.holder), tuple(map(_walked, axes))) for part, axes in shapes
+    ]
+    inputs = (*lengths, *one.places, *other.places, *whole.places)
+    reader.out.write("matmul", *inputs, attributes=(name, *attributes))
+    return fresh
+
+
+def _walked(axis: Axis | None) -> tuple[int, int] | None:
+    return None if axis is None or axis.axis is None else (axis.axis, axis.step)
+
+
+def position(reader: Reader, name: str, item: Item) -> Number:
+    """Where the first of the largest or least elements of a vector is."""
+    one = row(reader, item)
+    attributes = name, elementwise.view_of(reader, one, 1)
+    inputs = one.axes[0].length.value, *one.places
+    return Number(NP_INT, reader.out.op("position", I64, *inputs, attributes=attributes))
 
 
 def _number(

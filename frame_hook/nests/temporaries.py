@@ -153,8 +153,8 @@ def _renumbered(
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
         case "load" | "store" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
-        case "fold" | "dot" | "reduce", (name, *views):
-            attributes = (name, *(_view(view, new) for view in views))
+        case "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position", given:
+            attributes = tuple(_view(each, new) for each in given)
         case "map", (Map() as statement,):
             operands = tuple(_view(each, new) for each in statement.operands)
             target = _view(statement.target, new)

@@ -16,6 +16,7 @@ from ufuse.graph.nest import (
     I64,
     INTEGERS,
     MAP_AXES,
+    POSITIONS,
     REALS,
     SIGNATURES,
     TURNS,
@@ -293,6 +294,33 @@ def _why_not_reduce(
     return "its views have one type (law 3)" if len(dtypes) > 1 else None
 
 
+def _why_not_written_view(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    """Of `matmul`, `take` and `put`."""
+    views = one.attributes[1:] if one.op == "matmul" else one.attributes
+    if (
+        len(views) != 3
+        or result is not None
+        or (one.op == "matmul" and one.attributes[0] not in DOTS)
+    ):
+        return "it works on three views, and gives nothing (law 3)"
+    if why := _why_not_parts(nest, views, len(views[0].axes), given):
+        return why
+    numbered = [nest.numbered[view.array].dtype for view in views]
+    alike = numbered if one.op == "matmul" else numbered[::2]
+    return "its views have one type (law 3)" if len(set(alike)) > 1 else None
+
+
+def _why_not_position(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    name, view = one.attributes
+    if name not in POSITIONS or result != I64:
+        return f"it is one of {', '.join(POSITIONS)}, and gives an index (law 3)"
+    return _why_not_parts(nest, (view,), 1, given)
+
+
 def _why_not_doubt(
     _: Nest, __: Instruction, given: tuple[str, ...], result: str | None
 ) -> str | None:
@@ -312,6 +340,10 @@ RULES: dict[str, Rule] = {
     "map":      _why_not_map,
     "fold":     _why_not_fold,
     "reduce":   _why_not_reduce,
+    "matmul":   _why_not_written_view,
+    "take":     _why_not_written_view,
+    "put":      _why_not_written_view,
+    "position": _why_not_position,
     "dot":      _why_not_fold,
     "doubt_if": _why_not_doubt,
 }

@@ -241,6 +241,12 @@ def _computed(
             return _folded(one, inputs, arrays)
         case "reduce":
             return _reduced(one, inputs, arrays)
+        case "matmul":
+            return _multiplied(one, inputs, arrays)
+        case "take" | "put":
+            return _indexed(one, inputs, arrays)
+        case "position":
+            return _position(one, inputs, arrays)
         case "dot":
             return _product(one, inputs, arrays)
         case "alloc":
@@ -352,11 +358,55 @@ def _reduced(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) 
     result[...] = _fold(name, array, folded).reshape(kept)
 
 
+def _multiplied(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
+    name, *views = one.attributes
+    lengths, places = list(inputs[:3]), list(inputs[3:])
+    parts = []
+    for view in views:
+        kept = [
+            1 if axis is None else length for axis, length in zip(view.axes, lengths, strict=True)
+        ]
+        parts.append(_view(view, kept, places, arrays))
+    left, right, target = parts
+    if 0 in lengths:
+        raise DoubtError
+    left, right = left[:, :, 0], right[0]
+    if views[0].axes[0] is None:
+        left = left[0]
+    if views[1].axes[2] is None:
+        right = right[:, 0]
+    target[...] = getattr(np, name)(left, right).reshape(target.shape)
+
+
+def _indexed(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
+    indexed, index, other = one.attributes
+    *lengths, length = inputs[: len(other.axes)]
+    places = list(inputs[len(other.axes) :])
+    array = _view(indexed, [1, *lengths[1:], length], places, arrays)[0]
+    indices = _view(index, [lengths[0]] + [1] * len(lengths), places, arrays).reshape(-1)
+    part = _view(other, [*lengths, 1], places, arrays)[..., 0]
+    if not ((-length <= indices) & (indices < length)).all():
+        raise DoubtError
+    if one.op == "take":
+        part[...] = np.moveaxis(array, -1, 0)[indices]
+    else:
+        np.moveaxis(array, -1, 0)[indices] = part
+
+
+def _position(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> int:
+    name, view = one.attributes
+    length, *places = inputs
+    if length == 0:
+        raise DoubtError
+    return int(getattr(np, name)(_view(view, [length], places, arrays)))
+
+
 def _product(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:
     name, left, right = one.attributes
     length, *places = inputs
     sides = [_view(view, [length], places, arrays) for view in (left, right)]
-    return getattr(np, name)(*sides).item()
+    result = getattr(np, name)(*sides)
+    return result if isinstance(result, np.float32) else result.item()
 
 
 def _kept(one: Instruction, result: Number) -> Number:

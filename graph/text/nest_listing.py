@@ -93,8 +93,10 @@ class _Listing:
                 return f"left to plain Python if {_bare(inputs[0])}"
             case "map":
                 return self._mapped(one.attributes[0], inputs)
-            case "fold" | "dot" | "reduce":
+            case "fold" | "dot" | "reduce" | "position":
                 return self._folded(one, inputs)
+            case "matmul" | "take" | "put":
+                return self._moved(one, inputs)
         name = one.attributes[0] if one.op == "call" else one.op
         if name[0] in "fi" and name[1:] in BINARY:
             name = name[1:]
@@ -121,12 +123,22 @@ class _Listing:
         ndim = len(views[0].axes)
         lengths, places = inputs[:ndim], inputs[ndim:]
         parts = [self._view(view, lengths, places) for view in views]
-        if one.op == "dot":
+        if one.op in ("dot", "position"):
             return f"{name}({', '.join(parts)})"
         if one.op == "fold":
             return f"{name}.reduce({parts[0]})"
         axes = ", ".join(str(axis) for axis, walked in enumerate(views[1].axes) if walked is None)
         return f"{parts[1]} = {name}.reduce({parts[0]}, axis=({axes}))"
+
+    def _moved(self, one: Instruction, inputs: list[str]) -> str:
+        views = [view for view in one.attributes if isinstance(view, View)]
+        ndim = len(views[0].axes)
+        lengths, places = inputs[:ndim], inputs[ndim:]
+        first, second, third = (self._view(view, lengths, places) for view in views)
+        if one.op == "matmul":
+            return f"{third} = {first} @ {second}"
+        taken = f"{first}[{second}]"
+        return f"{third} = {taken}" if one.op == "take" else f"{taken} = {third}"
 
     def _view(self, view: View, lengths: list[str], places: list[str]) -> str:
         """As a slice; takes its places off the list."""

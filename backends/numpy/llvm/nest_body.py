@@ -9,7 +9,19 @@ from typing import Any
 
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, INTEGERS, REALS, Instruction, Nest, Value
+from ufuse.graph.nest import (
+    ELEMENTS,
+    F32,
+    F64,
+    I1,
+    I64,
+    INTEGERS,
+    REALS,
+    WRITERS,
+    Instruction,
+    Nest,
+    Value,
+)
 
 TYPES = {
     F64: "double",
@@ -51,7 +63,7 @@ class Known:
         """Drop what an instruction may change."""
         if one.op == "set":
             self.variables.pop(one.attributes[0], None)
-        elif one.op in {"store", "map", "alloc", "reduce"}:
+        elif one.op == "alloc" or one.op in WRITERS:
             self.elements.clear()  # other arrays may share the memory
         if one.op == "alloc":
             parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))

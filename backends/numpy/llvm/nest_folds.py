@@ -18,7 +18,8 @@ from ufuse.backends.numpy.llvm.nest_maps import (
     lose_patience,
     place_of,
 )
-from ufuse.graph.nest import F64, I1, Instruction, Step, View
+from ufuse.backends.planning.loops import Loop
+from ufuse.graph.nest import I1, Instruction, Step, View
 
 BUFFER = 8192  # elements of NumPy's buffers
 
@@ -109,6 +110,59 @@ def _reduce(body: Body, name: str, view: View, table: Table, lengths: Sequence[s
     lose_patience(body, lengths)
 
 
+def _spread(body: Body, one: Instruction, views: Sequence[View]) -> list[str]:
+    """Write a table of the views of an instruction; its lengths."""
+    inputs = Inputs(body, one)
+    axes = len(views[0].axes)
+    lengths = [body.operand(value) for value in inputs.take(axes)]
+    table = Table(body, axes, len(views))
+    for axis, length in enumerate(lengths):
+        table.store(axis, length)
+    for number, view in enumerate(views):
+        table.array(number, *place_of(body, view, inputs.of_view(view)))
+    return lengths
+
+
+def _call(body: Body, one: Instruction, address: int, arguments: str) -> str:
+    """Append a call that writes an array."""
+    status = body.call(address, "i32", arguments)
+    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
+    body.known.forget(one)
+    return ""
+
+
+def emit_matmul(body: Body, one: Instruction) -> str:
+    """Append a product of matrices."""
+    name, *views = one.attributes
+    dtype = body.nest.numbered[views[0].array].dtype
+    loop = kept_loop(Loop("ufunc", "matmul", (dtype,) * 3, np.matmul))
+    lose_patience(body, _spread(body, one, views))
+    given = f"ptr inttoptr (i64 {id(loop)} to ptr), i64 {int(name == 'dot')}, ptr %table"
+    return _call(body, one, helpers()["matmul"], given)
+
+
+def emit_indexed(body: Body, one: Instruction) -> str:
+    """Append the elements that indices name, taken or put."""
+    itemsize = body.nest.numbered[one.attributes[0].array].dtype.itemsize
+    lengths = _spread(body, one, one.attributes)
+    lose_patience(body, lengths[:-1])
+    given = f"i64 {len(lengths)}, i64 {itemsize}, ptr %table"
+    return _call(body, one, helpers()[one.op], given)
+
+
+def emit_position(body: Body, one: Instruction) -> str:
+    """Append where the largest or least element of a vector is."""
+    name, view = one.attributes
+    inputs = Inputs(body, one)
+    (length,) = inputs.take(1)
+    data, steps = place_of(body, view, inputs.of_view(view))
+    number = body.nest.numbered[view.array].dtype.num
+    given = f"i64 {number}, i64 {int(name == 'argmin')}, ptr %table, ptr {data}"
+    return _result(
+        body, one, helpers()["position"], f"{given}, i64 {steps[0]}, i64 {body.operand(length)}"
+    )
+
+
 def emit_dot(body: Body, one: Instruction) -> str:
     """Append the product of two vectors."""
     name, *views = one.attributes
@@ -118,7 +172,7 @@ def emit_dot(body: Body, one: Instruction) -> str:
     for view in views:
         data, steps = place_of(body, view, inputs.of_view(view))
         arguments += f", ptr {data}, i64 {steps[0]}"
-    kind = "d" if result_type(one) == F64 else "l"
+    kind = body.nest.numbered[views[0].array].dtype.char
     arguments += f", i64 {body.operand(length)}"
     return _result(body, one, helpers()[f"{name}.{kind}"], arguments)
 

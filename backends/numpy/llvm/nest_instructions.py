@@ -15,7 +15,14 @@ from ufuse.backends.numpy.llvm.nest_body import (
     result_type,
 )
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
-from ufuse.backends.numpy.llvm.nest_folds import emit_dot, emit_fold, emit_reduce
+from ufuse.backends.numpy.llvm.nest_folds import (
+    emit_dot,
+    emit_fold,
+    emit_indexed,
+    emit_matmul,
+    emit_position,
+    emit_reduce,
+)
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.graph.nest import (
@@ -435,6 +442,10 @@ RULES: dict[str, Rule] = {
     "map":     emit_map,
     "fold":    emit_fold,
     "reduce":  emit_reduce,
+    "matmul":  emit_matmul,
+    "take":    emit_indexed,
+    "put":     emit_indexed,
+    "position": emit_position,
     "dot":     emit_dot,
     "alloc":   emit_alloc,
 }

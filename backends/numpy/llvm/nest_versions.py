@@ -15,7 +15,9 @@ from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, cons
 from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
 from ufuse.graph.nest import I1, TURNS, Block, End, Instruction, Nest, Value
 
-NOT_COPIED = {"map", "fold", "dot", "reduce", "alloc"}  # they take most of a turn
+NOT_COPIED = {  # they take most of a turn
+    "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "alloc",
+}  # fmt: skip
 MOST_INSTRUCTIONS = 300  # of a loop that is copied: more would take long to compile
 AT_ONCE = (
     1 << 26

@@ -33,7 +33,7 @@ from ufuse.backends.numpy.llvm.nest_versions import is_copy, versioned
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, TURNS, Block, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
-ARRAY_OPS = {"map", "fold", "dot", "reduce"}
+ARRAY_OPS = {"map", "fold", "dot", "reduce", "matmul", "take", "put", "position"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
 
 

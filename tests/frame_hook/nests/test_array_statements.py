@@ -324,6 +324,39 @@ def small_numbers(A, T):
     return s, A
 
 
+def matrices(A, B, v, T):
+    for _t in range(T):
+        C = np.dot(A, B)
+        w = np.dot(A, v) + v @ B[:, ::-1]
+        A = 0.5 * A + 0.1 * (C[1:, :-1] @ B.T[1:]).sum() + C.dot(B.T) * 0.1 + B[None, 0] @ B[:, :1]
+        v = w / np.abs(w).max() + A.T @ v
+        A /= np.abs(A).max()
+        v /= np.abs(v).max() + A[1:, 1] @ v[1:]
+    return A, v
+
+
+def indexed(x, idx, A, T):
+    k = 0
+    for t in range(T):
+        y = x[idx]
+        x[idx] = y * 0.5 + 0.1
+        x[idx[::-1]] += 1.0
+        x[x > 1.5] = 0.25
+        A[idx[:3]] = A[idx[1:4]] * 0.9
+        A[t % len(A), idx] -= y
+        A[idx[:5], 2] = 3
+        A[np.abs(A) > 5] = 0
+        k = k + np.argmax(x) + A[:, 1].argmin() + A[idx[0], 2:].argmax() + x[::2].argmin()
+    return x, A, k
+
+
+def indexed_wrongly(x, idx, T):
+    for t in range(T):
+        idx[t % 3] += 1
+        x[idx] = t + x[idx]
+    return x
+
+
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (chol, lambda: (definite(12),)),
     (lu, lambda: (definite(12),)),
@@ -356,6 +389,19 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (nestedarr, lambda: (numbers(4, 9, 7), 40)),
     (reductions, lambda: (numbers(4, 9, 7), 40)),
     (reductions, lambda: (numbers(4, 9, 7).astype(np.float32), 40)),
+    (matrices, lambda: (numbers(4, 7, 7), numbers(5, 7, 7), numbers(6, 7), 40)),
+    (
+        matrices,
+        lambda: (
+            numbers(4, 7, 7).astype("f4"),
+            numbers(5, 7, 7).astype("f4"),
+            numbers(6, 7).astype("f4"),
+            40,
+        ),
+    ),
+    (indexed, lambda: (numbers(4, 40), np.arange(-6, 6) % 10 - 5, numbers(5, 10, 40), 40)),
+    (indexed, lambda: (numbers(4, 40), np.arange(-6, 6).astype("i2"), numbers(5, 10, 40), 40)),
+    (indexed_wrongly, lambda: (numbers(4, 20), np.arange(5), 60)),
     (reductions_of_boxes, lambda: (numbers(4, 3, 4, 5), 40)),
     *(
         (small_numbers, lambda kind=kind: (np.arange(63).reshape(9, 7).astype(kind), 40))

@@ -17,54 +17,65 @@ product(int type, char *result, char *left, npy_intp left_step, char *right, npy
 /* A vector as `np.dot` reads it: copied where its step is not positive. NULL: there is no memory.
  */
 static char *
-forward(char *items, npy_intp *step, int64_t count, char **memory)
+forward(char *items, npy_intp *step, int64_t count, npy_intp itemsize, char **memory)
 {
     if (*step > 0 || count < 2) {
         return items;
     }
-    *memory = memory_take((size_t)count * sizeof(int64_t));
+    *memory = memory_take((size_t)(count * itemsize));
     if (*memory != NULL) {
-        copy_strided(*memory, sizeof(int64_t), items, *step, count, sizeof(int64_t));
-        *step = sizeof(int64_t);
+        copy_strided(*memory, itemsize, items, *step, count, itemsize);
+        *step = itemsize;
     }
     return *memory;
 }
 
 /* As `np.dot` has it: a product of single numbers adds no zero. */
 static int
-real_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+real_dot(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
          int64_t count)
 {
+    const npy_intp itemsize = number_bytes(type);
     char *memory[2] = {NULL, NULL};
-    left = forward(left, &left_step, count, &memory[0]);
-    right = left == NULL ? NULL : forward(right, &right_step, count, &memory[1]);
-    if (right != NULL && count == 1) {
-        double product = *(double *)left * *(double *)right;
-        memcpy(result, &product, sizeof product);
+    left = forward(left, &left_step, count, itemsize, &memory[0]);
+    right = left == NULL ? NULL : forward(right, &right_step, count, itemsize, &memory[1]);
+    if (right != NULL && count == 1 && type == NPY_FLOAT) {
+        *(float *)result = *(float *)left * *(float *)right;
+    }
+    else if (right != NULL && count == 1) {
+        *(double *)result = *(double *)left * *(double *)right;
     }
     else if (right != NULL) {
-        product(NPY_DOUBLE, result, left, left_step, right, right_step, count);
+        product(type, result, left, left_step, right, right_step, count);
     }
     memory_give(memory[0]);
     memory_give(memory[1]);
     return right == NULL;
 }
 
-static int
-real_matmul(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
-            int64_t count)
-{
-    product(NPY_DOUBLE, result, left, left_step, right, right_step, count);
-    return 0;
-}
+/* Products of vectors of each type, by the characters of their dtypes. */
+#define PRODUCTS(X)                                                                                \
+    X(d, NPY_DOUBLE)                                                                               \
+    X(f, NPY_FLOAT) X(l, NPY_LONG) X(L, NPY_ULONG) X(i, NPY_INT) X(I, NPY_UINT) X(h, NPY_SHORT)    \
+        X(H, NPY_USHORT) X(b, NPY_BYTE) X(B, NPY_UBYTE)
 
-static int
-whole_dot(char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
-          int64_t count)
-{
-    product(NPY_LONG, result, left, left_step, right, right_step, count);
-    return 0;
-}
+#define DEFINED(CHARACTER, TYPE)                                                                   \
+    static int matmul_##CHARACTER(char *result, char *left, npy_intp left_step, char *right,       \
+                                  npy_intp right_step, int64_t count)                              \
+    {                                                                                              \
+        product(TYPE, result, left, left_step, right, right_step, count);                          \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int dot_##CHARACTER(char *result, char *left, npy_intp left_step, char *right,          \
+                               npy_intp right_step, int64_t count)                                 \
+    {                                                                                              \
+        if (PyTypeNum_ISFLOAT(TYPE)) {                                                             \
+            return real_dot(TYPE, result, left, left_step, right, right_step, count);              \
+        }                                                                                          \
+        return matmul_##CHARACTER(result, left, left_step, right, right_step, count);              \
+    }
+PRODUCTS(DEFINED)
+#undef DEFINED
 
 /* What a loop over doubles gives for one element, as NumPy gives it a scalar's. */
 static double
@@ -85,13 +96,22 @@ nest_helpers(PyObject *module, PyObject *unused)
     const struct {
         const char *name;
         void *address;
-    } table[] = {
-        {"grow", (void *)nest_grow},     {"patience", (void *)nest_patience},
-        {"loop", (void *)nest_loop},     {"map", (void *)nest_map},
-        {"fold", (void *)nest_fold},     {"dot.d", (void *)real_dot},
-        {"dot.l", (void *)whole_dot},    {"matmul.d", (void *)real_matmul},
-        {"matmul.l", (void *)whole_dot}, {"scalar.d", (void *)real_scalar},
-        {"reduce", (void *)nest_reduce},
+    } table[] = {{"grow", (void *)nest_grow},
+                 {"patience", (void *)nest_patience},
+                 {"loop", (void *)nest_loop},
+                 {"map", (void *)nest_map},
+                 {"fold", (void *)nest_fold},
+                 {"scalar.d", (void *)real_scalar},
+                 {"reduce", (void *)nest_reduce},
+                 {"matmul", (void *)nest_matmul},
+                 {"take", (void *)nest_take},
+                 {"put", (void *)nest_put},
+                 {"position", (void *)nest_position},
+#define NAMED(CHARACTER, TYPE)                                                                     \
+    {"dot." #CHARACTER, (void *)dot_##CHARACTER},                                                  \
+        {"matmul." #CHARACTER, (void *)matmul_##CHARACTER},
+                 PRODUCTS(NAMED)
+#undef NAMED
     };
     PyObject *found = PyDict_New();
     for (size_t i = 0; found != NULL && i < Py_ARRAY_LENGTH(table); i++) {

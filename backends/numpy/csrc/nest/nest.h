@@ -149,6 +149,7 @@ void own_memory_drop(Nest *nest, size_t most);
 PyObject *own_memory_array(const Nest *nest, int temporary);
 
 /* numpy_loops.c */
+int nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps);
 int nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps);
 extern PyMethodDef nest_methods[];
 
@@ -159,6 +160,15 @@ int nest_map(const NestMap *map, int64_t *table, NestMemory *scratch);
 /* reduce.c */
 int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count);
 int nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch);
+
+/* products.c */
+int nest_matmul(const Loop *loop, int64_t is_dot, int64_t *table);
+
+/* indexed.c */
+int nest_take(int64_t axes, int64_t itemsize, int64_t *table);
+int nest_put(int64_t axes, int64_t itemsize, int64_t *table);
+int nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, npy_intp step,
+                  int64_t count);
 
 /* nest.c */
 int nest_begin(PyObject *module);

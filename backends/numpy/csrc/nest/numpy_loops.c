@@ -12,12 +12,14 @@ has_failed(const Loop *loop, int result)
     return result != 0;
 }
 
-/* A loop over `count` elements of strided memory. Some of NumPy's clear all flags at their end. */
+/* A loop of NumPy's over a space, as it describes it itself. Some clear all flags at their end. */
 int
-nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps)
+nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps)
 {
     Status before = status_keep();
-    int result = loop_call(loop, data, count, steps);
+    int result = loop->strided != NULL
+                     ? loop->strided(loop->context, data, lengths, steps, loop->auxdata)
+                     : loop->function(data, lengths, steps, NULL);
     if (loop->raises) {
         status_add(before);
     }
@@ -25,4 +27,12 @@ nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps)
         status_put_back(before);
     }
     return has_failed(loop, result);
+}
+
+/* A loop over `count` elements of strided memory. */
+int
+nest_loop(const Loop *loop, char **data, int64_t count, const npy_intp *steps)
+{
+    const npy_intp lengths[1] = {count};
+    return nest_loop_over(loop, data, lengths, steps);
 }

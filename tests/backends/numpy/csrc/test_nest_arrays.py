@@ -39,7 +39,6 @@ LOOP = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, LONG, c
 DOT = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, LONG, ctypes.c_void_p, LONG, LONG
 )
-RESULTS = {"d": np.float64, "l": np.int64}
 
 
 def swap(state: State, number: int) -> None:
@@ -333,7 +332,7 @@ def test_folds_of_bools(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dot", "matmul"])
-@pytest.mark.parametrize("character", "dl")
+@pytest.mark.parametrize("character", "dflLiIhHbB")
 def test_products(name: str, character: str) -> None:
     """Products of vectors of all layouts are NumPy's, to the bit."""
     function = DOT(HELPERS[f"{name}.{character}"])
@@ -344,14 +343,16 @@ def test_products(name: str, character: str) -> None:
                 pair = []
                 for stride in (left_stride, right_stride):
                     memory = rng.standard_normal(max(1, count) * max(1, abs(stride)))
-                    if character == "l":
-                        memory = rng.integers(-(2**62), 2**62, memory.size)
+                    if character == "f":
+                        memory = memory.astype("f")
+                    elif character != "d":
+                        memory = rng.integers(-(2**62), 2**62, memory.size).astype(character)
                     elif count == 1:
                         memory[0] = rng.choice([-0.0, 0.0, 1.5])
                     whole = memory if stride else np.broadcast_to(memory[:1], (max(count, 1),))
                     pair.append(whole[:: stride or 1][:count])
                 left, right = pair
-                result = np.empty(1, RESULTS[character])
+                result = np.empty(1, character)
                 data = result.ctypes.data
                 sides = [(one.ctypes.data, one.strides[0]) for one in (left, right)]
                 assert function(data, *sides[0], *sides[1], count) == 0

@@ -1,0 +1,127 @@
+"""Products of matrices, and elements by arrays of indices or masks, in native loops."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.native_loops import native_turns
+
+
+def kalman(z, F, H, Q, x, P):
+    out = np.zeros((len(z), len(x)))
+    for t in range(len(z)):
+        x = F @ x
+        P = F @ P @ F.T + Q
+        K = (P @ H.T) / (H @ P @ H.T + 1.0)[0, 0]
+        x = x + K[:, 0] * (z[t] - (H @ x)[0])
+        P = P - np.dot(np.dot(K, H), P)
+        out[t] = x
+    return out, P
+
+
+def test_a_filter_of_matrices() -> None:
+    """The state and its covariance, which are new arrays in each turn."""
+
+    def make() -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng(1)
+        moves = np.eye(4) + 0.1 * rng.random((4, 4))
+        return (
+            rng.random(600),
+            moves / 1.3,
+            rng.random((1, 4)),
+            np.eye(4) * 0.01,
+            np.zeros(4),
+            np.eye(4),
+        )
+
+    assert native_turns(kalman, make) > 400
+
+
+def steps(x, W, U, b, n):
+    h, c = np.zeros(n), np.zeros(n)
+    for t in range(len(x)):
+        g = x[t] @ W + h @ U + b
+        gates = 1.0 / (1.0 + np.exp(-g[: 3 * n]))
+        c = gates[:n] * c + gates[n : 2 * n] * np.tanh(g[3 * n :])
+        h = gates[2 * n :] * np.tanh(c)
+    return h, c
+
+
+def test_vectors_by_matrices() -> None:
+    """Steps of a recurrent network."""
+
+    def make():  # noqa: ANN202
+        rng = np.random.default_rng(1)
+        return (
+            rng.random((600, 5)),
+            rng.random((5, 24)),
+            rng.random((6, 24)) - 0.5,
+            rng.random(24),
+            6,
+        )
+
+    assert native_turns(steps, make) > 400
+
+
+def scattered(x, idx, A, T):
+    k = 0
+    for t in range(T):
+        y = x[idx]
+        x[idx] = y * 0.5 + 0.1
+        x[idx[::-1]] += 1.0
+        x[x > 1.5] = 0.25
+        A[idx[:3]] = A[idx[1:4]] * 0.9
+        A[t % len(A), idx] -= y
+        A[A < -1] = 0
+        k = k + np.argmax(x) + A[:, 1].argmin()
+    return x, A, k
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u1"])
+def test_indices_and_masks(dtype) -> None:
+    """Taken, put, added to; a number where a mask is true."""
+
+    def make():  # noqa: ANN202
+        rng = np.random.default_rng(1)
+        return rng.random(40), rng.integers(0, 9, 12).astype(dtype), rng.random((10, 40)), 600
+
+    assert native_turns(scattered, make) > 400
+
+
+def wanders(x, idx, T):
+    for t in range(T):
+        idx[t % 5] = t // 30
+        x[idx] += 0.5
+    return x
+
+
+def test_an_index_out_of_range() -> None:
+    """Eager's own error, in its turn, with all before it done."""
+    assert native_turns(wanders, lambda: (np.zeros(18), np.arange(5), 600)) > 300
+
+
+def products(a, b, out):
+    for t in range(len(out)):
+        out[t] = a @ b
+        out[t] += np.dot(a[::-1], b)
+        out[t] += a.sum()
+        out[t] += (a[1:] * b[:-1]).sum()
+        out[t] += np.max(b)
+        a[t % len(a)] = t % 7
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "u4", "i2", "u2", "i1", "u1", "u8"])
+def test_products_and_sums_of_other_numbers(dtype) -> None:
+    """Products of small integers stay small, sums become int64."""
+
+    def make():  # noqa: ANN202
+        a = np.arange(1, 60).astype(dtype)
+        return a, a * 2 % 7, np.zeros(600, a.sum().dtype)
+
+    assert native_turns(products, make) > 200
