@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 import traceback
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.improved import Improved
 from tests.support.native_loops import loops_of
 from ufuse import decorator
 
@@ -72,7 +74,46 @@ def dots(a, d, place):
     return a, d, i
 
 
-PROGRAMS = [elements, rows, swapped, temporaries, dots]
+def halved(x, by):
+    if x > 1e300:
+        return 0.0
+    return math.sqrt(x) * 0.5 / by
+
+
+def calls(a, d, place):
+    s, k = 0.0, 0
+    for i in range(len(d)):
+        s = min(s * 0.5 + halved(a[i, k], d[i]), 1e9)
+        k = (k + 1 + place[i]) % 9
+        a[i + place[i], 0] = s
+    return s, k, i
+
+
+def inner(a, d, place):
+    n = k = j = 0
+    for i in range(len(d)):
+        k = 0
+        while k < 8 and a[i, k] < 1.2:
+            k += 1
+        n += k
+        for j in range(i % 5, 9):
+            if a[i, j] > 1.4:
+                continue
+            a[i, j] = a[i, j - 1] / d[i] + place[i]
+        d[i] = a[i + place[i], k]
+    return a, d, n, k, j
+
+
+def whole(a, d, place):
+    total, bits = 0, np.zeros(len(d), dtype=np.int32)
+    for i in range(len(d)):
+        total = (total * 31 + i) & 0xFFFF
+        bits[i] = total >> 3 ^ i
+        total += int(1.0 / d[i]) + int(a[i + place[i], 1])
+    return total, bits, i
+
+
+PROGRAMS = [elements, rows, swapped, temporaries, dots, calls, inner, whole]
 
 
 def arguments_of(turn: int, what: str) -> tuple[Any, ...]:
@@ -124,11 +165,12 @@ def described(value: Any) -> Any:
     return type(value), repr(value)
 
 
+@pytest.mark.parametrize("backend", ["numpy", Improved()], ids=["own", "improved"])
 @pytest.mark.parametrize("what", ["warning", "error", "interrupt"])
 @pytest.mark.parametrize("function", PROGRAMS)
-def test_every_turn(function, what) -> None:
-    """Two hundred calls, the odd turn in another place in each."""
-    compiled = ufuse.compile(function)
+def test_every_turn(function, what, backend) -> None:
+    """Two hundred calls, the odd turn in another place in each; with a nest's first code, and with its better one."""
+    compiled = ufuse.compile(function, backend=backend)
     native = 0
     for turn in range(TURNS):
         if turn % 4 == 0:  # a loop that is odd in each call is left to plain Python after a while
@@ -137,9 +179,8 @@ def test_every_turn(function, what) -> None:
             outcome(compiled, TURNS // 2, what)
         plain, other = outcome(function, turn, what), outcome(compiled, turn, what)
         assert plain == other, f"turn {turn}"
-    if (
-        what != "interrupt" or function is elements
-    ):  # else plain Python does all, from the first turn on
+    # Else plain Python does all, from the first turn on, or from the odd one.
+    if (what != "interrupt" or function is elements) and (function, what) != (inner, "warning"):
         assert native > TURNS * TURNS / 3
 
 

@@ -225,8 +225,9 @@ def main() -> int:
     parser.add_argument(
         "--backend",
         default="",
-        choices=["numpy", "hot", "reference", "eager", "mixed"],
-        help="mixed: numpy for every fourth program, reference for the others",
+        choices=["numpy", "hot", "improved", "reference", "eager", "mixed"],
+        help="mixed: numpy for every fourth program, reference for the others; improved: native loops "
+        "begin with the code that they else get while they run",
     )
     parser.add_argument("--show", action="store_true", help="print the program of the seed and end")
     parser.add_argument(

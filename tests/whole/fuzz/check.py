@@ -20,6 +20,7 @@ import numpy as np
 
 import ufuse
 from tests.support.compare import MODES, Difference, check_lifetimes, check_same
+from tests.support.improved import Improved
 from tests.whole.fuzz.values import Given, made
 from ufuse.backends.numpy import BACKEND
 from ufuse.backends.protocol import Options
@@ -40,7 +41,8 @@ class Hot:
 
 def backend_named(name: str) -> Any:
     """A backend, or its name."""
-    return Hot() if name == "hot" else name
+    own = {"hot": Hot, "improved": Improved}
+    return own[name]() if name in own else name
 
 
 class Heard(logging.Handler):

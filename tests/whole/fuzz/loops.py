@@ -556,15 +556,15 @@ class LoopsWorld(World):
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
-        self._least_turns = choice.LEAST_TURNS
-        choice.LEAST_TURNS = 3
+        self._unrolled_at_most = choice.UNROLLED_AT_MOST
+        choice.UNROLLED_AT_MOST = 30
         session.Tracer = partial(_leaving, Tracer)  # type: ignore[assignment,misc]
 
     def forget(self) -> None:
         """Drop the source; loops are unrolled again."""
         super().forget()
         session.Tracer = Tracer  # type: ignore[misc]
-        choice.LEAST_TURNS = self._least_turns
+        choice.UNROLLED_AT_MOST = self._unrolled_at_most
 
     def reset(self) -> None:
         """There is nothing to put back."""
