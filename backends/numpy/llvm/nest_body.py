@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -9,6 +10,7 @@ from typing import Any
 
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
+from ufuse.backends.numpy.llvm.nest_plain import hidden, is_plain, plain_text
 from ufuse.graph.nest import (
     ELEMENTS,
     F32,
@@ -79,8 +81,9 @@ def own_variable(number: int, part: str) -> str:
 class Body:
     """The lines of a nest's function, and what is known where the next is written. What was done is not done again."""
 
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, *, is_fast: bool = False) -> None:
         self.nest = nest
+        self.is_fast = is_fast
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.known = Known()
@@ -98,6 +101,8 @@ class Body:
         self.table = 0  # words of the table that array statements are described in
         self.globals: list[str] = []
         self.is_copy = False  # whether the block is of a copy of a loop without checks
+        self.consumed: set[Value] = set()  # results in the block that need not be watched
+        self._hidden: dict[str, str] = {}  # constants, by their lines
 
     # Text
 
@@ -122,12 +127,18 @@ class Body:
         return self.add(f"call {result} @{name}({operands}) #1")
 
     def strict(self, name: str, result: str, arguments: list[tuple[str, str]]) -> str:
-        """Append a constrained operation that rounds."""
+        """Append an operation that rounds: a constrained one; a plain one in a loose block."""
+        if self.is_loose:
+            if name.startswith("sqrt"):
+                self.declared.add(f"declare {result} @llvm.{name}({result})")
+            return self.add(plain_text(name, result, arguments))
         extra = [("metadata", '!"round.tonearest"'), ("metadata", '!"fpexcept.strict"')]
         return self.intrinsic(f"llvm.experimental.constrained.{name}", result, arguments + extra)
 
     def compare(self, predicate: str, left: str, right: str, type_: str = F64) -> str:
         """Append a quiet comparison of two reals."""
+        if self.is_loose:
+            return self.add(f"fcmp {predicate} {TYPES[type_]} {left}, {right}")
         return self.intrinsic(
             f"llvm.experimental.constrained.fcmp.{type_}",
             "i1",
@@ -159,6 +170,36 @@ class Body:
             "i64",
             [("double", real), ("metadata", '!"fpexcept.strict"')],
         )
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether the block is one of better code in which floating point is plain, and a doubt may come late."""
+        return self.is_fast and self.is_copy
+
+    def note_odd(self, condition: str) -> None:
+        """Append: the loop is in doubt, late, where the condition holds."""
+        before = self.add_new("load i1, ptr %odd")
+        self.lines.append(f"store i1 {self.add_new(f'or i1 {before}, {condition}')}, ptr %odd")
+
+    def doubt_if_odd(self) -> None:
+        """Append the doubt of a loop that is left."""
+        odd, following = self.add_new("load i1, ptr %odd"), self.label()
+        self.lines += [f"br i1 {odd}, label %late, label %{following}, !prof !1", f"{following}:"]
+
+    def real(self, number: float, type_: str) -> str:
+        """A constant, in better code one that LLVM does not see through."""
+        if not self.is_fast:
+            return literal(number, type_)
+        key = f"{type_} {literal(number, type_)}"
+        return self._hidden.setdefault(key, f"%hidden{len(self._hidden)}")
+
+    def hidden_lines(self) -> list[str]:
+        """What gives constants their names, for the entry."""
+        return [
+            line
+            for key, name in self._hidden.items()
+            for line in hidden(name, TYPES[key.split()[0]], _bits(*key.split()))
+        ]
 
     def label(self) -> str:
         """A name for a place in the function."""
@@ -278,7 +319,12 @@ class Body:
         low = bound(one, [known.bounds.get(each) for each in inputs], last)
         if low is not None:
             known.bounds[text] = max(low, known.bounds.get(text, low))
-        if _is_never_nan(one):
+        if self.is_loose and is_plain(one):
+            if result not in self.consumed:
+                infinite = self.real(math.inf, result.type)
+                self.note_odd(self.compare("ugt", text, infinite, result.type))
+            known.numbers.add(text)  # else the loop is in doubt
+        elif _is_never_nan(one):
             known.numbers.add(text)
         elif result.type in REALS and one.op in ARITHMETIC | FOLLOWING:
             known.clashes[text] = self._clashes(one)
@@ -376,6 +422,15 @@ class Body:
             part = self.add(f"mul nsw i64 {place}, {self.stride(number, axis)}")
             address = self.add(f"getelementptr inbounds i8, ptr {address}, i64 {part}")
         return address
+
+
+def _bits(type_: str, text: str) -> int:
+    """Those of a constant of a type, from how LLVM writes it: as a double."""
+    word = int(text, 16).to_bytes(8, "little")
+    if type_ == F64:
+        return int.from_bytes(word, "little")
+    (number,) = struct.unpack("<d", word)
+    return int.from_bytes(struct.pack("<f", number), "little")
 
 
 def literal(number: float, type_: str) -> str:

@@ -40,6 +40,7 @@ from ufuse.graph.nest import (
 )
 
 SIGNED = tuple(type_ for type_ in INTEGERS if limits(type_)[0] < 0)
+EXACT = 1 << 24  # integers below are reals of any type
 Rule = Callable[[Body, Instruction], str]
 
 
@@ -71,14 +72,19 @@ def _real(word: str) -> Rule:
 def _divide(body: Body, one: Instruction) -> str:
     divisor = one.inputs[1]
     if not body.constant(divisor):
-        operand = body.operand(divisor)
-        body.go_on_if(body.compare("une", operand, ZEROS[divisor.type], divisor.type))
+        operand, zero = body.operand(divisor), ZEROS[divisor.type]
+        if body.is_loose:
+            body.note_odd(body.compare("oeq", operand, zero, divisor.type))
+        else:
+            body.go_on_if(body.compare("une", operand, zero, divisor.type))
     return _real("fdiv")(body, one)
 
 
 def _real_negative(body: Body, one: Instruction) -> str:
     type_ = _type(one)
     negative = body.add(f"fneg {type_} {_operands(body, one)[0]}")
+    if body.is_loose:
+        return negative
     # Else `a + -b` would become `a - b`, where a NaN keeps its sign.
     return body.intrinsic(f"llvm.arithmetic.fence.{one.inputs[0].type}", type_, [(type_, negative)])
 
@@ -104,6 +110,8 @@ def _to_double(body: Body, one: Instruction) -> str:
 
 
 def _extended(body: Body, operand: str) -> str:
+    if body.is_loose:
+        return body.add(f"fpext float {operand} to double")
     extra = ("metadata", '!"fpexcept.strict"')
     name = "llvm.experimental.constrained.fpext.f64.f32"
     return body.intrinsic(name, "double", [("float", operand), extra])
@@ -280,6 +288,9 @@ def _shift(word: str) -> Rule:
 def _whole_to_real(body: Body, one: Instruction) -> str:
     (value,) = one.inputs
     result = result_type(one)
+    known = body.constant(value)
+    if body.is_fast and known is not None and abs(known) < EXACT:
+        return body.real(float(known), result)
     bits = "i64" if value.type in {I64, U64, U32} else "i32"  # what machines have instructions for
     operand = _resized(body, body.operand(value), value.type, bits)
     word = "uitofp" if value.type == U64 else "sitofp"
@@ -423,7 +434,9 @@ def _doubt(body: Body, one: Instruction) -> str:
 
 def _left(body: Body, one: Instruction) -> str:
     """Where a loop without checks is left."""
-    del body, one
+    del one
+    if body.is_fast:
+        body.doubt_if_odd()
     return ""
 
 

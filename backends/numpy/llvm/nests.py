@@ -3,7 +3,7 @@
 Variables are memory in the text; LLVM's passes make registers of them. Laws:
 
 1. Floating-point operations and comparisons are *constrained, strict*: no flag is lost or raised too often, and nothing
-   is folded. Comparisons are quiet.
+   is folded. Comparisons are quiet. Better code has plain ones in copies of loops (`nest_plain.py`).
 2. A doubt ends the function with 1 after only `turns` was written back: what calls it undoes the stores.
 3. After PATIENCE turns of inner loops a call asks whether to go on, as signals and other threads wait while it runs.
 4. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
@@ -29,8 +29,9 @@ from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
+from ufuse.backends.numpy.llvm.nest_plain import consumed
 from ufuse.backends.numpy.llvm.nest_versions import is_copy, versioned
-from ufuse.graph.nest import F32, F64, I1, INTEGERS, TURNS, Block, Instruction, Nest
+from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {"map", "fold", "dot", "reduce", "matmul", "take", "put", "position"}
@@ -132,7 +133,7 @@ class _Function:
     def __init__(self, nest: Nest, *, is_fast: bool) -> None:
         self.nest = nest
         self._is_fast = is_fast
-        self.body = Body(nest)
+        self.body = Body(nest, is_fast=is_fast)
         self.lines = self.body.lines
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
         self._flow = Flow(nest)
@@ -150,8 +151,22 @@ class _Function:
         at = self._cell(len(self.nest.cells) - 1)
         turns = self.body.add_new(f"load i64, ptr {self.body.places[TURNS]}")
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
+        if self._is_fast:
+            self._write_late()
         if self.body.table:
             self.lines.insert(1, f"%table = alloca [{self.body.table} x i64], align 16")
+
+    def _write_late(self) -> None:
+        """Write the doubt of no turn in particular, and what is needed of better code in the entry."""
+        self.lines.append("late:")
+        self.body.begin_block(Known(), {})
+        at = self._cell(len(self.nest.cells) - 1)
+        self.lines += [f"store i64 -1, ptr {at}", "ret i32 1"]
+        self.lines[1:1] = [
+            "%odd = alloca i1",
+            "store i1 false, ptr %odd",
+            *self.body.hidden_lines(),
+        ]
 
     def _write_entry(self) -> None:
         self.lines.append("entry:")
@@ -202,6 +217,7 @@ class _Function:
         self.lines.append(f"{self._labels[block.label]}:")
         self.body.begin_block(self._known_before(block), self._bounds[block.label])
         self.body.is_copy = is_copy(block)
+        self.body.consumed = consumed(block)
         if block.label in self._inner_headers and not self.body.is_copy:
             self.body.lose_patience("1")
         for one in block.instructions:
@@ -243,7 +259,9 @@ class _Function:
 
     def _write_instruction(self, one: Instruction) -> None:
         if one.op == "const":
-            text = literal(one.attributes[0], result_type(one))
+            type_ = result_type(one)
+            write = self.body.real if type_ in REALS else literal
+            text = write(one.attributes[0], type_)
         else:
             rule = RULES[one.op] if one.op in RULES else TYPED[one.op, one.inputs[0].type]
             text = rule(self.body, one)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +13,14 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code, Machine, array
+from tests.support.nest_checks import over
+from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy.llvm.background import finish
+from ufuse.backends.numpy.llvm.nest_versions import versioned
+from ufuse.backends.numpy.llvm.nests import nest_text
 from ufuse.backends.numpy.nests import nest_object
+from ufuse.graph.nest import ELEMENTS, F64, Value
 from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow
 
 
@@ -58,6 +64,142 @@ def test_nests_drawn_by_chance(seed: int) -> None:
     for _ in range(4):
         arrays, cells = draw.objects()
         check(machine, [one.copy() for one in arrays], cells)
+
+
+SPECIAL = [1e308, -1e308, 1e-308, 5e-324, 0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan]
+
+
+class Drawn:
+    """A loop inside a loop, over elements of arrays, whose turn computes reals by chance."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)  # noqa: S311
+        dtype = self._draw.choice([np.float64, np.float64, np.float32])
+        written = (array(name, dtype, is_written=True) for name in "xy")
+        self.code = Code(array("a", dtype), array("b", dtype), *written, number("s"), RANGE)
+        self.code.header("i", "body")
+        self._real = ELEMENTS[np.dtype(dtype)]
+        self._j = turning(self.code)
+        self._pool = [self.code.load(0, self._j), self.code.load(1, self._j)]
+        if dtype is np.float64 and self._draw.random() < 0.3:
+            self._pool.append(self.code.get("s"))
+        for _ in range(self._draw.randrange(3, 9)):
+            self._grow()
+        self._finish()
+
+    def _one(self) -> Value:
+        return self._draw.choice(self._pool[-4:])
+
+    def _grow(self) -> None:
+        code, draw = self.code, self._draw
+        what = draw.choice(["add", "sub", "mul", "mul", "div", "neg", "abs", "sqrt", "const", "to", "select", "store"])  # fmt: skip
+        if what == "const":
+            constant = draw.choice([1.0, 2.0, -1.0, 0.5, 1e30, 1e-30, 3.0])
+            self._pool.append(code.constant(self._real, constant))
+        elif what == "to":
+            self._pool.append(code.op(f"to_{self._real}", draw.choice([self._j, code.whole(1)])))
+        elif what == "select":
+            one, other = self._one(), self._one()
+            test = code.op(draw.choice(["flt", "fge", "feq"]), one, draw.choice([other, one]))
+            self._pool.append(code.select(test, one, other))
+        elif what == "store":
+            place = draw.choice([self._j, self._j, code.whole(0)])
+            code.store(draw.choice([2, 3]), place, self._one())
+        elif what in {"neg", "abs", "sqrt"}:
+            self._pool.append(code.op(what, self._one()))
+        else:
+            self._pool.append(code.op(what, self._one(), self._one()))
+
+    def _finish(self) -> None:
+        code, draw = self.code, self._draw
+        code.store(2, self._j, self._one())
+        value, held = self._one(), draw.random() < 0.4
+        if held and self._real == F64:
+            code.set("s", value)
+        if draw.random() < 0.3:
+            code.set("kept", self._j)
+            other = self._one()
+            code.end("branch", "then", "j.head", condition=code.op("flt", value, other))
+            code.begin("then")
+            one = code.load(0, code.get("kept"))
+            code.store(3, code.get("kept"), code.op("mul", one, one))
+        code.end("jump", "j.head")
+        code.begin("after")
+        code.end("jump", "header")
+
+    def arrays(self, wildness: float) -> list[np.ndarray]:
+        """What the loop may be given."""
+        made = []
+        for one in self.code.nest().arrays:
+            values = [self._draw.uniform(-3, 3) for _ in range(21)]
+            for place in range(21):
+                if self._draw.random() < wildness:
+                    values[place] = self._draw.choice(SPECIAL)
+            with np.errstate(all="ignore"):
+                made.append(np.array(values).astype(one.dtype))
+        return made
+
+
+def turning(code: Code) -> Value:
+    """Opens the body of a loop inside, over all of the first array; the turn's number."""
+    for name, value in (("next", code.whole(0)), ("step", code.whole(1)), ("left", code.dim(0, 0))):
+        code.set(f"j.{name}", value)
+    code.end("jump", "j.head")
+    code.begin("j.head")
+    more = code.op("igt", code.get("j.left"), code.whole(0))
+    code.end("branch", "j.body", "after", condition=more)
+    code.begin("j.body")
+    code.set("j.left", code.op("sub", code.get("j.left"), code.whole(1)))
+    j = code.get("j.next")
+    code.set("j.next", code.op("add", j, code.get("j.step")))
+    return j
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_flag_is_lost(seed: int) -> None:
+    """Of results that are dropped, chosen, overwritten, constant or not used on either side of a branch."""
+    drawn = Drawn(seed)
+    machine = Machine(drawn.code.nest(), is_improved=True)
+    for wildness in (0.0, 0.0, 0.03, 0.03, 0.03, 0.03, 0.3, 0.3):
+        cells = over(range(2), s=1.5, **{"s.numpy": True})
+        check(machine, drawn.arrays(wildness), cells)
+
+
+def test_copies_are_plain() -> None:
+    """They are what most turns of better code are in, and they are left as the nest's own code is."""
+    count = left = 0
+    for seed in range(60):
+        drawn = Drawn(seed)
+        nest = drawn.code.nest()
+        text = nest_text(versioned(nest), "NAME", is_fast=True)
+        count += " = fmul " in text or " = fadd " in text
+        if seed % 6 == 0:
+            machine = Machine(nest, is_improved=True)
+            cells = over(range(2), s=1.5, **{"s.numpy": True})
+            left += check(machine, [abs(one) for one in drawn.arrays(0.0)], cells)
+    assert count > 40
+    assert left > 4
+
+
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_the_flags_of_a_dead_result(name: str) -> None:
+    """Whether it is overwritten, or never used."""
+    code = Code(array("a"), array("x", is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code)
+    product = code.op("mul", code.load(0, j), code.load(0, j))
+    if name == "x":
+        code.store(1, j, product)
+    code.store(1, j, code.load(0, j))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    machine = Machine(code.nest(), is_improved=True)
+    a = np.ones(100)
+    a[50] = 1e300
+    is_left, flags = machine.execute([a, np.zeros(100)], over(range(1)))
+    assert is_left
+    assert "overflow" in flags
 
 
 def test_it_is_made_while_the_nest_runs() -> None:

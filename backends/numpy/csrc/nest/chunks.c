@@ -164,7 +164,7 @@ run_chunk(Call *call, int64_t turns)
         if (!run.doubt && !run.flagged && range_agrees(call, run.begun) &&
             commit(call, run.begun)) {
             if (improved || call->undone) {
-                improved_learn(nest, improved);
+                improved_learn(nest, improved ? run.begun : 0);
             }
             call->undone = call->undone && improved;
             return run.begun;

@@ -60,11 +60,13 @@ improved_function(const Nest *nest, const int64_t *words)
     return nest->improved != NULL && are_apart(nest, words) ? nest->improved : nest->function;
 }
 
-/* Note whether a chunk of better code was kept; where they mostly are not, it is given up. */
+/* Note how many turns of a chunk of better code were kept; where mostly none are, it is given up.
+ */
 void
-improved_learn(Nest *nest, bool kept)
+improved_learn(Nest *nest, int64_t kept)
 {
-    nest->improved_cost += kept ? -(nest->improved_cost > 0) : COST;
+    nest->improved_turns += kept;
+    nest->improved_cost += kept > 0 ? -(nest->improved_cost > 0) : COST;
     if (nest->improved_cost >= MOST_COST) {
         nest->improved = NULL;
     }

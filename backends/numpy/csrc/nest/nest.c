@@ -266,6 +266,8 @@ static PyMemberDef members[] = {
     {"turns", T_LONGLONG, offsetof(Nest, turns), READONLY, "Turns that it completed."},
     {"doubts", T_LONGLONG, offsetof(Nest, doubts), READONLY,
      "Calls that a turn in doubt, or a floating-point flag, ended."},
+    {"improved_turns", T_LONGLONG, offsetof(Nest, improved_turns), READONLY,
+     "Turns of these that better code did."},
     {"budget", T_DOUBLE, offsetof(Nest, budget), 0,
      "Seconds a call may take, about: signals and other threads wait for its end."},
     {"improver", T_OBJECT, offsetof(Nest, improver), 0,

@@ -97,7 +97,7 @@ typedef struct {
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     double native_ns;      /* in machine code */
     int improved_cost;     /* of chunks of better code that were undone */
-    long long runs, turns, doubts;
+    long long runs, turns, doubts, improved_turns;
 } Nest;
 
 /* ranges.c */
@@ -139,7 +139,7 @@ PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count
 
 /* improved.c */
 NestFunction *improved_function(const Nest *nest, const int64_t *words);
-void improved_learn(Nest *nest, bool kept);
+void improved_learn(Nest *nest, int64_t kept);
 int improved_ask(Nest *nest);
 PyObject *nest_improve(PyObject *self, PyObject *args);
 

@@ -1,0 +1,60 @@
+"""Floating point in better code: plain operations in copies of loops, which LLVM may move and make vectors of.
+
+LLVM may drop or fold a plain operation, and its flags with it; and it may choose another NaN. So
+
+1. every result that no plain operation of the same block takes is compared with a number that LLVM does not know,
+   infinity: what the comparison says depends on the exact result, and is looked at where the loop is left;
+2. that comparison holds for NaN: then the loop is in doubt, late;
+3. constants are numbers that LLVM does not know.
+
+Flags may be raised too often, by what is done before it is known that it is needed: the nest's own code decides then.
+"""
+
+from __future__ import annotations
+
+from ufuse.graph.nest import REALS, Block, Instruction, Value
+
+ROUNDING = {
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "sqrt",
+    "to_f64",
+    "to_f32",
+}  # of reals: they may raise flags
+SIGNS = {"neg", "abs"}
+
+
+def is_plain(one: Instruction) -> bool:
+    """Whether an instruction may raise a flag, and is a plain operation in a copy."""
+    return one.op in ROUNDING and one.inputs[0].type in REALS
+
+
+def consumed(block: Block) -> set[Value]:
+    """The results that plain operations of the block take."""
+    found: set[Value] = set()
+    for one in reversed(block.instructions):
+        if is_plain(one) or (one.op in SIGNS and one.result in found):
+            found.update(one.inputs)
+    return found
+
+
+def plain_text(name: str, result: str, operands: list[tuple[str, str]]) -> str:
+    """The plain form of a constrained operation, which is named for example `fadd.f64` or `fptrunc.f32.f64`."""
+    word = name.partition(".")[0]
+    (type_, first), *rest = operands
+    if word == "sqrt":
+        return f"call {type_} @llvm.sqrt.{name.partition('.')[2]}({type_} {first})"
+    if rest:
+        return f"{word} {type_} {first}, {rest[0][1]}"
+    return f"{word} {type_} {first} to {result}"
+
+
+def hidden(name: str, type_: str, bits: int) -> list[str]:
+    """Lines that give a name to a real of these bits, which LLVM does not see through."""
+    whole = "i64" if type_ == "double" else "i32"
+    return [
+        f'{name}.bits = call {whole} asm "", "=r,0"({whole} {bits}) #1',
+        f"{name} = bitcast {whole} {name}.bits to {type_}",
+    ]
