@@ -219,6 +219,9 @@ class ArraySlot:
     the object of that slot, a new array with the temporary's contents, or a view of either. Where it may be a view
     (`is_viewed`), it has cells for where that begins along each axis of its array, and how long each of its axes is:
     `name.place0`, `name.length0` and so on.
+
+    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array that it
+    only reads. Where the loop goes over the list, `iterator` names its slot: only what comes next is there.
     """
 
     name: str
@@ -227,6 +230,8 @@ class ArraySlot:
     is_written: bool
     is_rebound: bool = False
     is_viewed: bool = False
+    items: str = ""
+    iterator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +249,14 @@ class NumberSlot:
 
 @dataclass(frozen=True, slots=True)
 class RangeSlot:
-    """The iterator of the outermost loop, over a range: the variables `name.next`, `name.step` and `name.left`."""
+    """An iterator of the outermost loop: the variables `name.next`, `name.step` and `name.left`.
+
+    `kind` is "range"; "forwards" or "backwards", over the places of an array, list or tuple; or "count", of an
+    `enumerate`, beside the iterators that it goes over. All have as many turns left; the first one's says how many.
+    """
 
     name: str
+    kind: str = "range"
 
 
 Slot = ArraySlot | NumberSlot | RangeSlot
@@ -359,14 +369,13 @@ def _described(slot: Slot) -> str:
                 ("bound again", slot.is_rebound),
                 ("viewed", slot.is_viewed),
             )
-            parts = [
-                f"{slot.ndim}-d array of {slot.dtype}",
-                *(text for text, is_so in marks if is_so),
-            ]
-            return f"{name}: {', '.join(parts)}"
+            what = f"{slot.ndim}-d array" if not slot.items else f"list by {slot.items}"
+            parts = [f"{what} of {slot.dtype}", *(text for text, is_so in marks if is_so)]
+            walked = f" under {name_text(slot.iterator)}" if slot.iterator else ""
+            return f"{name}: {', '.join(parts)}{walked}"
         case NumberSlot():
             return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}"
-    return f"{name}: the range of the loop"
+    return f"{name}: the {slot.kind} of the loop"
 
 
 def numpy_function(name: str) -> np.ufunc:

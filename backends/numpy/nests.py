@@ -8,11 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
+import numpy as np
+
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.graph.nest import ArraySlot, Nest, NumberSlot, Slot
+from ufuse.graph.nest import KINDS, ArraySlot, Nest, NumberSlot, RangeSlot, Slot
 
 
 def nest_object(nest: Nest) -> Callable[..., object] | None:
@@ -33,7 +35,7 @@ def _made(nest: Nest) -> Callable[..., object] | None:
         logging.getLogger("ufuse.kernels").info("a loop could not be compiled", exc_info=True)
         return None
     temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
-    slots = tuple(map(_slot, nest.slots))
+    slots = tuple(_slot(one, nest) for one in nest.slots)
     views = tuple((view.array, tuple(axis or (-1, 0) for axis in view.axes)) for view in nest.views)
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views)
     # Called where signal handlers may raise: no Python code runs there.
@@ -56,9 +58,14 @@ def _improve(nest: Nest, made: Any) -> None:
         made.improve(*improved)
 
 
-def _slot(slot: Slot) -> tuple[Any, ...]:
+def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
+        case ArraySlot(items=items) if items:
+            names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
+            iterator = names.index(slot.iterator) if slot.iterator else -1
+            kind = next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
+            return "list", kind, items == "numpy", iterator
         case ArraySlot():
             return (
                 "array",
@@ -70,4 +77,4 @@ def _slot(slot: Slot) -> tuple[Any, ...]:
             )
         case NumberSlot():
             return slot.kind, slot.is_changed
-    return ("range",)
+    return (slot.kind,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import length_hint
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -15,11 +14,12 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests import arithmetic, array_calls, calls, functions
-from ufuse.frame_hook.nests.entry import RANGE_ITERATOR, NestMaker, nest_entry, why_not_read
+from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
+from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.refusals import why_not_instruction
-from ufuse.frame_hook.nests.values import NotNativeError
+from ufuse.frame_hook.nests.values import NotNativeError, kind_of
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
@@ -75,12 +75,12 @@ def is_left(function: FunctionType, frame: Frame) -> bool:
 
 
 def _turns_left(iterator: Symbol) -> int:
-    """Of an iterator of a range; 0 for others."""
+    """Of an iterator that a nest may go over; 0 for others."""
     match iterator:
         case Iterator(parts=[Constant(value=range())]):
             return iterator.length - iterator.position
-        case Unread(value=value) if type(value) is RANGE_ITERATOR:
-            return length_hint(value)
+        case Unread(value=value):
+            return turns_left(value) or 0
     return 0
 
 
@@ -232,7 +232,7 @@ def _why_not_names(
         else:
             why = (
                 f"it uses a global {type(value).__name__}"
-                if isinstance(value, NEVER_USED)
+                if isinstance(value, NEVER_USED) and not is_list_of_numbers(value)
                 else None
             )
         if why is not None:
@@ -250,6 +250,11 @@ def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | No
     if names is None or len(callers) > calls.MOST_CALLS:
         return f"calls of {code.co_name} are not compiled yet"
     return _why_not_names(function, names, [*callers, code])
+
+
+def is_list_of_numbers(value: object) -> bool:
+    """Whether a global may be a list that nests read, by its first item."""
+    return type(value) is list and len(value) > 0 and kind_of(value[0]) is not None
 
 
 @per_code
@@ -299,7 +304,7 @@ class Loops:
         if visits.is_settled:
             visits.failures += 1
             return min(ASK_SOON * visits.failures, ASK_LATEST)
-        left = length_hint(state[-1])
+        left = turns_left(state[-1]) or 0
         if waits and (answer := self._put_off(cache, position, state, record)) != NOW:
             if visits.seconds < READ_AFTER or visits.is_read or cache.entries(position):
                 return answer
@@ -405,12 +410,12 @@ class Loops:
         turn, wait = record.visits[position].turn, 0.0
         for depth in range(1, len(state) - len(instructions.slot_names(cache.code))):
             iterator, around = state[-depth], state[-depth - 1]
-            wait += turn * length_hint(iterator)
-            turn *= len(iterator.__reduce__()[1][0])
+            wait += turn * (turns_left(iterator) or 0)
+            turn *= all_turns(iterator)
             outer = outer_headers(cache.code).get(position)
-            if outer is None or type(around) is not RANGE_ITERATOR:
+            if outer is None or turns_left(around) is None:
                 break
-            if wait >= self.maker.nest_seconds() or not length_hint(around):
+            if wait >= self.maker.nest_seconds() or not turns_left(around):
                 break
             visits = record.visits.get(outer)
             if cache.given_up(outer) or (visits is not None and visits.refused is not None):
@@ -428,11 +433,10 @@ class Loops:
         rests, pays, depth = [], False, 1
         inside = 0.0  # seconds that a turn takes at least, by the loop inside
         outermost, has_paid = position, False
-        left_here = length_hint(state[-1])
+        left_here = turns_left(state[-1]) or 0
         header: int | None = position
-        while header is not None and type(state[-depth]) is RANGE_ITERATOR:
+        while header is not None and (left := turns_left(state[-depth])) is not None:
             visits = record.visits.setdefault(header, Visits())
-            left = length_hint(state[-depth])
             rest = visits.rest(state[-depth], left, cache.calls, cache.run_ns / 1e9)
             before = visits.seconds - visits.counted + visits.unseen
             expected = inside * left if rest is None else rest

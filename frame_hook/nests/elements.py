@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     NotNativeError,
     Number,
+    Numbers,
     Part,
 )
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
@@ -31,6 +32,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             raise NotNativeError("an index is out of range") from None
     if isinstance(container, Items) and isinstance(key, Number | Known):
         return tuples.member(reader, container, key)
+    if isinstance(container, Numbers):
+        return _loaded(reader, container.holder, (views.index(reader, key),))
     if isinstance(container, Lazy):
         container = elementwise.computed(reader, container)
     if not isinstance(container, Array | Part):
@@ -39,6 +42,20 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
         return gathers.taken(reader, container, key)
     place = _place(reader, container, key)
     return _loaded(reader, container.holder, place) if isinstance(place, tuple) else place
+
+
+def unpacked(reader: Reader, container: Array | Part | Lazy, count: int) -> list[Item]:
+    """The items of an array along its first axis, of which there must be so many."""
+    if isinstance(container, Lazy):
+        container = elementwise.computed(reader, container)
+    out = reader.out
+    if isinstance(container, Array):
+        doubt_no_row(reader, container)
+        length = reader.length(container.holder, len(container.indices)).value
+    else:
+        length = container.lengths[0].value
+    out.doubt_if(out.op("ine", I1, length, out.constant(I64, count)))
+    return [element(reader, container, Known(i)) for i in range(count)]
 
 
 def part(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Item:
@@ -62,7 +79,7 @@ def _loaded(reader: Reader, holder: Holder, place: tuple[Value, ...]) -> Number:
     if type_ is None:
         raise NotNativeError(f"elements of {dtype} are not compiled yet")
     loaded = reader.out.op("load", type_, *place, attributes=(reader.array(holder),))
-    return Number(reader.element_kind(dtype), loaded)
+    return Number(reader.element_kind(holder), loaded)
 
 
 def _place(reader: Reader, container: Array | Part, key: Item) -> Array | Part | tuple[Value, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
-from operator import length_hint
 from types import CodeType, FunctionType
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,6 +17,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
+from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.reader import Read, Reader
 from ufuse.frame_hook.nests.values import NotNativeError
@@ -26,8 +26,6 @@ from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
-
-RANGE_ITERATOR = type(iter(range(0)))
 
 
 @runtime_checkable
@@ -42,14 +40,14 @@ class NestMaker(Protocol):
 
 
 def begins_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
-    """Whether a frame stands at the header of a loop over a range."""
+    """Whether a frame stands at the header of a loop that may become a nest, by what it goes over."""
     opname = instructions.by_position(code)[position].opname
-    return opname == "FOR_ITER" and type(state[-1]) is RANGE_ITERATOR
+    return opname == "FOR_ITER" and turns_left(state[-1]) is not None
 
 
 def has_turns(state: tuple[Any, ...]) -> bool:
     """Whether the loop at whose header a frame stands goes on."""
-    return length_hint(state[-1]) > 0
+    return bool(turns_left(state[-1]))
 
 
 def goes_to_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
@@ -135,11 +133,13 @@ def _guarded(
     except NotNativeError as why:
         why.place = _in_words(reader, code)
         raise
-    for slot in read.slots[:-1]:
+    for slot in read.slots:
         if slot < len(names):
             trace.guards.check("BOUND", Source(slot, names[slot]))
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
+        if slot in outside.lists:
+            continue
         source = Source(slot, names[slot]) if slot < len(names) else outside.arrays[slot][0]
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)
         if slot in read.ordered:

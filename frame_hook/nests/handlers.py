@@ -181,6 +181,9 @@ def _build_tuple(reader: Reader, count: int) -> None:
 @reads("UNPACK_SEQUENCE")
 def _unpack_sequence(reader: Reader, count: int) -> None:
     one = reader.stack.pop()
+    if isinstance(one, Array | Part | Lazy):
+        reader.stack += reversed(elements.unpacked(reader, one, count))
+        return
     if not isinstance(one, Items) or len(one.items) != count:
         raise NotNativeError("it unpacks what is no tuple")
     reader.stack += reversed(one.items)

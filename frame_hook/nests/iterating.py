@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     Members,
     NotNativeError,
     Number,
+    Numbers,
     RangeOf,
     ReversedOf,
     Together,
@@ -72,13 +73,13 @@ def _zip_of(_: Reader, arguments: list[Item]) -> ZipOf:
 
 def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
     (sequence,) = arguments
-    if not isinstance(sequence, Array | Items | RangeOf):
+    if not isinstance(sequence, Array | Items | Numbers | RangeOf):
         raise NotNativeError("it reverses what is no array, tuple or range")
     return ReversedOf(sequence)
 
 
 def _look_at(item: Item) -> None:
-    if not isinstance(item, Array | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf):
+    if not isinstance(item, Array | Items | Numbers | RangeOf | EnumerateOf | ZipOf | ReversedOf):
         raise NotNativeError("an inner loop is over what is no range, array or tuple")
 
 
@@ -128,6 +129,9 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             check_members(items)
             _set(reader, name, zero, one)
             return Members(reader.keep(f"{name}.items", item)), out.constant(I64, len(items))
+        case Numbers(holder):
+            _set(reader, name, zero, one)
+            return Elements(holder, 0), reader.length(holder, 0).value
         case EnumerateOf():
             kind, left = _begin(reader, item.iterable, f"{name}.of")
             _set(reader, f"{name}.count", item.start, one)
@@ -189,9 +193,9 @@ def _begin_backwards(reader: Reader, item: Item, name: str) -> tuple[TurnKind, V
     return kind, left
 
 
-def begin_turn(reader: Reader, turning: Turning) -> None:
-    """Push what a turn gives, and go to the next one."""
-    out, left = reader.out, f"{turning.name}.left"
+def begin_turn(reader: Reader, turning: Turning, left: str) -> None:
+    """Push what a turn gives, and go to the next one; `left` is the variable that says how many there are."""
+    out = reader.out
     out.set(left, out.op("sub", I64, out.get(left, I64), out.constant(I64, 1)))
     if isinstance(turning.kind, Members):
         _begin_turn_of_tuple(reader, turning.kind, turning.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests.values import (
     Array,
+    ArrayKind,
     Bound,
     Item,
     Items,
     Known,
     NotNativeError,
+    Numbers,
     Thing,
     array_kind,
+    common_item_kind,
 )
 from ufuse.frame_hook.objects.classes import class_member
 from ufuse.frame_hook.opcodes.calls import guarded_function
@@ -44,6 +48,8 @@ class Outside:
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
+        self.lists: dict[int, Numbers] = {}  # by register; `arrays` has what they are like
+        self.walked: dict[int, str] = {}  # the iterators that go over some of these
         self._things: dict[int, Thing] = {}
         self._classes: dict[int, Thing] = {}  # by id
 
@@ -97,6 +103,40 @@ class Outside:
         """A variable of the frame that the loop does not write."""
         return self.item(self._trace.state[slot])
 
+    def numbers(self, source: Source, value: Sequence[object]) -> Numbers:
+        """A list or tuple whose items are numbers of one type."""
+        kind = common_item_kind(value)
+        if kind is None:
+            raise NotNativeError(f"{source.text} is a list of what are no numbers of one type")
+        self._trace.guards.check("TYPE", source, type(value))
+        self.arrays[source.register] = source, np.broadcast_to(np.zeros((), kind.dtype), len(value))
+        found = self.lists[source.register] = Numbers(ArrayKind(source.register), kind)
+        return found
+
+    def array(self, source: Source, value: np.ndarray) -> ArrayKind:
+        """An array, by the register that it lies in."""
+        kind = array_kind(source.register, value)
+        if kind is None:
+            raise NotNativeError("it uses an array from outside of a dtype that is not followed")
+        self.arrays[kind.slot] = source, value
+        return kind
+
+    def iterated(self, source: Source, iterator: object) -> tuple[Source, Any]:
+        """What an iterator of the frame goes over."""
+        self._trace.guards.check("TYPE", source, type(iterator))
+        text = f"what {source.text} goes over"
+        return self._trace.guards.load("LOAD_ITERATED", source, text=text), _hook.iterated(iterator)
+
+    def items(self, source: Source, items: tuple[Any, ...]) -> list[tuple[Source, Any]]:
+        """Those of a tuple that was loaded."""
+        guards = self._trace.guards
+        guards.check("LENGTH", source, len(items))
+        loaded = (
+            guards.load("LOAD_ITEM", source, i, text=f"{source.text}[{i}]")
+            for i in range(len(items))
+        )
+        return list(zip(loaded, items, strict=True))
+
     def called(self, function: types.FunctionType) -> symbols.Function:
         """What a call of a function that was known from outside needs of it."""
         found = self._called.get(id(function))
@@ -113,13 +153,9 @@ class Outside:
 
         """
         if isinstance(symbol, Unread) and type(symbol.value) is np.ndarray:
-            kind = array_kind(symbol.source.register, symbol.value)
-            if kind is None:
-                raise NotNativeError(
-                    "it uses an array from outside of a dtype that is not followed"
-                )
-            self.arrays[kind.slot] = symbol.source, symbol.value
-            return Array(kind)
+            return Array(self.array(symbol.source, symbol.value))
+        if isinstance(symbol, Unread) and type(symbol.value) is list:
+            return self.numbers(symbol.source, symbol.value)
         symbol = self._trace.look(symbol)
         if isinstance(symbol, Number):
             example = self._trace.number_examples.get(symbol.node)

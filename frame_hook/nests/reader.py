@@ -14,6 +14,7 @@ import numpy as np
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
+from ufuse.frame_hook.code.places import ON_STACK
 from ufuse.frame_hook.nests import (
     array_calls,
     calls,
@@ -28,6 +29,7 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
+from ufuse.frame_hook.nests.outermost import outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
@@ -51,6 +53,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     NumberKind,
+    Numbers,
     Part,
     PartKind,
     RangeKind,
@@ -59,13 +62,13 @@ from ufuse.frame_hook.nests.values import (
     Thing,
     Turning,
     ViewKind,
-    Whole,
     array_kind,
     constant_kind,
     kind_of,
     known_truth,
 )
 from ufuse.frame_hook.trace import symbols
+from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.layouts import memory_order
 from ufuse.graph.nest import (
     ELEMENTS,
@@ -76,7 +79,6 @@ from ufuse.graph.nest import (
     ArraySlot,
     Nest,
     NumberSlot,
-    RangeSlot,
     Slot,
     View,
 )
@@ -154,6 +156,9 @@ class Reader:
         self.next = position  # where to read on
         self.keywords: tuple[str, ...] = ()  # of the call that follows
         self.frame = Frame(self.own, {}, [])
+        iterator = len(state) - 1
+        source = Source(iterator, ON_STACK.format(iterator - len(self.own.names)))
+        self._outermost = outermost(outside, source, state[iterator], ITERATOR)
 
     @property
     def code(self) -> types.CodeType:
@@ -228,11 +233,13 @@ class Reader:
                         is_written=slot in self.stored,
                         is_rebound=slot in changed,
                         is_viewed=slot in self._viewed,
+                        items=self._items_of(slot),
+                        iterator=self.outside.walked.get(slot, ""),
                     )
                 )
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
-        slots.append(RangeSlot(ITERATOR))
+        slots += self._outermost.slots
         arrays: list[Holder] = [ArrayKind(s) for s in used if isinstance(self._kind(s), ArrayKind)]
         arrays += self._memory.kinds
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
@@ -247,11 +254,16 @@ class Reader:
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = replace(nest, others=others)
-        registers = (*used, len(self.state) - 1)
+        registers = (*used, *self._outermost.registers)
         return Read(nest, registers, self._written - changed, frozenset(self._ordered))
 
+    def _items_of(self, slot: int) -> str:
+        """Whose numbers a list has; "" of an array."""
+        found = self.outside.lists.get(slot)
+        return "" if found is None else "numpy" if found.type.numpy else "python"
+
     def _kind(self, slot: int) -> SlotKind:
-        return self.kinds[slot] if slot < len(self.state) else ArrayKind(slot)
+        return ArrayKind(slot) if slot in self.outside.arrays else self.kinds[slot]
 
     def _dispatch(self, headers: list[Version], numbers: list[int]) -> None:
         """The first block: to the version of the header that has the types which the numbers come with."""
@@ -387,7 +399,7 @@ class Reader:
                 return self.keep(name, conversions.number(out, item))
             case Known():
                 return constant_kind(item)
-            case Empty() | Turning() | Thing() | Bound():
+            case Empty() | Turning() | Thing() | Bound() | Numbers():
                 return item
             case Array(holder, ()):
                 return holder
@@ -441,7 +453,8 @@ class Reader:
     def _header(self, version: Version) -> None:
         """Leave where no turn is left, or none may begin; else begin one."""
         out, label = self.out, self._labels[version]
-        left, turns = out.get(f"{ITERATOR}.left", I64), out.get(TURNS, I64)
+        left_name = f"{self._outermost.slots[0].name}.left"
+        left, turns = out.get(left_name, I64), out.get(TURNS, I64)
         zero = out.constant(I64, 0)
         goes_on = out.op("and", I1, out.op("igt", I1, left, zero), out.op("igt", I1, turns, zero))
         out.end("branch", f"{label}.turn", f"{label}.leave", condition=goes_on)
@@ -462,7 +475,7 @@ class Reader:
         out.begin(f"{label}.turn")
         turns = out.get(TURNS, I64)
         out.set(TURNS, out.op("sub", I64, turns, out.constant(I64, 1)))
-        iterating.begin_turn(self, Turning(ITERATOR, Whole()))
+        iterating.begin_turn(self, Turning(ITERATOR, self._outermost.kind), left_name)
         instruction = self.own.table[self.position]
         self._run(instruction.position + instruction.size)
 
@@ -543,7 +556,7 @@ class Reader:
         body = self.new_label()
         out.end("branch", body, exit_label, condition=goes_on)
         out.begin(body)
-        iterating.begin_turn(self, turning)
+        iterating.begin_turn(self, turning, f"{turning.name}.left")
 
     # Locals ---------------------------------------------------------------------------------------------------
 
@@ -626,7 +639,7 @@ class Reader:
 
     def given(self, slot: int) -> Any:
         """The array in a slot of the frame, or in a register with what is taken from outside."""
-        return self.state[slot] if slot < len(self.state) else self.outside.arrays[slot][1]
+        return self.outside.arrays[slot][1] if slot in self.outside.arrays else self.state[slot]
 
     def dtype(self, holder: Holder) -> np.dtype:
         """The dtype of an array."""
@@ -662,10 +675,11 @@ class Reader:
                 raise NotNativeError("a new array whose memory is not in C's order")
             self._ordered.add(part.holder.slot)
 
-    @staticmethod
-    def element_kind(dtype: np.dtype) -> NumberKind:
-        """The kind of an array's elements."""
-        return ELEMENT_KINDS[ELEMENTS[dtype]]
+    def element_kind(self, holder: Holder) -> NumberKind:
+        """The kind of an array's elements, or of a list's items."""
+        if isinstance(holder, ArrayKind) and holder.slot in self.outside.lists:
+            return self.outside.lists[holder.slot].type
+        return ELEMENT_KINDS[ELEMENTS[self.dtype(holder)]]
 
     def writes(self, holder: Holder) -> None:
         """An array is written."""
@@ -731,6 +745,8 @@ class Reader:
             self.stack.append(rule(out, *arguments))
         elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
             self.stack.append(Known(len(arguments[0].items)))
+        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers):
+            self.stack.append(self.length(arguments[0].holder, 0))
         else:
             raise NotNativeError(
                 f"calls of {getattr(value, '__name__', value)} are not compiled yet"

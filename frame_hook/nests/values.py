@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,6 +128,14 @@ class Array:
 
     holder: Holder
     indices: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A list or tuple from outside of the loop whose items are numbers of one type, as an array of them."""
+
+    holder: ArrayKind
+    type: NumberKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,7 +315,7 @@ class Empty:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf
-    | Turning | Empty | Thing | Bound
+    | Turning | Empty | Thing | Bound | Numbers
 )  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
@@ -321,6 +330,7 @@ Kind = (
     | Empty
     | Thing
     | Bound
+    | Numbers
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))
@@ -338,6 +348,12 @@ def kind_of(value: object) -> NumberKind | None:
     if found == INT and not -(2**63) <= int(value) < 2**63:  # type: ignore[call-overload]
         return None
     return found
+
+
+def common_item_kind(items: Sequence[object]) -> NumberKind | None:
+    """The kind of all items of a list or tuple, where they are numbers of one type."""
+    kinds = {type(one) for one in items}
+    return kind_of(items[0]) if len(kinds) == 1 else None
 
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), np.generic)

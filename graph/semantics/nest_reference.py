@@ -55,7 +55,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
     arrays = [
-        thing
+        np.array(_numbers(slot, thing), slot.dtype) if slot.items else thing
         for slot, thing in zip(nest.slots, objects, strict=True)
         if isinstance(slot, ArraySlot)
     ]
@@ -67,15 +67,49 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
         cells[TURNS] = given
         tried, temporaries = dict(cells), list[np.ndarray]()
         if execute(nest, arrays, tried, temporaries):
-            for iterator in (one for one in objects if isinstance(one, RANGE_ITERATOR)):
-                for _ in range(left - turns_left(nest, tried)):
-                    next(iterator)
+            _move(nest, objects, left - turns_left(nest, tried))
             return boxed(nest, tried, [*arrays, *temporaries])
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
         given -= int(tried[TURNS]) + 1
     return NotImplemented
+
+
+def _item_type(slot: ArraySlot) -> type:
+    """Of a list's numbers."""
+    scalar = slot.dtype.type(0)
+    return type(scalar) if slot.items == "numpy" else type(scalar.item())
+
+
+def _numbers(slot: ArraySlot, items: Sequence[Any]) -> list[Any]:
+    """Those of a list that have the slot's type: what is of another is never reached."""
+    exact = _item_type(slot)
+    return [one if type(one) is exact else 0 for one in items]
+
+
+def _move(nest: Nest, objects: Sequence[Any], turns: int) -> None:
+    """Move the iterators; what an `enumerate` goes over moves with it."""
+    pairs = list(zip(nest.slots, objects, strict=True))
+    within = [
+        id(leaf)
+        for slot, one in pairs
+        if isinstance(slot, RangeSlot) and slot.kind == "count"
+        for leaf in _leaves(one.__reduce__()[1][0])
+    ]
+    for slot, iterator in pairs:
+        if isinstance(slot, RangeSlot) and id(iterator) not in within:
+            for _ in range(turns):
+                next(iterator)
+
+
+def _leaves(iterator: Any) -> list[Any]:
+    """The iterators that an iterator moves, itself among them."""
+    if type(iterator) not in (zip, enumerate):
+        return [iterator]
+    parts = iterator.__reduce__()[1]
+    inner = parts if type(iterator) is zip else parts[:1]
+    return [iterator, *(leaf for one in inner for leaf in _leaves(one))]
 
 
 PLAIN: dict[str, Callable[[Any], Number]] = {
@@ -103,12 +137,41 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
             cells[slot.name] = PLAIN.get(slot.kind, int)(thing)
             cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
         elif isinstance(slot, RangeSlot):
-            rest = _rest(thing)
-            cells[f"{slot.name}.next"] = rest.start
-            cells[f"{slot.name}.step"] = rest.step
-            cells[f"{slot.name}.left"] = len(rest)
+            place = _position(slot, thing)
+            for part, number in zip(("next", "step", "left"), place, strict=True):
+                cells[f"{slot.name}.{part}"] = number
+    lefts = [one for one in cells if one.endswith(".left")]
+    cells.update(dict.fromkeys(lefts, min((cells[one] for one in lefts), default=0)))
+    _shorten(nest, objects, cells)
     cells[TURNS] = 0
     return cells
+
+
+def _position(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
+    """The next number or place of an iterator, its step, and how many turns it has left."""
+    if slot.kind == "range":
+        rest = _rest(iterator)
+        return rest.start, rest.step, len(rest)
+    if slot.kind == "count":
+        return iterator.__reduce__()[1][1], 1, LIMIT - 1
+    left = operator.length_hint(iterator)
+    place = iterator.__reduce__()[2] if left else 0
+    return place, -1 if slot.kind == "backwards" else 1, left
+
+
+def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> None:
+    """End at what a list has of another type than its slot."""
+    for slot, items in zip(nest.slots, objects, strict=True):
+        if not isinstance(slot, ArraySlot) or not slot.iterator:
+            continue
+        place, step, left = (
+            int(cells[f"{slot.iterator}.{part}"]) for part in ("next", "step", "left")
+        )
+        exact = _item_type(slot)
+        fits = [type(items[place + step * i]) is exact for i in range(left)]
+        if False in fits:
+            names = [one for one in cells if one.endswith(".left")]
+            cells.update(dict.fromkeys(names, fits.index(False)))
 
 
 def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) -> Any:

@@ -34,6 +34,8 @@ NAME = rf"(?:{PLAIN_NAME.pattern}|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
 VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
+LIST = re.compile(rf"list by (\w+) of (\w+)(?: under ({NAME}))?$")
+ITERATOR = re.compile(r"the (range|forwards|backwards|count) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
 PART = re.compile(rf"%\d+|{VIEW} = .*? over \d-d|{VIEW}|{NUMBER}|{NAME}")
@@ -77,8 +79,13 @@ def parse_nest(text: str) -> Nest:
 def _slot(text: str) -> Slot:
     name, what = _found(SLOT, text).groups()
     name = _name(name)
-    if what == "the range of the loop":
-        return RangeSlot(name)
+    if (iterator := ITERATOR.fullmatch(what)) is not None:
+        return RangeSlot(name, iterator[1])
+    if (listed := LIST.fullmatch(what)) is not None:
+        whose, dtype, walked = listed.groups()
+        return ArraySlot(
+            name, np.dtype(dtype), 1, is_written=False, items=whose, iterator=_name(walked or "")
+        )
     kind, _, rest = what.partition(", ")
     if kind in KINDS and rest in ("", "changed"):
         return NumberSlot(name, kind, bool(rest))

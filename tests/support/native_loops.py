@@ -19,9 +19,14 @@ def loops_of(compiled: Any) -> list[LoopRecord]:
     return list(compiled.__ufuse_session__.loop_records(caches))
 
 
-def native_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
-    """Compare a function with itself compiled; how many turns were native in a call of its own."""
-    check_same(function, ufuse.compile(function), lambda: arguments(*make()))
+def native_turns(
+    function: Callable[..., Any], make: Callable[[], tuple[Any, ...]], *, atoms: bool = True
+) -> int:
+    """Compare a function with itself compiled; how many turns were native in a call of its own.
+
+    `atoms`: whether it matters which of equal numbers are one object.
+    """
+    check_same(function, ufuse.compile(function), lambda: arguments(*make()), atoms=atoms)
     compiled = ufuse.compile(function)
     for _ in range(2):
         with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,12 @@ class ReferenceNest:
         """The outputs, or NotImplemented."""
         self.runs += 1
         slots = zip(self.nest.slots, objects, strict=True)
-        arrays = [(slot, one) for slot, one in slots if isinstance(slot, ArraySlot)]
+        pairs = [(slot, one) for slot, one in slots if isinstance(slot, ArraySlot)]
+        arrays = [(slot, one) for slot, one in pairs if not slot.items]
         if any(slot.is_written and not one.flags.writeable for slot, one in arrays):
             return NotImplemented
         saved = [(one, one.copy()) for slot, one in arrays if slot.is_written]
-        left = objects[-1].__length_hint__()
-        turns = left
+        left = turns = self._left(objects)
         while turns:
             try:
                 with np.errstate(divide="raise", over="raise", invalid="raise"):
@@ -36,8 +37,11 @@ class ReferenceNest:
                     one[...] = copy
                 turns //= 2
                 continue
-            self.turns += left - objects[-1].__length_hint__()
+            self.turns += left - self._left(objects)
             self.doubts += found is NotImplemented
             return found
         self.doubts += 1
         return NotImplemented
+
+    def _left(self, objects: Sequence[Any]) -> int:
+        return nest_reference.turns_left(self.nest, nest_reference.unboxed(self.nest, objects))

@@ -4,6 +4,7 @@
 #include "python/builtin_types.h"
 #include "python/exceptions.h"
 #include "python/finalizers.h"
+#include "python/iterators.h"
 #include "python/remembered.h"
 
 /* ---- loading ---- */
@@ -102,6 +103,8 @@ load_value(Guard *guard, PyObject *const *registers)
         return PyCell_Check(source) ? Py_XNewRef(PyCell_GET(source)) : NULL;
     case GUARD_LOAD_ITEM:
         return sequence_item(source, guard->number[0]);
+    case GUARD_LOAD_ITERATED:
+        return Py_XNewRef(iterated(source));
     case GUARD_LOAD_DICT_ITEM:
         return PyDict_Check(source) ? item_of_dict(source, guard) : NULL;
     case GUARD_LOAD_REMEMBERED:

@@ -25,6 +25,7 @@
     X(LOAD_KEY, "+DK")            /* what a dict of names has under one */                         \
     X(ABSENT, "DK")               /* a dict of names lacks one */                                  \
     X(LOAD_ITEM, "+rn")           /* an item of a tuple, list or deque */                          \
+    X(LOAD_ITERATED, "+r")        /* what an iterator of a built-in type goes over */              \
     X(LOAD_DICT_ITEM, "+rk")      /* what a dict has under a key */                                \
     X(LOAD_ATTR, "+rK")           /* what getattr gives without running Python code */             \
     X(LOAD_OWN, "+rK")            /* an attribute in the object's dict or slot */                  \

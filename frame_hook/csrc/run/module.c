@@ -10,6 +10,7 @@
 #include "python/exceptions.h"
 #include "python/finalizers.h"
 #include "python/frames.h"
+#include "python/iterators.h"
 #include "python/remembered.h"
 #include "python/storage.h"
 #include "run/cache.h"
@@ -134,6 +135,14 @@ ask_remembered(PyObject *Py_UNUSED(module), PyObject *args)
     return entry == NULL && !PyErr_Occurred() ? Py_NewRef(Py_None) : entry;
 }
 
+/* iterated(iterator) */
+static PyObject *
+ask_iterated(PyObject *Py_UNUSED(module), PyObject *iterator)
+{
+    PyObject *over = iterated(iterator);
+    return Py_NewRef(over == NULL ? NULL_OBJECT : over);
+}
+
 /* attribute_value(object, name) */
 static PyObject *
 ask_attribute_value(PyObject *Py_UNUSED(module), PyObject *args)
@@ -195,6 +204,9 @@ static PyMethodDef module_methods[] = {
      "None."},
     {"attribute_value", ask_attribute_value, METH_VARARGS,
      "What LOAD_ATTR gives; NULL where there is nothing, or Python code would run."},
+    {"iterated", ask_iterated, METH_O,
+     "What a sequence's iterator, an enumerate or a zip goes over; NULL: it has ended, or is "
+     "none."},
     {"has_only_str_keys", ask_has_only_str_keys, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"shared_session", (PyCFunction)(void (*)(void))shared_session, METH_FASTCALL,
@@ -217,10 +229,11 @@ execute_module(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "ufuse can only be used in the main interpreter");
         return -1;
     }
-    if (import_numpy() < 0 || builtin_types_ready() < 0 || storage_ready() < 0 ||
-        remembered_ready() < 0 || frames_ready() < 0 || code_extra_ready() < 0 ||
-        collector_ready() < 0 || session_ready() < 0 || FrameState_Ready() < 0 ||
-        Entry_Ready() < 0 || CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
+    if (import_numpy() < 0 || builtin_types_ready() < 0 || iterators_ready() < 0 ||
+        storage_ready() < 0 || remembered_ready() < 0 || frames_ready() < 0 ||
+        code_extra_ready() < 0 || collector_ready() < 0 || session_ready() < 0 ||
+        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
+        Dispatcher_Ready() < 0) {
         return -1;
     }
     watch_ready();

@@ -370,7 +370,7 @@ run_call(Call *call)
 }
 
 /*
- * Read the objects and run. False: nothing was done. Else the iterator has moved, the last thing
+ * Read the objects and run. False: nothing was done. Else the iterators have moved, the last thing
  * that can be seen, and `outputs` are new references.
  */
 static bool
@@ -379,8 +379,9 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
     int64_t words[nest->words + 1];
     Register given[nest->cells], reached[nest->cells], cells[nest->cells];
     PyObject *made[nest->outputs + 1], *current[nest->slots];
-    if (!objects_read_cells(nest, objects, given) || given[nest->range_cell + 2].whole < 1 ||
-        !objects_read_arrays(nest, objects, words)) {
+    if (!objects_read_cells(nest, objects, given) ||
+        (nest->iterators + nest->lists > 1 && !objects_read_lists(nest, objects, given)) ||
+        given[nest->range_cell + 2].whole < 1 || !objects_read_arrays(nest, objects, words)) {
         return false;
     }
     given[nest->cells - 1].whole = 0;
@@ -401,7 +402,7 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
     if (call.done == 0) {
         return false;
     }
-    range_move(objects[nest->range], reached[nest->range_cell + 2].whole);
+    objects_move(nest, objects, call.done);
     return true;
 }
 

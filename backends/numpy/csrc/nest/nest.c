@@ -52,7 +52,48 @@ read_array(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* The name of a kind of number, and whether it is changed; ("range",). */
+/* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
+ * -1).
+ */
+static int
+read_list(Nest *self, NestSlot *slot, PyObject *given)
+{
+    static const char *const kinds[] = {
+#define TEXT_OF(NAME, TEXT, TYPE) TEXT,
+        NUMBER_SLOTS(TEXT_OF)
+#undef TEXT_OF
+    };
+    static const int types[] = {
+#define TYPE_OF(NAME, TEXT, TYPE) TYPE,
+        NUMBER_SLOTS(TYPE_OF)
+#undef TYPE_OF
+    };
+    PyObject *name;
+    const char *item;
+    int numpy, kind = 0, count = Py_ARRAY_LENGTH(kinds);
+    if (!PyArg_ParseTuple(given, "Uspi", &name, &item, &numpy, &slot->iterator)) {
+        return -1;
+    }
+    while (kind < count && strcmp(kinds[kind], item) != 0) {
+        kind++;
+    }
+    if (kind == count) {
+        PyErr_Format(PyExc_ValueError, "no list of a nest: %R", given);
+        return -1;
+    }
+    slot->kind = SLOT_ARRAY;
+    slot->listed = true;
+    slot->numpy = numpy;
+    slot->item = (SlotKind)(SLOT_FLOAT + kind);
+    slot->type = types[kind];
+    slot->axes = 1;
+    slot->memory = self->lists++;
+    self->arrays++;
+    self->words += 3;
+    return 0;
+}
+
+/* The name of a kind of number, and whether it is changed; ("range",), and other iterators. */
 static int
 read_slot(Nest *self, NestSlot *slot, PyObject *given)
 {
@@ -60,7 +101,8 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
 #define TEXT_OF(NAME, TEXT, TYPE) TEXT,
                                         NUMBER_SLOTS(TEXT_OF)
 #undef TEXT_OF
-                                            "range"};
+                                            "range",
+                                        "forwards", "backwards", "count"};
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);
@@ -72,10 +114,16 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (known && kind == SLOT_ARRAY) {
         return read_array(self, slot, given);
     }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "list") == 0) {
+        return read_list(self, slot, given);
+    }
     slot->kind = (SlotKind)kind;
-    if (known && kind == SLOT_RANGE && PyTuple_GET_SIZE(given) == 1 && self->range < 0) {
-        self->range = (int)(slot - self->slot);
-        self->range_cell = self->cells;
+    if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
+        if (self->iterators++ == 0) {
+            self->range = (int)(slot - self->slot);
+            self->range_cell = self->cells;
+        }
         self->cells += 3;
         return 0;
     }
@@ -86,7 +134,7 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         self->outputs += slot->changed;
         return changed < 0 ? -1 : 0;
     }
-    PyErr_Format(PyExc_ValueError, "no slot of a nest, or a second range: %R", given);
+    PyErr_Format(PyExc_ValueError, "no slot of a nest: %R", given);
     return -1;
 }
 
@@ -114,6 +162,15 @@ read_slots(Nest *self, PyObject *given)
         PyErr_SetString(PyExc_ValueError, "a nest has a range");
         return -1;
     }
+    for (int i = 0; i < self->slots; i++) {
+        NestSlot *slot = &self->slot[i];
+        if (slot->listed && slot->iterator >= 0 &&
+            (slot->iterator >= self->slots || self->slot[slot->iterator].kind <= SLOT_RANGE ||
+             self->slot[slot->iterator].kind == SLOT_COUNT)) {
+            PyErr_Format(PyExc_ValueError, "no iterator over a list: slot %d", slot->iterator);
+            return -1;
+        }
+    }
     return 0;
 }
 
@@ -127,7 +184,7 @@ read_temporaries(Nest *self, PyObject *given, int scratches)
         return -1;
     }
     self->temporary = PyMem_Calloc((size_t)count + 1, sizeof(NestSlot));
-    self->memory = PyMem_Calloc((size_t)(count + scratches) + 1, sizeof(NestMemory));
+    self->memory = PyMem_Calloc((size_t)(count + scratches + self->lists) + 1, sizeof(NestMemory));
     if (self->temporary == NULL || self->memory == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -145,7 +202,10 @@ read_temporaries(Nest *self, PyObject *given, int scratches)
         }
     }
     self->temporaries = (int)count;
-    self->memories = (int)count + scratches;
+    self->memories = (int)count + scratches + self->lists;
+    for (int i = 0; i < self->slots; i++) {
+        self->slot[i].memory += (int)count + scratches;
+    }
     return 0;
 }
 
@@ -286,8 +346,8 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Nest(address, owner, slots, temporaries=(), scratches=0, views=())\n--\n\n"
-     "Machine code for turns of a loop over a range, called with an object for each slot. Moves "
-     "the range's iterator, and gives the numbers that have changed and the arrays that are bound "
+     "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
+     "and gives the numbers that have changed and the arrays that are bound "
      "again: one alone, or a tuple, or None. NotImplemented: nothing was done."},
     {Py_tp_new, nest_new},
     {Py_tp_call, PyVectorcall_Call},
@@ -311,7 +371,7 @@ int
 nest_begin(PyObject *module)
 {
     if (nest_type == NULL) {
-        if (ranges_begin() < 0 || objects_begin() < 0) {
+        if (ranges_begin() < 0 || iterators_begin() < 0 || objects_begin() < 0) {
             return -1;
         }
         nest_type = (PyTypeObject *)PyType_FromSpec(&spec);

@@ -34,7 +34,10 @@ typedef enum {
 #define NAMED(NAME, TEXT, TYPE) SLOT_##NAME,
     NUMBER_SLOTS(NAMED)
 #undef NAMED
-        SLOT_RANGE
+        SLOT_RANGE,
+    SLOT_FORWARDS,  /* the iterator of an array, a list or a tuple */
+    SLOT_BACKWARDS, /* the same, `reversed` */
+    SLOT_COUNT      /* an enumerate: its count alone */
 } SlotKind;
 
 /* One of the objects that a nest is called with. */
@@ -45,6 +48,11 @@ typedef struct {
     bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
     int type, axes; /* of an array */
     int itemsize;   /* of an array */
+    bool listed;    /* an array of what numbers a list or a tuple has, made for each call */
+    SlotKind item;  /* of these, with `numpy`: what they all are */
+    bool numpy;
+    int iterator; /* the slot of the one that goes over them: those that come next; -1: all */
+    int memory;   /* where they lie */
 } NestSlot;
 
 /* What an array variable may be: for each axis that of the array and a step along it; or axis -1.
@@ -66,9 +74,9 @@ typedef struct {
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
  * for each number its value and whether it is NumPy's; for each array that is rebound the number of
  * an array, its own at first, or behind the temporaries' that of a view; for one that may be a view
- * MOST_LENGTHS places and lengths; of the range the next number, the step, and how many are left;
- * how many turns may begin. `memory`: the temporaries', then scratch. Returns 0 with all cells
- * stored; 1 for a doubt, with the last one stored.
+ * MOST_LENGTHS places and lengths; of an iterator the next number or place, the step, and how many
+ * turns are left; how many turns may begin. `memory`: the temporaries', then scratch. Returns 0
+ * with all cells stored; 1 for a doubt, with the last one stored.
  */
 typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 
@@ -88,9 +96,11 @@ typedef struct {
     NestView *view;
     int views;
     int slots, arrays, words, cells, written, rebound, outputs;
-    int temporaries, memories; /* memories: with scratch */
-    int range, range_cell;     /* the range's slot, and its first cell */
-    double budget;             /* seconds that a call may take, about */
+    int temporaries, memories; /* memories: with scratch, and numbers of lists */
+    int lists;
+    int iterators;
+    int range, range_cell; /* the slot of the first iterator, and its first cell */
+    double budget;         /* seconds that a call may take, about */
     /* What calls before have shown. */
     double turn_ns;        /* 0: not known */
     double size;           /* of what the last call was given, about */
@@ -109,11 +119,18 @@ int ranges_begin(void);
 bool range_read(PyObject *object, Range *range);
 void range_move(PyObject *object, int64_t left);
 
+/* iterators.c */
+int iterators_begin(void);
+bool iterator_read(SlotKind kind, PyObject *object, Range *range);
+void iterator_move(SlotKind kind, PyObject *object, int64_t turns);
+
 /* objects.c */
 int objects_begin(void);
 int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
+bool objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells);
+void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                   const Register *after, PyObject **made);
 

@@ -5,6 +5,14 @@
 
 enum { KINDS = SLOT_RANGE - SLOT_FLOAT };
 
+/* Numbers of a list that are read for a call; the next call reads the next ones. */
+enum { MOST_ITEMS = 1 << 15 };
+
+/* Of a list that is read as a whole: a number of items that is always worth it; nanoseconds for an
+ * item, about; for a plain turn, where that is not known, and times what a native one takes. */
+enum { FEW_ITEMS = 1024 };
+static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20;
+
 /* For each kind of number: Python's type where there is one, and NumPy's. */
 static Number number_of[KINDS][2];
 
@@ -86,7 +94,122 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
-    return slot->kind == SLOT_RANGE ? 3 : 2;
+    return slot->kind >= SLOT_RANGE ? 3 : 2;
+}
+
+/* The words of the numbers that `objects_read_lists` has read; where an iterator goes over them
+ * they are what comes next, at the places that they have in the whole. */
+static void
+list_words(const Nest *nest, const NestSlot *slot, PyObject *list, int64_t *words)
+{
+    const NestMemory *memory = &nest->memory[slot->memory];
+    short size = number_bytes(slot->type);
+    words[0] = (int64_t)(intptr_t)memory->data - memory->length[0] * size;
+    words[1] =
+        slot->iterator < 0 ? PySequence_Fast_GET_SIZE(list) : memory->length[0] + memory->length[1];
+    words[2] = size;
+}
+
+/* Read `count` numbers of a list or tuple, backwards from the last. Returns how many there are
+ * before the first of another type, or -1: there is no memory. */
+static int64_t
+read_items(const NestSlot *slot, PyObject *const *items, int64_t count, bool is_backwards,
+           NestMemory *memory)
+{
+    const Number *number = &number_of[slot->item - SLOT_FLOAT][slot->numpy];
+    short size = number_bytes(slot->type);
+    if (nest_grow(memory, count * size) < 0) {
+        return -1;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = is_backwards ? count - 1 - i : i;
+        Register value;
+        if (!number_read(number, items[place], &value)) {
+            return i;
+        }
+        number_store(slot->type, memory->data + place * size, value);
+    }
+    return count;
+}
+
+/* Read those that an iterator gives next. As `read_items`. */
+static int64_t
+read_coming(const Nest *nest, const NestSlot *slot, PyObject *const *items, const Register *cells,
+            NestMemory *memory)
+{
+    bool is_backwards = nest->slot[slot->iterator].kind == SLOT_BACKWARDS;
+    int64_t next = cells[0].whole, left = cells[2].whole;
+    int64_t count = left < MOST_ITEMS ? left : MOST_ITEMS;
+    memory->length[0] = is_backwards ? next - count + 1 : next;
+    memory->length[1] = count;
+    return read_items(slot, items + memory->length[0], count, is_backwards, memory);
+}
+
+/* Whether reading a whole list takes longer than plain Python needs for all turns that are left. */
+static bool
+is_too_long(const Nest *nest, int64_t count, int64_t left)
+{
+    double turn = nest->turn_ns == 0 ? UNKNOWN_TURN : nest->turn_ns * PLAIN_AT_LEAST;
+    return count > FEW_ITEMS && (double)count * ITEM > (double)left * turn;
+}
+
+/* The least number of turns that some iterator still has, to which all are set. */
+static int64_t
+least_left(const Nest *nest, Register *cells, int64_t left)
+{
+    for (int set = 0; set < 2; set++) {
+        Register *cell = cells;
+        for (int i = 0; i < nest->slots; cell += slot_cells(&nest->slot[i++])) {
+            if (nest->slot[i].kind < SLOT_RANGE) {
+                continue;
+            }
+            if (set) {
+                cell[2].whole = left;
+            }
+            else if (cell[2].whole < left) {
+                left = cell[2].whole;
+            }
+        }
+    }
+    return left;
+}
+
+/*
+ * Read the numbers of lists, behind the cells: so many as turns are left, perhaps fewer, which the
+ * cells say then. False: a nest cannot take some list. Runs no Python code, sets no exception.
+ */
+bool
+objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells)
+{
+    const Register *cell[nest->slots], *next = cells;
+    for (int i = 0; i < nest->slots; i++) {
+        cell[i] = next;
+        next += slot_cells(&nest->slot[i]);
+    }
+    int64_t left = least_left(nest, cells, INT64_MAX);
+    for (int i = 0; left > 0 && i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (!slot->listed) {
+            continue;
+        }
+        if (!PyList_CheckExact(objects[i]) && !PyTuple_CheckExact(objects[i])) {
+            return false;
+        }
+        PyObject **items = PySequence_Fast_ITEMS(objects[i]);
+        NestMemory *memory = &nest->memory[slot->memory];
+        if (slot->iterator >= 0) {
+            int64_t coming = read_coming(nest, slot, items, cell[slot->iterator], memory);
+            left = least_left(nest, cells, coming);
+            continue;
+        }
+        int64_t count = PySequence_Fast_GET_SIZE(objects[i]);
+        memory->length[0] = 0;
+        if (is_too_long(nest, count, left) ||
+            read_items(slot, items, count, false, memory) != count) {
+            return false;
+        }
+    }
+    return left >= 0;
 }
 
 /*
@@ -99,6 +222,11 @@ objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         if (slot->kind != SLOT_ARRAY) {
+            continue;
+        }
+        if (slot->listed) {
+            list_words(nest, slot, objects[i], words);
+            words += 3;
             continue;
         }
         if (!array_fits(slot, objects[i])) {
@@ -129,9 +257,10 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             }
             arrays++;
         }
-        else if (slot->kind == SLOT_RANGE) {
+        else if (slot->kind >= SLOT_RANGE) {
             Range range;
-            if (!range_read(objects[i], &range)) {
+            if (!(slot->kind == SLOT_RANGE ? range_read(objects[i], &range)
+                                           : iterator_read(slot->kind, objects[i], &range))) {
                 return false;
             }
             cells[0].whole = range.next;
@@ -144,6 +273,24 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
         cells += slot_cells(slot);
     }
     return true;
+}
+
+/* Move all iterators on by so many turns. */
+void
+objects_move(const Nest *nest, PyObject *const *objects, int64_t turns)
+{
+    for (int i = 0; i < nest->slots; i++) {
+        SlotKind kind = nest->slot[i].kind;
+        if (kind == SLOT_RANGE) {
+            Range range;
+            if (range_read(objects[i], &range)) {
+                range_move(objects[i], range.left - turns);
+            }
+        }
+        else if (kind > SLOT_RANGE) {
+            iterator_move(kind, objects[i], turns);
+        }
+    }
 }
 
 /* The object of the array of this number, among those that the nest is given. Borrowed. */

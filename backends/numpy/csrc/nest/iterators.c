@@ -1,0 +1,130 @@
+/* Iterators over arrays, lists and tuples, and enumerate objects, read and moved. */
+#include "nest/nest.h"
+
+/* As CPython lays out all of these; `iterators_begin` asks whether it still does. */
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t position;
+    PyObject *over; /* NULL at the end */
+} SequenceIterator;
+
+typedef struct {
+    SequenceIterator own;
+    PyObject *result;
+    PyObject *large; /* the count, where it no longer fits */
+} Enumerate;
+
+static PyTypeObject *const types[] = {
+    &PySeqIter_Type,     &PyListIter_Type, &PyTupleIter_Type,
+    &PyListRevIter_Type, &PyReversed_Type, &PyEnum_Type,
+};
+enum { KINDS = Py_ARRAY_LENGTH(types), FIRST_BACKWARDS = 3, COUNTING = 5 };
+static bool is_known[KINDS];
+
+/* The number of the type of an iterator of a kind, or -1. */
+static int
+type_of(SlotKind kind, PyObject *object)
+{
+    int first = kind == SLOT_FORWARDS ? 0 : kind == SLOT_BACKWARDS ? FIRST_BACKWARDS : COUNTING;
+    int end = kind == SLOT_FORWARDS ? FIRST_BACKWARDS : kind == SLOT_BACKWARDS ? COUNTING : KINDS;
+    for (int i = first; i < end; i++) {
+        if (is_known[i] && Py_IS_TYPE(object, types[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* The length of an exact array, list or tuple; -1 of others. */
+static int64_t
+length_of(PyObject *over)
+{
+    if (over == NULL) {
+        return -1;
+    }
+    if (PyArray_CheckExact(over)) {
+        return PyArray_NDIM((PyArrayObject *)over) > 0 ? PyArray_DIM((PyArrayObject *)over, 0) : -1;
+    }
+    bool is_sequence = PyList_CheckExact(over) || PyTuple_CheckExact(over);
+    return is_sequence ? PySequence_Fast_GET_SIZE(over) : -1;
+}
+
+/*
+ * Read where an iterator of a kind, but a range's, stands. False: it is something else, or has
+ * ended. Runs no Python code.
+ */
+bool
+iterator_read(SlotKind kind, PyObject *object, Range *range)
+{
+    if (type_of(kind, object) < 0) {
+        return false;
+    }
+    const SequenceIterator *iterator = (SequenceIterator *)object;
+    range->next = iterator->position;
+    range->step = kind == SLOT_BACKWARDS ? -1 : 1;
+    if (kind == SLOT_COUNT) {
+        range->left = range->next < 0 ? INT64_MAX : INT64_MAX - range->next;
+        return ((Enumerate *)object)->large == NULL;
+    }
+    int64_t length = length_of(iterator->over);
+    range->left = kind == SLOT_BACKWARDS ? range->next + 1 : length - range->next;
+    return length >= 0 && range->next >= (kind == SLOT_BACKWARDS ? -1 : 0) &&
+           (kind == SLOT_FORWARDS || range->next < length) && range->left >= 0;
+}
+
+/* Move an iterator, of which `iterator_read` was true, over so many turns. */
+void
+iterator_move(SlotKind kind, PyObject *object, int64_t turns)
+{
+    ((SequenceIterator *)object)->position += kind == SLOT_BACKWARDS ? -turns : turns;
+}
+
+/* A new iterator of a type, of which one of three items was taken; or NULL. */
+static PyObject *
+iterator_of(PyTypeObject *type, PyObject *tuple, PyObject *list)
+{
+    PyObject *made, *item;
+    if (type == &PySeqIter_Type) {
+        made = PySeqIter_New(tuple);
+    }
+    else if (type == &PyListIter_Type || type == &PyTupleIter_Type) {
+        made = PyObject_GetIter(type == &PyListIter_Type ? list : tuple);
+    }
+    else {
+        PyTypeObject *called = type == &PyListRevIter_Type ? &PyReversed_Type : type;
+        made = PyObject_CallOneArg((PyObject *)called, type == &PyListRevIter_Type ? list : tuple);
+    }
+    item = made == NULL ? NULL : PyIter_Next(made);
+    if (item == NULL) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(item);
+    return made;
+}
+
+/* Find out which iterators have the layout assumed here. -1: exception. */
+int
+iterators_begin(void)
+{
+    PyObject *tuple = Py_BuildValue("(iii)", 1, 2, 3);
+    PyObject *list = tuple == NULL ? NULL : PySequence_List(tuple);
+    bool failed = list == NULL;
+    for (int i = 0; !failed && i < KINDS; i++) {
+        PyObject *iterator = iterator_of(types[i], tuple, list);
+        failed = iterator == NULL;
+        size_t size = i == COUNTING ? sizeof(Enumerate) : sizeof(SequenceIterator);
+        if (failed || !Py_IS_TYPE(iterator, types[i]) ||
+            types[i]->tp_basicsize < (Py_ssize_t)size) {
+            Py_XDECREF(iterator);
+            continue;
+        }
+        const SequenceIterator *found = (SequenceIterator *)iterator;
+        is_known[i] =
+            found->position == 1 && (i == COUNTING ? ((Enumerate *)iterator)->large == NULL
+                                                   : found->over == tuple || found->over == list);
+        Py_DECREF(iterator);
+    }
+    Py_XDECREF(tuple);
+    Py_XDECREF(list);
+    return failed ? -1 : 0;
+}
