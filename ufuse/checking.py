@@ -107,7 +107,7 @@ class CheckedNest:
     def __call__(self, *objects: Any) -> Any:
         """As the nest itself."""
         copies = reference.copies(objects)
-        arrays = [one for one in copies if isinstance(one, np.ndarray)]
+        arrays = nest_reference.arrays_of(self._nest, copies)
         cells = nest_reference.unboxed(self._nest, copies)
         result = self._artefact(*objects)
         if result is NotImplemented:
@@ -123,7 +123,7 @@ class CheckedNest:
             )
         expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries])
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
-        found = [one for one in objects if isinstance(one, np.ndarray)]
+        found = nest_reference.arrays_of(self._nest, objects)
         names = [slot.name for slot in self._nest.arrays]
         for name, one, other in zip(names, found, arrays, strict=True):
             difference = why_different(one, other)

@@ -79,7 +79,7 @@ def _loaded(reader: Reader, holder: Holder, place: tuple[Value, ...]) -> Number:
     if type_ is None:
         raise NotNativeError(f"elements of {dtype} are not compiled yet")
     loaded = reader.out.op("load", type_, *place, attributes=(reader.array(holder),))
-    return Number(reader.element_kind(holder), loaded)
+    return Number(reader.item_kind(holder), loaded)
 
 
 def _place(reader: Reader, container: Array | Part, key: Item) -> Array | Part | tuple[Value, ...]:

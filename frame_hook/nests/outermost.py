@@ -27,11 +27,9 @@ from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import RangeSlot
 
 RANGE_ITERATOR = type(iter(range(0)))
-FORWARDS = (type(iter(np.zeros(0))), type(iter([])), type(iter(())))
-BACKWARDS = (type(reversed([])), type(reversed(())))  # of a range it is a range's
+FORWARDS: tuple[type, ...] = (type(iter(np.zeros(0))), type(iter([])), type(iter(())))
 MOST_PARTS = 8  # of a zip
 MOST_LEVELS = 3
-ENDLESS = 2**62
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,8 @@ from ufuse.frame_hook.nests.values import (
     known_truth,
 )
 from ufuse.frame_hook.trace import symbols
-from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.layouts import memory_order
+from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import (
     ELEMENTS,
     I1,
@@ -675,11 +675,16 @@ class Reader:
                 raise NotNativeError("a new array whose memory is not in C's order")
             self._ordered.add(part.holder.slot)
 
-    def element_kind(self, holder: Holder) -> NumberKind:
+    @staticmethod
+    def element_kind(dtype: np.dtype) -> NumberKind:
+        """The kind of an array's elements."""
+        return ELEMENT_KINDS[ELEMENTS[dtype]]
+
+    def item_kind(self, holder: Holder) -> NumberKind:
         """The kind of an array's elements, or of a list's items."""
         if isinstance(holder, ArrayKind) and holder.slot in self.outside.lists:
             return self.outside.lists[holder.slot].type
-        return ELEMENT_KINDS[ELEMENTS[self.dtype(holder)]]
+        return self.element_kind(self.dtype(holder))
 
     def writes(self, holder: Holder) -> None:
         """An array is written."""

@@ -54,11 +54,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
 
     At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
-    arrays = [
-        np.array(_numbers(slot, thing), slot.dtype) if slot.items else thing
-        for slot, thing in zip(nest.slots, objects, strict=True)
-        if isinstance(slot, ArraySlot)
-    ]
+    arrays = arrays_of(nest, objects)
     cells = unboxed(nest, objects)
     left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
@@ -74,6 +70,15 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
                 array[...] = copy
         given -= int(tried[TURNS]) + 1
     return NotImplemented
+
+
+def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
+    """The arrays among an object for each slot; those of lists are made."""
+    return [
+        np.array(_numbers(slot, thing), slot.dtype) if slot.items else thing
+        for slot, thing in zip(nest.slots, objects, strict=True)
+        if isinstance(slot, ArraySlot)
+    ]
 
 
 def _item_type(slot: ArraySlot) -> type:

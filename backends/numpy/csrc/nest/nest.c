@@ -86,6 +86,7 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     slot->numpy = numpy;
     slot->item = (SlotKind)(SLOT_FLOAT + kind);
     slot->type = types[kind];
+    slot->itemsize = number_bytes(slot->type);
     slot->axes = 1;
     slot->memory = self->lists++;
     self->arrays++;
