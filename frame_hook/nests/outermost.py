@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests.values import (
     Together,
     TurnKind,
     Whole,
+    common_item_kind,
     kind_of,
 )
 from ufuse.frame_hook.trace.symbols import Source
@@ -117,5 +118,7 @@ def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayK
         return outside.array(source, over)
     if type(over) is not list and type(over) is not tuple:
         raise NotNativeError("it goes over what is no range, array or list of numbers")
+    if common_item_kind(over) is None:
+        raise NotNativeError(f"it goes over a {type(over).__name__} of several types")
     outside.walked[source.register] = name
     return outside.numbers(source, over).holder

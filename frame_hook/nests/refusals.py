@@ -35,8 +35,8 @@ REFUSALS: dict[str, Refusal] = {
         ("its arrays are long",),
     ),
     "loop-over": Refusal(
-        "it goes over what is no range",
-        "go over a range of indices: `for i in range(len(x))`, with x = np.asarray(…)",
+        "it goes over what is no range, array, or list of numbers of one type",
+        "go over an array, `for value in np.asarray(…)`, or over a range of indices",
         ("it goes over .*", "an inner loop is over .*", "a range is not .*", ".* begins with .*", "it reverses .*"),
     ),
     "loop-slow": Refusal(
@@ -124,20 +124,20 @@ ITERATORS = {
     "dict_itemiterator":    "the items of a dict",
     "dict_keyiterator":     "a dict",
     "dict_valueiterator":   "the values of a dict",
-    "enumerate":            "enumerate(…)",
+    "enumerate":            "enumerate(…) of what are no numbers",
     "filter":               "filter(…)",
     "generator":            "a generator",
-    "iterator":             "an array",
-    "list_iterator":        "a list",
-    "list_reverseiterator": "a reversed list",
+    "iterator":             "what is no array of numbers",
+    "list_iterator":        "a list of what are no numbers",
+    "list_reverseiterator": "a reversed list of what are no numbers",
     "longrange_iterator":   "a range of very large ints",
     "map":                  "map(…)",
-    "reversed":             "reversed(…)",
+    "reversed":             "reversed(…) of what are no numbers",
     "set_iterator":         "a set",
     "str_ascii_iterator":   "a string",
     "str_iterator":         "a string",
-    "tuple_iterator":       "a tuple",
-    "zip":                  "zip(…)",
+    "tuple_iterator":       "a tuple of what are no numbers",
+    "zip":                  "zip(…) of what are no numbers",
 }
 # fmt: on
 

@@ -493,7 +493,7 @@ class Steps:
 
 
 LOOPS = [
-    (squares, "loop-over", "it goes over a list"),
+    (squares, "loop-over", "it goes over a set"),
     (counted, "loop-objects", "get of a list, dict or string is not compiled yet"),
     (Steps().run, "loop-attribute", "assigning to an attribute is not compiled yet, in line "),
 ]
@@ -501,7 +501,7 @@ LOOPS = [
 
 def values_for(function: Any) -> Any:
     x = np.random.default_rng(1).random(20_000)
-    return x.tolist() if function is squares else x
+    return set(x.tolist()) if function is squares else x
 
 
 @pytest.mark.parametrize(("function", "code", "why"), LOOPS)
