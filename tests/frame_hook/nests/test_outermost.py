@@ -147,12 +147,12 @@ def test_the_reference_does_the_same(function, make, monkeypatch: pytest.MonkeyP
     def tracer(*given: Any, **named: Any) -> Tracer:
         return Tracer(*given, **{**named, "leaves_loops": True})
 
-    def may_be_nest(*_: Any) -> bool:
+    def always(*_: Any) -> bool:
         return True
 
     monkeypatch.setattr(backend, "nest_object", nest_object)
     monkeypatch.setattr(session, "Tracer", tracer)
-    monkeypatch.setattr(tracing, "may_be_nest", may_be_nest)
+    monkeypatch.setattr(tracing, "is_left", always)
     monkeypatch.setitem(globals(), "N", 40)
     for name in ("FLOATS", "MATRIX"):
         monkeypatch.setitem(globals(), name, globals()[name][:40])
