@@ -142,7 +142,7 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
             cells[slot.name] = PLAIN.get(slot.kind, int)(thing)
             cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
         elif isinstance(slot, RangeSlot):
-            place = _position(slot, thing)
+            place = _where(slot, thing)
             for part, number in zip(("next", "step", "left"), place, strict=True):
                 cells[f"{slot.name}.{part}"] = number
     lefts = [one for one in cells if one.endswith(".left")]
@@ -152,7 +152,7 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
     return cells
 
 
-def _position(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
+def _where(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
     """The next number or place of an iterator, its step, and how many turns it has left."""
     if slot.kind == "range":
         rest = _rest(iterator)
