@@ -24,7 +24,14 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
-from ufuse.frame_hook.nests.choice import ASK_LATEST, ASK_SOON, TOO_SHORT, Loops, written_slots
+from ufuse.frame_hook.nests.choice import (
+    ASK_LATEST,
+    ASK_SOON,
+    RESTS,
+    TOO_SHORT,
+    Loops,
+    written_slots,
+)
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.records import LoopRecord, loop_records
@@ -143,6 +150,9 @@ class Session:
             cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
+            if (type(found) is int and found >= RESTS) != (position in record.resting):
+                record.resting ^= {position}
+                cache.drop_resume(position)
             self._pass_over_loops(cache, record)
             if found is not None:
                 return found
@@ -224,7 +234,7 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
-        passed_over |= record.within_loops
+        passed_over |= record.within_loops | ({position} & record.resting)
         if position in record.put_off:
             passed_over |= _without_entries(cache, by_position(code).keys() - {position})
         stops = stops_after(code, position, passed_over)

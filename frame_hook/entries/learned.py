@@ -25,6 +25,7 @@ MOST_DROPPED = 6  # entries of one position that reports still know though C has
 MOST_REMADE = 48  # code objects that were made at one place and died
 # The same of those that live: an entry may keep the namespace alive that has the function.
 MOST_MADE = 256
+LONG_ENOUGH = 2e-3  # seconds of a run, where there were fewer
 KNOWN_TURNS = 4  # timed in one run of a loop: they tell how long it takes
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
@@ -52,18 +53,20 @@ class Retrace:
 class Visits:
     """What is known of a loop over a range: its iterator in the present run, how many turns were left and when.
 
-    `longest` is the most turns that were left at the first visit of a run, `timed` the most between two visits. `runs`
-    is how often the loop was timed, `seconds` what these took, about, `counted` what the present run has of it, and
-    `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how many calls of the function there
-    were before the last of these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen`
-    what it took in all those in which it was not seen. `vain_ends` counts visits with no turn left since a trace from
-    there came to nothing, `waits` how often it waited for a loop around it, `failures` tries to read it. `is_settled`:
-    it gets no more nests than it has. `refused` says why it has none.
+    `longest` is the most turns that were left at the first visit of a run, `turns` how many of the present run were
+    timed, `timed` the most of one. `runs` is how often the loop was timed, `seconds` what these took, about, `counted`
+    what the present run has of it, and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how
+    many calls of the function there were before the last of these, `called` how long they took. `mean` is what the loop
+    takes in a call, about, `unseen` what it took in all those in which it was not seen. `vain_ends` counts visits with
+    no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
+    first turn, `failures` tries to read it. `is_settled`: it gets no more nests than it has. `refused` says why it has
+    none.
     """
 
     iterator: Any = None
     left: int = 0
     longest: int = 0
+    turns: int = 0
     timed: int = 0
     when: float = 0.0
     turn: float = 0.0
@@ -84,6 +87,11 @@ class Visits:
     is_read: bool = False  # once, to see whether it can be
 
     @property
+    def is_timed(self) -> bool:
+        """Whether the present run tells how long a turn takes: the first of all take ten times as long."""
+        return self.turns >= KNOWN_TURNS or self.turns * self.turn >= LONG_ENOUGH
+
+    @property
     def is_wanted(self) -> bool:
         """Whether frames are to be stopped at the header for the time's sake, though a loop around is timed, too."""
         if self.refused is not None:
@@ -100,6 +108,7 @@ class Visits:
                 self.mean = min(self.seconds / self.runs, each)
                 self.unseen += (calls - self.calls - 1) * self.mean
             self.iterator, self.left, self.when, self.counted = iterator, left, now, 0.0
+            self.turns = 0
             self.calls, self.called = calls, called
             self.begun += 1
             self.longest = max(self.longest, left)
@@ -108,6 +117,7 @@ class Visits:
         if turns <= 0:
             return None
         self.turn = max(0.0, now - self.when) / turns  # another thread's session may be between
+        self.turns = turns
         self.timed = max(self.timed, turns)
         whole = self.turn * self.left
         self.runs += not self.counted
@@ -153,6 +163,9 @@ class CodeRecord:
     left_to_nests: set[int] = field(
         default_factory=set
     )  # headers of loops whose turns are not captured one by one
+    resting: set[int] = field(
+        default_factory=set
+    )  # headers at which a frame is not stopped again in the present run
     within_loops: set[int] = field(
         default_factory=set
     )  # where frames are not stopped for these loops' sake

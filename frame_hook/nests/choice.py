@@ -11,7 +11,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
-from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
+from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests import arithmetic, array_calls, calls, functions
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, why_not_read
@@ -36,11 +36,12 @@ MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
 ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
 ASK_LATEST = 1_000_000
+RESTS = 2_000_000  # a run that is not looked at for so long is not stopped at its header
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
 FEWEST_RUNS = 2  # that tell how long a loop takes: the first turns of all take long
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
-SHORT = 4e-6  # seconds in the mean
+SHORT = 2e-6  # seconds in the mean
 TOO_SHORT = "it takes too little time"
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
@@ -440,19 +441,20 @@ class Loops:
             rest = visits.rest(state[-depth], left, cache.calls, cache.run_ns / 1e9)
             before = visits.seconds - visits.counted + visits.unseen
             expected = inside * left if rest is None else rest
-            is_known = rest is not None or inside > 0 or visits.mean > 0
+            is_known = (rest is not None and visits.is_timed) or inside > 0 or visits.mean > 0
             is_known = is_known or visits.runs >= FEWEST_RUNS or bool(cache.entries(header))
             if visits.refused is None and is_known:
                 pays = pays or expected >= self.maker.nest_seconds()
                 outermost = header
                 has_paid = expected + MORE_TO_COME * before >= self.maker.nest_seconds()
-            is_timed = rest is not None and visits.left - left >= KNOWN_TURNS
+            is_timed = rest is not None and visits.is_timed
             inside = visits.counted if is_timed else inside * (left + 1)
             rests.append(rest)
             header, depth = outer_headers(cache.code).get(header), depth + 1
         visits = record.visits[position]
         if pays:
             return NOW
+        rest_here = (rests[0] or 0.0) if visits.is_timed else 0.0
         if has_paid and outermost == position:
             # A nest that is read before the first turn fits the next call's first turn, too.
             if rests[0] is None and left_here >= visits.longest:
@@ -460,7 +462,7 @@ class Loops:
             visits.waits += 1
             if visits.waits > MOST_FIRST_TURNS:
                 return NOW
-            return max(ASK_SOON, int((rests[0] or 0) * 0.9e9))
+            return max(ASK_SOON, int(rest_here * 0.9e9))
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
         is_unknown = visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs and visits.mean < SHORT
         is_short = is_short or is_unknown
@@ -468,4 +470,4 @@ class Loops:
             visits.refused = TOO_SHORT
             return None
         pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
-        return pause if len(rests) > 1 or rests[0] is None else max(pause, int(rests[0] * 1e9))
+        return pause if len(rests) > 1 or not visits.is_timed else max(pause, int(rest_here * 1e9))

@@ -110,3 +110,27 @@ def test_a_trace_ends_before_a_long_loop() -> None:
         assert (first.ends_with is None) is whole
         if not whole:
             assert len(first.graph.nodes) <= 3
+
+
+def test_a_long_run_that_does_not_pay_is_not_stopped_at_each_turn() -> None:
+    """Its header is not looked at again before it ends: suspensions would take longer than the turns."""
+
+    def counted(x):
+        n = 0
+        for i in range(len(x)):
+            n += x[i]
+        return n
+
+    class Dear:
+        """Native code whose making takes so long that it never pays."""
+
+        def nest_seconds(self) -> float:
+            return 1e6
+
+    compiled = ufuse.compile(counted)
+    compiled.reset()
+    session = compiled.__ufuse_session__
+    session.loops.maker = Dear()
+    x = np.ones(200_000)
+    assert compiled(x) == 200_000
+    assert compiled.__ufuse_cache__.suspensions < 20_000  # a tenth of the turns
