@@ -152,13 +152,24 @@ class Body:
 
     def with_overflow(self, word: str, left: str, right: str, type_: str = "i64") -> str:
         """Append integer arithmetic, and a doubt where the result does not fit."""
+        if self.is_loose and word in {"sadd", "ssub"}:
+            return self._with_late_overflow(word[1:], left, right, type_)
         both = self.intrinsic(
             f"llvm.{word}.with.overflow.{type_}",
             f"{{ {type_}, i1 }}",
             [(type_, left), (type_, right)],
         )
         result = self.add(f"extractvalue {{ {type_}, i1 }} {both}, 0")
-        self.doubt_if(self.add(f"extractvalue {{ {type_}, i1 }} {both}, 1"))
+        self.refuse(self.add(f"extractvalue {{ {type_}, i1 }} {both}, 1"))
+        return result
+
+    def _with_late_overflow(self, word: str, left: str, right: str, type_: str) -> str:
+        """The same of what LLVM has vectors for."""
+        result = self.add(f"{word} {type_} {left}, {right}")
+        one = self.add(f"xor {type_} {left}, {result}")
+        other = self.add(f"xor {type_} {right}, {result if word == 'add' else left}")
+        both = self.add(f"and {type_} {one}, {other}")
+        self.refuse(self.add(f"icmp slt {type_} {both}, 0"))
         return result
 
     def towards_zero(self, real: str) -> str:
@@ -223,6 +234,21 @@ class Body:
         following = self.label()
         self.lines += [f"br i1 {condition}, label %doubt, label %{following}, !prof !1"]
         self.lines.append(f"{following}:")
+
+    def refuse(self, condition: str) -> None:
+        """As `doubt_if` where what follows may be done in any case."""
+        if not self.is_loose:
+            self.doubt_if(condition)
+        elif condition not in self.known.refuted:
+            self.known.refuted.add(condition)
+            self.note_odd(condition)
+
+    def accept(self, condition: str) -> None:
+        """As `go_on_if` where what follows may be done in any case."""
+        if self.is_loose:
+            self.refuse(self.add(f"xor i1 {condition}, true"))
+        else:
+            self.go_on_if(condition)
 
     def lose_patience(self, turns: str) -> None:
         """Append: so many turns are done; where they are many, ask whether to go on, a doubt if not."""

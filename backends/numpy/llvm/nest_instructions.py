@@ -180,8 +180,8 @@ def _whole_absolute(body: Body, one: Instruction) -> str:
     operand, type_ = body.operand(value), TYPES[value.type]
     if not _is_signed(value):
         return operand
-    body.go_on_if(body.add(f"icmp ne {type_} {operand}, {limits(value.type)[0]}"))
-    return body.intrinsic(f"llvm.abs.{type_}", type_, [(type_, operand), ("i1", "true")])
+    body.accept(body.add(f"icmp ne {type_} {operand}, {limits(value.type)[0]}"))
+    return body.intrinsic(f"llvm.abs.{type_}", type_, [(type_, operand), ("i1", "false")])
 
 
 def _check_divisor(body: Body, dividend: Value, divisor: Value) -> None:
@@ -253,7 +253,7 @@ def _shift_left(body: Body, one: Instruction) -> str:
     left, right = _operands(body, one)
     result = body.add(f"shl i64 {left}, {right}")
     back = body.add(f"ashr i64 {result}, {right}")
-    body.go_on_if(body.add(f"icmp eq i64 {back}, {left}"))
+    body.accept(body.add(f"icmp eq i64 {back}, {left}"))
     return result
 
 
@@ -337,12 +337,12 @@ def _fit(body: Body, one: Instruction) -> str:
     (low, high), (least, most) = limits(value.type), limits(result_type(one))
     if low >= 0 or least >= 0:  # what is negative is very large without a sign
         if high > most:
-            body.go_on_if(body.add(f"icmp ule {type_} {operand}, {most}"))
+            body.accept(body.add(f"icmp ule {type_} {operand}, {most}"))
         elif low < least and not body.is_small(value):
-            body.go_on_if(body.add(f"icmp sge {type_} {operand}, 0"))
+            body.accept(body.add(f"icmp sge {type_} {operand}, 0"))
     elif high > most:
         moved = body.add(f"add {type_} {operand}, {-least}")
-        body.go_on_if(body.add(f"icmp ule {type_} {moved}, {most - least}"))
+        body.accept(body.add(f"icmp ule {type_} {moved}, {most - least}"))
     return _wrap(body, one)
 
 

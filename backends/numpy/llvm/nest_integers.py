@@ -236,7 +236,11 @@ def constant_variables(nest: Nest) -> dict[str, int]:
                 values.setdefault(one.attributes[0], set()).add(value)
     cells = {cell.name for cell in nest.cells}
     only = {name: each.pop() for name, each in values.items() if len(each) == 1}
-    steps = {f"{slot.name}.step": 1 for slot in nest.slots if isinstance(slot, RangeSlot)}
+    steps = {
+        f"{slot.name}.step": -1 if slot.kind == "backwards" else 1
+        for slot in nest.slots
+        if isinstance(slot, RangeSlot)
+    }
     known = {name: at for name, at in only.items() if at is not None and name not in cells}
     return steps | known
 

@@ -15,6 +15,7 @@ from tests.support.nest_checks import check, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.llvm.nest_versions import Fits, versioned
 from ufuse.graph.nest import Instruction, Nest, Value
+from ufuse.graph.semantics import nest_reference
 
 HUGE = 1 << 62
 
@@ -358,3 +359,27 @@ def _given(rng: random.Random) -> Iterator[tuple[dict[str, Any], list[np.ndarray
             over(range(start, start + rng.randint(1, 4)), **numbers),
             [a[:, ::-1] if rng.random() < 0.2 else a, b],
         )
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.int8])
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "abs", "neg"])
+def test_integers_that_overflow_in_better_code(op: str, dtype: Any) -> None:
+    """Where it leaves the nest no integer overflowed; where none does it leaves it."""
+    slots = [array(name, dtype, is_written=name == "c") for name in "abc"]
+    code = Code(*slots, RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    given = (code.load(0, j), code.load(1, j))[: 2 if op in {"add", "sub", "mul"} else 1]
+    code.store(2, j, code.op(op, *given))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(code.nest(), is_improved=True)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    some = np.array([low, low + 1, -1 if low else 0, 0, 1, 2, high - 1, high], dtype)
+    for first in some:
+        for second in some:
+            a, b, c = (np.full(19, each, dtype) for each in (1, 1, 0))
+            a[7], b[7] = first, second
+            wanted = [a, b, c.copy()]
+            is_left = nest_reference.execute(nest, wanted, over(range(1)))
+            assert machine.execute([a, b, c], over(range(1)))[0] == is_left
+            assert not is_left or c.tobytes() == wanted[2].tobytes()
