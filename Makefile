@@ -58,7 +58,7 @@ fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_C
 break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1, 2, 3, 5 or drawn numbers of instructions
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.corpus", run_name="__main__")' $(CORPUS)
 
-stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts; STRESS_SECONDS
+stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts, forks; STRESS_SECONDS
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.stress", run_name="__main__")' \
 		--seconds $(STRESS_SECONDS)
 

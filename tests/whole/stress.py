@@ -1,4 +1,4 @@
-"""Threads that call the same compiled functions, with garbage collections everywhere and interrupts at random.
+"""Threads that call the same compiled functions, with collections, interrupts, forks and error states at random.
 
 `python -m tests.whole.stress --seconds 600 --threads 4`: every result is compared with plain Python's, in the same thread.
 """
@@ -13,6 +13,7 @@ import gc
 import logging
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -29,12 +30,16 @@ import ufuse
 from benchmarks.cases.loops import LOOPS
 from tests.programs.arrays import PROGRAMS
 from tests.support.compare import Comparison
+from tests.support.improved import Improved
 from tests.support.native_loops import loops_of
 from tests.support.registering import Program
 from ufuse import decorator
 
 MOST_KEPT = 20
 A_MOMENT = 0.01  # seconds
+LONGEST_FORK = 60  # seconds
+OFTEN_FORKED = 0.002  # of the turns
+ERROR_STATES = ("ignore", "ignore", "ignore", "warn", "raise")
 
 
 @dataclass(slots=True)
@@ -44,9 +49,12 @@ class Tally:
     calls: int = 0
     interrupts: int = 0
     resets: int = 0
+    forks: int = 0
     native_turns: int = 0  # of loops
     found: list[str] = field(default_factory=list)
     is_over: bool = False
+    # No interrupt comes while a thread holds this: in what Python runs at a fork it would leave locks taken.
+    quiet: threading.Lock = field(default_factory=threading.Lock)
 
 
 class InternalErrors(logging.Handler):
@@ -102,13 +110,37 @@ def work(programs: list[tuple[Any, Any]], tally: Tally, seed: int) -> None:
 
 def turns(programs: list[tuple[Any, Any]], tally: Tally, choose: random.Random) -> None:
     """Take turns until it is over or an interrupt comes."""
-    np.seterr(all="ignore")
     while not tally.is_over:
         program, compiled = choose.choice(programs)
         if choose.random() < 0.002:
             compiled.reset()
             tally.resets += 1
-        turn(program, compiled, tally)
+        with np.errstate(all=choose.choice(ERROR_STATES)):  # type: ignore[arg-type]
+            if hasattr(os, "fork") and choose.random() < OFTEN_FORKED:
+                forked_turn(program, compiled, tally)
+            turn(program, compiled, tally)
+
+
+def forked_turn(program: Program | Loop, compiled: Callable[..., Any], tally: Tally) -> None:
+    """One call of each in a process that has this thread alone."""
+    with tally.quiet:
+        time.sleep(0)  # an interrupt that came before is answered here
+        child = os.fork()
+    if child == 0:
+        signal.alarm(LONGEST_FORK)
+        status = 0
+        with contextlib.suppress(KeyboardInterrupt):
+            own = Tally()
+            turn(program, compiled, own)
+            status = len(own.found)
+        os._exit(status)
+    tally.forks += 1
+    _, status = os.waitpid(child, 0)
+    if status and len(tally.found) < MOST_KEPT:
+        name = program.function.__name__
+        tally.found.append(
+            f"{name}: a forked process ends with {os.waitstatus_to_exitcode(status)}"
+        )
 
 
 def interrupt(thread: threading.Thread) -> None:
@@ -128,7 +160,10 @@ class Loop:
 
 
 def native_loops() -> list[tuple[Any, Any]]:
-    """The benchmarks of loops, of the largest sizes that take a moment only, compiled without being timed."""
+    """The benchmarks of loops, of the largest sizes that take a moment only, compiled without being timed.
+
+    Each twice: with the code that a loop begins with, and with the better code that it gets while it runs.
+    """
     found = []
     measuring, decorator.MEASURING = decorator.MEASURING, False
     try:
@@ -138,6 +173,7 @@ def native_loops() -> list[tuple[Any, Any]]:
             ]
             chosen = next((loop for loop in loops if seconds_of(loop) < A_MOMENT), loops[-1])
             found.append((chosen, ufuse.compile(chosen.function)))
+            found.append((chosen, ufuse.compile(chosen.function, backend=Improved())))
     finally:
         decorator.MEASURING = measuring
     return found
@@ -169,12 +205,13 @@ def run(seconds: float, threads: int, seed: int, *, interrupts: bool) -> Tally:
     workers = [begun(programs, tally, seed * threads + i) for i in range(threads)]
     end = time.monotonic() + seconds
     while time.monotonic() < end and len(tally.found) < MOST_KEPT:
-        time.sleep(choose.uniform(0.001, 0.05))
+        time.sleep(choose.uniform(0.001, 0.2))
         place = choose.randrange(threads)
         if not workers[place].is_alive():  # an interrupt came between two turns
             workers[place] = begun(programs, tally, choose.randrange(10**9))
         elif interrupts:
-            interrupt(workers[place])
+            with tally.quiet:
+                interrupt(workers[place])
     tally.is_over = True
     for worker in workers:
         worker.join(60)
@@ -207,7 +244,7 @@ def main() -> int:
         print(text)
     print(
         f"{given.seconds:.0f} s, {given.threads} threads: {tally.calls} calls compared, {tally.interrupts} interrupts, "
-        f"{tally.resets} resets, {tally.native_turns} native turns of loops, {len(tally.found)} differences"
+        f"{tally.resets} resets, {tally.forks} forks, {tally.native_turns} native turns of loops, {len(tally.found)} differences"
     )
     return 1 if tally.found else 0
 

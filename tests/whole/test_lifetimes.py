@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import tracemalloc
+import warnings
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,9 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support import odd_turns
 from tests.support.compare import check_lifetimes
+from tests.support.improved import Improved
 from ufuse.backends.numpy.llvm import background
 
 X = np.linspace(0.0, 1.0, 8)
@@ -288,3 +291,42 @@ def test_compiled_functions_leak_nothing() -> None:
         compiled(X)
 
     assert blocks_grown(step, 1500) < 100
+
+
+@pytest.mark.leaks
+@pytest.mark.parametrize("backend", ["numpy", Improved()], ids=["own", "improved"])
+@pytest.mark.parametrize("what", ["warning", "error"])
+@pytest.mark.parametrize("function", odd_turns.PROGRAMS)
+def test_native_loops_leak_nothing(function: Any, what: str, backend: Any) -> None:
+    """Turns that warn or fail among them, which are undone and done again by plain Python."""
+    pytest.importorskip("llvmlite")
+    compiled = ufuse.compile(function, backend=backend)
+
+    def step(i: int) -> None:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled(*odd_turns.arguments_of(i % 200, what))
+
+    for i in range(50):
+        step(i)
+    background.finish()
+    before = resident()
+    assert blocks_grown(step, 900) < 100
+    assert resident() - before < 8 << 20
+
+
+@pytest.mark.leaks
+def test_native_code_is_given_back() -> None:
+    """That of loops which are made, run and dropped."""
+    pytest.importorskip("llvmlite")
+
+    def step(_: int) -> None:
+        compiled = ufuse.compile(odd_turns.counting, backend=Improved())
+        for _ in range(2):
+            compiled(np.zeros(3), 3000)
+
+    for i in range(20):
+        step(i)
+    before = resident()
+    assert blocks_grown(step, 150) < 300
+    assert resident() - before < 16 << 20

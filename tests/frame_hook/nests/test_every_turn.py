@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
-import math
+import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 import traceback
 import warnings
@@ -18,113 +21,15 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support import odd_turns
 from tests.support.improved import Improved
 from tests.support.native_loops import loops_of
+from tests.support.odd_turns import PROGRAMS, TURNS, arguments_of, counting, elements, inner
 from ufuse import decorator
 
 pytest.importorskip("llvmlite")
 
-TURNS = 200
-WIDTH = 9
 LATENCY = 0.1  # seconds
-
-
-# Programs: each divides by `d[i]` in turn i, and uses `place[i]` as an index or a bound -------------------------------
-
-
-def elements(a, d, place):
-    s, out = 0.0, np.zeros(len(d))
-    for i in range(len(d)):
-        for j in range(a.shape[1]):
-            s = s * 0.5 + a[i, j] / d[i]
-        out[i + place[i]] = s
-    return out, s, i, j
-
-
-def rows(a, d, place):
-    for i in range(1, len(d)):
-        a[i, 1:-1] = (a[i - 1, :-2] + a[i, 2:]) / d[i]
-        a[i, : 4 + place[i]] += a[i - 1, :4]
-    return a, i
-
-
-def swapped(a, d, place):
-    old, new = a[0].copy(), a[1].copy()
-    for i in range(len(d)):
-        new[1:-1] = 0.5 * (old[:-2] + old[2:]) / d[i]
-        new[0] = old[place[i]]
-        old, new = new, old
-    return old, new, i
-
-
-def temporaries(a, d, place):
-    most = 0.0
-    for i in range(1, len(d)):
-        t = a[i] - a[i - 1] * 0.5
-        a[i] += t / d[i]
-        most = max(most, t[place[i]])
-        t = t * 0.25
-    return a, most, t
-
-
-def dots(a, d, place):
-    for i in range(1, len(d)):
-        d[i] = (1.0 - a[i, :4] @ a[i - 1, : 4 + place[i]]) / d[i]
-        a[i] *= 0.5
-    return a, d, i
-
-
-def halved(x, by):
-    if x > 1e300:
-        return 0.0
-    return math.sqrt(x) * 0.5 / by
-
-
-def calls(a, d, place):
-    s, k = 0.0, 0
-    for i in range(len(d)):
-        s = min(s * 0.5 + halved(a[i, k], d[i]), 1e9)
-        k = (k + 1 + place[i]) % 9
-        a[i + place[i], 0] = s
-    return s, k, i
-
-
-def inner(a, d, place):
-    n = k = j = 0
-    for i in range(len(d)):
-        k = 0
-        while k < 8 and a[i, k] < 1.2:
-            k += 1
-        n += k
-        for j in range(i % 5, 9):
-            if a[i, j] > 1.4:
-                continue
-            a[i, j] = a[i, j - 1] / d[i] + place[i]
-        d[i] = a[i + place[i], k]
-    return a, d, n, k, j
-
-
-def whole(a, d, place):
-    total, bits = 0, np.zeros(len(d), dtype=np.int32)
-    for i in range(len(d)):
-        total = (total * 31 + i) & 0xFFFF
-        bits[i] = total >> 3 ^ i
-        total += int(1.0 / d[i]) + int(a[i + place[i], 1])
-    return total, bits, i
-
-
-PROGRAMS = [elements, rows, swapped, temporaries, dots, calls, inner, whole]
-
-
-def arguments_of(turn: int, what: str) -> tuple[Any, ...]:
-    """Arguments with which one turn is odd."""
-    a = np.random.default_rng(3).random((TURNS, WIDTH)) + 0.5
-    d, place = np.full(TURNS, 2.0), np.zeros(TURNS, dtype=np.int64)
-    if what == "error":
-        place[turn] = 10**6
-    else:
-        d[turn] = 0.0
-    return a, d, place
 
 
 def interrupted(*_: Any, **__: Any) -> None:
@@ -145,7 +50,7 @@ def outcome(function: Callable[..., Any], turn: int, what: str) -> list[Any]:
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  compared
             found.append((type(error), str(error)))
             for frame, line in traceback.walk_tb(error.__traceback__):
-                if frame.f_code.co_filename == __file__ and frame.f_code.co_name in NAMES:
+                if frame.f_code.co_filename == odd_turns.__file__ and frame.f_code.co_name in NAMES:
                     found.append((line, described(frame.f_locals)))
     found.append([(one.category, str(one.message), one.lineno) for one in heard])
     return [*found, described(arguments)]
@@ -196,14 +101,6 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-def counting(x, n):
-    s = 0
-    for i in range(n):
-        s = (s + i) & 0xFFFFFF
-        x[0] = i
-    return s
-
-
 def shifting(x, n):
     for i in range(n):
         x[1:] = x[:-1] * 0.5
@@ -247,6 +144,58 @@ def test_ctrl_c_is_answered_soon(function) -> None:
         found = frames[0].f_locals if frames else {}
         if "i" in found:
             check_state(function, found["i"], found["x"])
+    assert least < LATENCY
+
+
+SENDER = """
+import os, sys, time
+time.sleep(0.05)
+print(time.perf_counter(), flush=True)
+os.kill(int(sys.argv[1]), int(sys.argv[2]))
+"""
+
+
+def sent_by_thread() -> Callable[[], float]:
+    """A thread sends the signal soon; what gives the time at which it did."""
+    sent: list[float] = []
+
+    def send() -> None:
+        time.sleep(0.05)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGALRM)
+
+    def when() -> float:
+        thread.join()
+        return sent[0]
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return when
+
+
+def sent_by_process() -> Callable[[], float]:
+    """Another process does."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", SENDER, str(os.getpid()), str(int(signal.SIGALRM))],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    return lambda: float(child.communicate()[0])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("backend", ["numpy", Improved()], ids=["own", "improved"])
+@pytest.mark.parametrize("sender", [sent_by_thread, sent_by_process])
+def test_signals_of_others_are_answered_soon(sender, backend) -> None:
+    """A thread gets its turn to send one, too."""
+    compiled = ufuse.compile(counting, backend=backend)
+    compiled(np.zeros(40), 1000)
+    least = np.inf
+    for _ in range(3):
+        when = sender()
+        with pytest.raises(KeyboardInterrupt):
+            compiled(np.zeros(40), 10**11)
+        least = min(least, time.perf_counter() - when())
     assert least < LATENCY
 
 
