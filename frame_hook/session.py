@@ -33,7 +33,7 @@ from ufuse.frame_hook.nests.choice import (
     written_slots,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
-from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.positions import behind_loop, loop_positions
 from ufuse.frame_hook.nests.records import LoopRecord, loop_records
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
@@ -100,6 +100,7 @@ class Session:
             static_sizes=static_sizes,
             longest=longest,
             leaves_loops=self.measures and nests is not None,
+            ends_at_nests=nests is not None and fullgraph is None,
         )
         self.loops = None if nests is None else Loops(nests, self.journal, measures=self.measures)
         self.unhurried = False
@@ -142,8 +143,11 @@ class Session:
         if not at_loop and by_position(code)[position].opname == "FOR_ITER":
             record.iterators[position] = type(state[-1]).__name__
         if self.loops is not None and at_loop and not at_end:
-            waits = self._is_bounded
+            waits, known = self._is_bounded, record.begins.copy()
             found = self.loops.capture(cache, position, function, state, record, waits=waits)
+            for header in record.begins.keys() - known.keys():
+                _end_at_nest(cache, header, record)
+                _leave_behind(cache, header, record)
             if found is None:
                 _unroll_again(cache, position, record)
             made = position if isinstance(found, _hook.Entry) else None
@@ -516,6 +520,28 @@ def _is_held(code: CodeType, position: int, record: CodeRecord) -> bool:
         for header in record.left_to_nests
         if header != position
     )
+
+
+def _leave_behind(cache: Any, header: int, record: CodeRecord) -> None:
+    """Have frames whose loop has run as native code go on behind the loop, where an entry may end them."""
+    position = behind_loop(cache.code, header)
+    if why_not_resume(cache.code, position) is not None:
+        return
+    cache.leave_at(header, position)
+    record.ends.add(position)
+    for end in record.ends:  # of a loop before this one, too: what lies between may be an entry now
+        if record.given_up.pop(end, None) is not None:
+            cache.reconsider(end)
+
+
+def _end_at_nest(cache: Any, header: int, record: CodeRecord) -> None:
+    """Graphs that end in a turn of a loop that has a nest now are traced again, to end before it."""
+    behind = behind_loop(cache.code, header)
+    for position in record.traces:
+        for entry in cache.entries(position):
+            ran, is_cut = entry.data.ran, entry.data.ends_with is not None
+            if is_cut and position != header and header in ran and behind not in ran:
+                cache.remove(position, entry)
 
 
 def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:

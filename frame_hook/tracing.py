@@ -46,6 +46,7 @@ from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
+from ufuse.frame_hook.nests.arrival import headers_outside, kinds_of, nests_that_take
 from ufuse.frame_hook.nests.choice import is_left, open_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
@@ -89,7 +90,7 @@ class Tracer:
     """Traces frames with the settings of one session.
 
     `longest` gives the most root instructions of a trace that begins at a position; None: as many as can be traced.
-    `leaves_loops`: those that may become nests are not unrolled.
+    `leaves_loops`: those that may become nests are not unrolled; `ends_at_nests`: traces end where one comes.
     """
 
     def __init__(
@@ -102,7 +103,9 @@ class Tracer:
         static_sizes: bool | frozenset[str],
         longest: Longest | None,
         leaves_loops: bool = False,
+        ends_at_nests: bool = False,
     ) -> None:
+        self._ends_at_nests = ends_at_nests
         self._leaves_loops = leaves_loops
         self._compile_graph = compile_graph
         self._journal = journal
@@ -129,7 +132,7 @@ class Tracer:
         handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
             interpreter, frame = self._begin(
-                cache.code,
+                cache,
                 position,
                 function,
                 state,
@@ -140,7 +143,9 @@ class Tracer:
             visited = Visited(interpreter)
             try:
                 returned = interpreter.run_root(frame)
-                if returned is None and interpreter.has_left:
+                if interpreter.ends_at_nest:
+                    found = located(interpreter, GraphBreak("loop"))
+                elif returned is None and interpreter.has_left:
                     found = located(interpreter, GraphBreak("loop"))
                     self._journal.note_break(found)
                 elif (
@@ -183,6 +188,9 @@ class Tracer:
                 continue
             finally:
                 self._journal.stats.instructions += interpreter.total
+                record.arrives.update(
+                    (header, kinds_of(symbols)) for header, symbols in interpreter.arrived.items()
+                )
             self._journal.note_break(found)
             passed = visited.positions
             if not stop_at:
@@ -194,7 +202,7 @@ class Tracer:
 
     def _begin(
         self,
-        code: CodeType,
+        cache: Any,
         position: int,
         function: FunctionType,
         state: tuple[Any, ...],
@@ -202,6 +210,7 @@ class Tracer:
         stop_at: int | None,
         deadline: float | None,
     ) -> tuple[Interpreter, Frame]:
+        code = cache.code
         names = slot_names(code)
         depth = len(state) - len(names)
         all_names = names + tuple(ON_STACK.format(i) for i in range(depth))
@@ -220,6 +229,8 @@ class Tracer:
             deadline=deadline,
             left_headers=open_headers(code, record) if self._leaves_loops else frozenset(),
             leaves_loop=partial(self._leaves, code, position, function),
+            nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
+            headers=headers_outside(code, position) if self._ends_at_nests else (),
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []
@@ -274,8 +285,10 @@ class Tracer:
         if trace.changes.effects and returned is None and frame.position == position:
             return None
         if position != 0 and not self._every_frame:
-            # Where a frame is suspended anyway, as other entries pay, one that brings it to its end does, too.
-            ends_there = returned is not None and cache.entries(position)
+            # Where a frame is suspended anyway, as other entries pay, one that ends it or comes to a nest does, too.
+            is_suspended = cache.entries(position) or position in record.ends
+            goes_far = returned is not None or interpreter.ends_at_nest or interpreter.has_left
+            ends_there = goes_far and is_suspended
             if not ends_there and (idle or (self._measures and cannot_pay(graph))):
                 return None
         traced = time.perf_counter() - started

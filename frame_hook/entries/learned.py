@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -169,6 +170,11 @@ class CodeRecord:
     within_loops: set[int] = field(
         default_factory=set
     )  # where frames are not stopped for these loops' sake
+    # By header of a loop: the kinds of numbers with which frames come to it, of those that a trace knows.
+    arrives: dict[int, Mapping[int, Any]] = field(default_factory=dict)
+    ends: set[int] = field(default_factory=set)  # where frames go on behind loops with nests
+    # By header of a loop with a nest: the kinds of numbers with which that begins.
+    begins: dict[int, tuple[Mapping[int, Any], ...]] = field(default_factory=dict)
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     specialisations: list[Specialisation] = field(default_factory=list)

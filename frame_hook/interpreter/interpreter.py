@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import CodeType, MappingProxyType
 
 from ufuse.frame_hook.code import instructions
@@ -60,6 +60,9 @@ class Interpreter:
     moment of `time.thread_time` after which the longest loop of the root is not unrolled, or, where it has none,
     functions that are being inlined break the graph. `leaves_loop` is asked before the first turn of a loop of the root
     at one of `left_headers`, whether the trace ends there, because the loop may be compiled; `has_left`: it did.
+    `nests` are the headers of loops of the root that are native code: the trace ends where it comes to one, if that
+    takes the frame as it is, or after a turn. `headers` are those at which is noted what the frame has when it first
+    comes.
     """
 
     def __init__(
@@ -75,6 +78,8 @@ class Interpreter:
         deadline: float | None = None,
         left_headers: frozenset[int] = frozenset(),
         leaves_loop: Callable[[Frame], bool] | None = None,
+        nests: Mapping[int, Callable[[Frame], bool]] = MappingProxyType({}),
+        headers: Collection[int] = (),
     ) -> None:
         self.trace = trace
         self._call = call
@@ -89,6 +94,10 @@ class Interpreter:
         self.left_headers = left_headers
         self.leaves_loop = leaves_loop
         self.has_left = False
+        self.nests = nests
+        self.ends_at_nest = False
+        self.headers = headers
+        self.arrived: dict[int, tuple[Symbol | None, ...]] = {}
         self.root_count = 0  # root instructions run
         self.total = 0
         self.call_stack: list[Frame] = []
@@ -131,6 +140,12 @@ class Interpreter:
                 self._refuse_dropping(frame)
             self.root_count += 1
 
+    @staticmethod
+    def _came_back(frame: Frame) -> bool:
+        """Whether the frame stands where it has jumped back to."""
+        table = instructions.by_position(frame.code)
+        return any(instructions.successors(table[one])[-1] == frame.position for one in frame.jumps)
+
     def _refuse_dropping(self, frame: Frame) -> None:
         """Break where the frame no longer holds a value whose death runs code: plain Python lets it die in time."""
         gone = self.watched.keys() - held_registers(frame)
@@ -147,6 +162,12 @@ class Interpreter:
     def _ends_early(self, frame: Frame) -> bool:
         if not self.root_count:
             return False
+        if frame.position in self.headers and frame.position not in self.arrived:
+            self.arrived[frame.position] = tuple(frame.locals)
+        takes = self.nests.get(frame.position)
+        if takes is not None and (takes(frame) or self._came_back(frame)):
+            self.ends_at_nest = True
+            return True
         if frame.position in self.left_headers and self.leaves_loop is not None:
             self.left_headers -= {frame.position}
             self.has_left = self.leaves_loop(frame)
@@ -231,7 +252,7 @@ class Interpreter:
         if self.deadline is not None and self.total % CLOCKED == 0:
             self._look_at_the_clock(frame, self.deadline)
         if self.kept_loops and instruction.position in self.kept_loops:
-            self._refuse_kept_loop(frame)
+            self._refuse_kept_loop(frame, instruction)
         argument, stack = instruction.arg or 0, frame.stack
         count = handler.fixed if handler.varying is None else handler.varying(argument)
         if count:
@@ -260,6 +281,8 @@ class Interpreter:
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
         turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
         nodes = len(self.trace.graph.nodes)
+        if self._goes_to_nest(frame, instruction):
+            return
         if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
             root = self.call_stack[0]
             if frame is not root and not root.jumps:
@@ -291,8 +314,14 @@ class Interpreter:
         if unrolled:
             raise LoopTooLong(max(unrolled, key=lambda position: jumps[position]))
 
-    def _refuse_kept_loop(self, frame: Frame) -> None:
+    def _goes_to_nest(self, frame: Frame, jump: Instruction) -> bool:
+        """Whether a jump of the root leads to a loop that is native code: the trace ends behind it."""
+        return frame is self.call_stack[0] and instructions.successors(jump)[-1] in self.nests
+
+    def _refuse_kept_loop(self, frame: Frame, jump: Instruction) -> None:
         """End the graph at a backward jump that is not unrolled, but let a trace begin there."""
+        if self._goes_to_nest(frame, jump):
+            return
         if frame is self.call_stack[0] and self.root_count:
             raise GraphBreak("loop")
 

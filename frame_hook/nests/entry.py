@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable
-from types import CodeType, FunctionType
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.frame_readers import shows_its_locals
 from ufuse.frame_hook.code.places import ON_STACK
 from ufuse.frame_hook.code.stops import handled_slot
 from ufuse.frame_hook.entries.entry import Specialisation
@@ -75,7 +76,15 @@ def nest_entry(
     """
     started = time.perf_counter()
     code = cache.code
-    trace, read = _read(code, position, function, state)
+    if record.shows_locals is None:
+        record.shows_locals = shows_its_locals(function)
+    arrives = record.arrives.get(position, {})
+    try:
+        trace, read = _read(code, position, function, state, record.shows_locals, arrives)
+    except NotNativeError:
+        if not arrives:
+            raise
+        trace, read = _read(code, position, function, state, record.shows_locals)
     compiling = time.perf_counter()
     artefact = maker.compile_nest(read.nest)
     if artefact is None:
@@ -88,6 +97,7 @@ def nest_entry(
         *_ending(trace, read, code, position, len(state)),
     )
     entry.is_loop = True
+    record.begins[position] = record.begins.get(position, ()) + read.begins
     kept = Specialisation(
         journal.stats.traces, weakref.ref(code), position, frozenset({position}), Graph((), (), (), code.co_name),
         trace.guards.remembered(), (), None, instructions.by_position(code)[position].location[0] or 0,
@@ -111,28 +121,33 @@ def why_not_read(
 
 
 def _read(
-    code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
+    code: CodeType,
+    position: int,
+    function: FunctionType,
+    state: tuple[Any, ...],
+    keeps_all: bool = False,
+    arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
     names = instructions.slot_names(code)
     on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
     trace = Trace(state, (*names, *on_stack), _hook.NULL)
     try:
-        return trace, _guarded(trace, code, position, function, state)
+        outside = Outside(trace, function, state)
+        reader = Reader(
+            code, position, state, _hook.NULL, outside, keeps_all=keeps_all, arrives=arrives
+        )
+        try:
+            read = reader.read()
+        except NotNativeError as why:
+            why.place = _in_words(reader, code)
+            raise
+        return trace, _guarded(trace, code, read, outside)
     except GraphBreak as graph_break:
         raise NotNativeError(f"it uses {graph_break.what}") from None
 
 
-def _guarded(
-    trace: Trace, code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
-) -> Read:
+def _guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
     names = instructions.slot_names(code)
-    outside = Outside(trace, function, state)
-    reader = Reader(code, position, state, _hook.NULL, outside)
-    try:
-        read = reader.read()
-    except NotNativeError as why:
-        why.place = _in_words(reader, code)
-        raise
     for slot in read.slots:
         if slot < len(names):
             trace.guards.check("BOUND", Source(slot, names[slot]))
@@ -145,7 +160,7 @@ def _guarded(
         if slot in read.ordered:
             trace.guards.check("ORDER", source, tuple(range(array.ndim)))
     for slot in read.empty:
-        trace.guards.check("UNBOUND", Source(slot, names[slot]))
+        trace.guards.check("NO_FINALIZER", Source(slot, names[slot]))
     return read
 
 
@@ -173,6 +188,9 @@ def _ending(
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
     numbers = {register: recipe.number(Made("output", i)) for i, register in enumerate(changed)}
-    registers = tuple(numbers.get(register, register) for register in range(size))
+    registers = tuple(
+        -1 if register in read.empty else numbers.get(register, register)
+        for register in range(size)
+    )
     ending = "resume", position, registers, handled_slot(code, position)
     return len(changed), recipe.for_c(), ending

@@ -45,6 +45,13 @@ def _loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
     return frozenset(found)
 
 
+def behind_loop(code: types.CodeType, header: int) -> int:
+    """Where a frame goes on, without the iterator, when a loop has ended."""
+    table = instructions.by_position(code)
+    behind = table[instructions.successors(table[header])[-1]]
+    return behind.position + (behind.size if behind.opname == "POP_ITER" else 0)
+
+
 @instructions.per_code
 def joins(code: types.CodeType) -> frozenset[int]:
     """The positions that jumps lead to, and the headers of loops."""

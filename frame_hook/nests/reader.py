@@ -7,7 +7,9 @@ that every block is typed: `total = 0` that becomes a float in the first turn gi
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -85,6 +87,7 @@ from ufuse.graph.nest import (
 
 MOST_VERSIONS = 8  # of one position
 MOST_BLOCKS = 200
+MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
 DOUBT = "doubt"
 SlotKind = NumberKind | ArrayKind  # of slots of the frame
@@ -94,14 +97,16 @@ SlotKind = NumberKind | ArrayKind  # of slots of the frame
 class Read:
     """A loop that was read: its nest, and the slots of the frame that its slots are; the iterator's comes last.
 
-    `empty` are slots without a value, which the loop gives one that nobody reads behind it; `ordered` those of arrays
-    whose axes must lie in memory in their order.
+    `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
+    a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
+    the header with which the nest may begin, the kinds of the frame's numbers.
     """
 
     nest: Nest
     slots: tuple[int, ...]
     empty: frozenset[int]
     ordered: frozenset[int]
+    begins: tuple[dict[int, NumberKind], ...]
 
 
 class Reader:
@@ -114,8 +119,12 @@ class Reader:
         state: tuple[Any, ...],
         null: object,
         outside: Outside,
+        *,
+        keeps_all: bool = False,
+        arrives: Mapping[int, NumberKind] = MappingProxyType({}),
     ) -> None:
         self.position = position
+        self.arrives = arrives if len(loop_positions(code, position)) <= MOST_TWICE else {}
         self.state, self.null = state, null
         self.outside = outside
         self.own = Function(code, "")
@@ -126,12 +135,15 @@ class Reader:
             for use, slot in instructions.slot_uses(self.own.table[one])
             if use == "w"
         )
+        self._live = frozenset(range(len(self.own.names))) if keeps_all else self.own.live[position]
         self.kinds: dict[int, SlotKind] = {
             slot: kind
             for slot in range(len(self.own.names))
-            if state[slot] is not null and (kind := _slot_kind(slot, state[slot])) is not None
+            if state[slot] is not null
+            and (kind := _slot_kind(slot, state[slot])) is not None
+            and not self._is_idle(slot, kind)
         }
-        # Whose new values the frame gets back, those that are never read again included: a debugger may show them.
+        # Whose new values the frame gets back.
         self._changed = frozenset(
             slot
             for slot in self._written
@@ -188,9 +200,10 @@ class Reader:
             NotNativeError: it cannot be one.
 
         """
-        names, live = self.own.names, self.own.live[self.position]
+        names, live = self.own.names, self._live
         for slot in sorted(self._written - self._changed):
-            if slot in live or self.state[slot] is not self.null:
+            value = self.state[slot]
+            if slot in live or (value is not self.null and kind_of(value) is None):
                 raise NotNativeError(
                     f"{names[slot]} has no value yet, or is no number or array", later=True
                 )
@@ -198,6 +211,9 @@ class Reader:
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
         }
         self._label(self.version(self.position))
+        if (others := self._other_scalars()) is not None:
+            self.frame.slots = others
+            self._label(self.version(self.position))
         headers = []
         while self._waiting:
             version = self._waiting.pop()
@@ -216,6 +232,17 @@ class Reader:
             self.out.begin(DOUBT)
             self.out.end("doubt")
         return self._finished(headers)
+
+    def _other_scalars(self) -> dict[int, Kind] | None:
+        """The kinds with which frames come to the loop, where but NumPy's scalars differ from Python's."""
+        slots, found = self.frame.slots, dict(self.frame.slots)
+        for slot in self._changed:
+            kind, arrived = slots.get(slot), self.arrives.get(slot)
+            if isinstance(kind, NumberKind):
+                if arrived is None or arrived.kind != kind.kind:
+                    return None
+                found[slot] = arrived
+        return found if found != slots else None
 
     def _finished(self, headers: list[Version]) -> Read:
         changed, names = self._changed, self.own.names
@@ -243,7 +270,8 @@ class Reader:
         arrays: list[Holder] = [ArrayKind(s) for s in used if isinstance(self._kind(s), ArrayKind)]
         arrays += self._memory.kinds
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
-        self._dispatch(headers, [slot for slot in used if isinstance(self._kind(slot), NumberKind)])
+        numbers = [slot for slot in used if isinstance(self._kind(slot), NumberKind)]
+        begins = self._dispatch(headers, numbers)
         bound: dict[int, View] = {}
         blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
         blocks = (blocks[-1], *blocks[:-1])
@@ -255,7 +283,13 @@ class Reader:
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = replace(nest, others=others)
         registers = (*used, *self._outermost.registers)
-        return Read(nest, registers, self._written - changed, frozenset(self._ordered))
+        empty = self._written - changed
+        return Read(nest, registers, empty, frozenset(self._ordered), begins)
+
+    def _is_idle(self, slot: int, kind: SlotKind) -> bool:
+        """Whether a local is a number that each turn overwrites, and nobody reads behind the loop."""
+        is_number = isinstance(kind, NumberKind)
+        return is_number and slot in self._written and slot not in self._live
 
     def _items_of(self, slot: int) -> str:
         """Whose numbers a list has; "" of an array."""
@@ -265,11 +299,21 @@ class Reader:
     def _kind(self, slot: int) -> SlotKind:
         return ArrayKind(slot) if slot in self.outside.arrays else self.kinds[slot]
 
-    def _dispatch(self, headers: list[Version], numbers: list[int]) -> None:
+    def _dispatch(
+        self, headers: list[Version], numbers: list[int]
+    ) -> tuple[dict[int, NumberKind], ...]:
         """The first block: to the version of the header that has the types which the numbers come with."""
         headers = [one for one in headers if self._is_as_it_comes(one)]
+        begins = []
         for number, version in enumerate(headers):
             kinds = dict(version.locals)
+            begins.append(
+                {
+                    one: kind
+                    for one, kind in version.locals
+                    if one in numbers and isinstance(kind, NumberKind)
+                }
+            )
             label = "begin" if number == 0 else f"begin{number}"
             following = f"begin{number + 1}" if number + 1 < len(headers) else DOUBT
             self.out.begin(label)
@@ -289,6 +333,7 @@ class Reader:
             self.out.begin(DOUBT)
             self.out.end("doubt")
             blocks.insert(0, blocks.pop())
+        return tuple(begins)
 
     def _is_as_it_comes(self, version: Version) -> bool:
         """Whether every array variable is its own array in a version of the header."""

@@ -259,6 +259,14 @@ cache_give_up(CodeCache *cache, Py_ssize_t position)
     return 0;
 }
 
+/* Where a frame at a loop's header goes on when no turn is left; 0: that is not known. */
+Py_ssize_t
+cache_leave_at(CodeCache *cache, Py_ssize_t position)
+{
+    Position *at = existing_position(cache, position);
+    return at == NULL ? 0 : at->leave_at;
+}
+
 /* What was given up at a position, or given back of its loop, may be asked for and timed again. */
 void
 cache_reconsider(CodeCache *cache, Py_ssize_t position)
@@ -474,6 +482,23 @@ CodeCache_given_up(CodeCache *self, PyObject *argument)
     return position < 0 ? NULL : PyBool_FromLong(cache_given_up(self, position));
 }
 
+/* cache.leave_at(position, behind) */
+static PyObject *
+CodeCache_leave_at(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t position = nargs == 2 ? position_argument(args[0]) : -1;
+    Py_ssize_t behind = position < 0 ? -1 : position_argument(args[1]);
+    if (behind < 0) {
+        return nargs == 2 ? NULL : PyErr_Format(PyExc_TypeError, "leave_at() takes two positions");
+    }
+    Position *at = cache_position(self, position);
+    if (at == NULL || cache_position(self, behind) == NULL) {
+        return NULL;
+    }
+    at->leave_at = behind;
+    Py_RETURN_NONE;
+}
+
 /* cache.clear() */
 static PyObject *
 CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
@@ -565,6 +590,9 @@ static PyMethodDef CodeCache_methods[] = {
      "Never ask the session about this position again."},
     {"reconsider", (PyCFunction)CodeCache_reconsider, METH_O,
      "Ask the session about this position again, and time the turns of its loop again."},
+    {"leave_at", (PyCFunction)(void (*)(void))CodeCache_leave_at, METH_FASTCALL,
+     "At this header, a frame whose range has ended goes on at that position, without the "
+     "iterator."},
     {"given_up", (PyCFunction)CodeCache_given_up, METH_O,
      "Whether the session is not asked about this position."},
     {"clear", (PyCFunction)CodeCache_clear, METH_NOARGS,

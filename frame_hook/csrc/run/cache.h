@@ -18,6 +18,7 @@ typedef struct {
     Py_ssize_t capacity;
     bool given_up;
     int64_t ask_after;         /* the session is not asked about it before (`now_ns`) */
+    Py_ssize_t leave_at;       /* of a header: where frames go on without turns left; 0: here */
     struct Turns *turns;       /* owned, or NULL: how turns of the loop around it are timed */
     PyObject *resume_code;     /* owned, or NULL until it is needed */
     PyObject *resume_function; /* owned; for the globals of the function it was last needed for */
@@ -114,6 +115,7 @@ bool cache_serves(CodeCache *cache, PyObject *function);
 bool cache_given_up(CodeCache *cache, Py_ssize_t position);
 int cache_give_up(CodeCache *cache, Py_ssize_t position);
 Position *cache_position(CodeCache *cache, Py_ssize_t position);
+Py_ssize_t cache_leave_at(CodeCache *cache, Py_ssize_t position);
 PyObject *shared_session(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 int CodeCache_Ready(void);
 

@@ -11,6 +11,7 @@
 #include "python/finalizers.h"
 #include "python/frames.h"
 #include "python/iterators.h"
+#include "python/ranges.h"
 #include "python/remembered.h"
 #include "python/storage.h"
 #include "run/cache.h"
@@ -231,9 +232,9 @@ execute_module(PyObject *module)
     }
     if (import_numpy() < 0 || builtin_types_ready() < 0 || iterators_ready() < 0 ||
         storage_ready() < 0 || remembered_ready() < 0 || frames_ready() < 0 ||
-        code_extra_ready() < 0 || collector_ready() < 0 || session_ready() < 0 ||
-        FrameState_Ready() < 0 || Entry_Ready() < 0 || CodeCache_Ready() < 0 ||
-        Dispatcher_Ready() < 0) {
+        code_extra_ready() < 0 || collector_ready() < 0 || ranges_ready() < 0 ||
+        session_ready() < 0 || FrameState_Ready() < 0 || Entry_Ready() < 0 ||
+        CodeCache_Ready() < 0 || Dispatcher_Ready() < 0) {
         return -1;
     }
     watch_ready();

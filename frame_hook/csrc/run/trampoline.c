@@ -2,6 +2,7 @@
 
 #include "python/exceptions.h"
 #include "python/frames.h"
+#include "python/ranges.h"
 #include "python/recursion.h"
 #include "run/region.h"
 #include "run/session.h"
@@ -22,7 +23,7 @@ entry_tells_declined(Entry *entry)
         return true;
     }
     long long declined = entry->declined + 1;
-    if (declined % LOOP_DECLINES != 0 || declined * 10 <= entry->hits * 9) {
+    if (declined % LOOP_DECLINES != 0 || declined * 20 <= entry->hits * 19) {
         entry->declined = declined;
         return false;
     }
@@ -405,6 +406,23 @@ interpret_to_stop(CodeCache *cache, PyObject *function, FrameState *state, PyObj
 }
 
 /*
+ * Where a frame stands at the header of a loop that has ended, take it behind the loop, as FOR_ITER
+ * would. Runs no Python code.
+ */
+static void
+leave_ended_loop(CodeCache *cache, PyThreadState *thread, FrameState *state)
+{
+    Py_ssize_t behind = cache_leave_at(cache, state->position);
+    PyObject *iterator = state->size > state->n_locals ? state->slots[state->size - 1] : NULL;
+    if (behind > 0 && iterator != NULL && range_has_ended(iterator) &&
+        !must_interpret(thread, cache_code(cache))) {
+        state->position = behind;
+        state->slots[--state->size] = NULL;
+        Py_DECREF(iterator);
+    }
+}
+
+/*
  * Run a frame from `state` (stolen) until it returns or raises. The eval hook takes the frames of
  * what it calls. An entry's exception is raised inside the frame if the frame may catch it. After a
  * backward jump between entries, with a signal or another thread waiting, CPython interprets the
@@ -425,6 +443,9 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
     while (state != NULL) {
         FrameState *next = NULL;
         PyObject *exception = NULL;
+        if (!checks_signals) {
+            leave_ended_loop(cache, thread, state);
+        }
         bool plain = checks_signals ||
                      (cache->measures && turn_is_plain(cache, state->position, activation));
         RunOutcome outcome =
