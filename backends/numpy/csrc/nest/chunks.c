@@ -8,6 +8,7 @@ static const double FIRST = 0.3e6;       /* of the first chunk, by what calls be
 static const double USUAL = 2e6;         /* of those behind it */
 static const double LONGEST = 100e6;     /* where saving takes long */
 static const double RELIABLE = 20e3;     /* what is shorter is measured badly */
+static const double SHORT = 10e3;        /* and not each time */
 static const double SAVINGS = 20;        /* a chunk takes so many times what saving takes */
 static const double PLAIN_AT_LEAST = 20; /* plain turns take so many times what native ones do */
 static const double BYTE = 0.15;         /* to save a byte, about */
@@ -23,11 +24,13 @@ static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
 /* Of temporaries and scratch, between calls. */
 static const size_t KEPT_BYTES = (size_t)64 << 10;
 
+enum { TIMED_EVERY = 16 }; /* short calls */
+
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
 
 /*
- * The chunk under way: when its machine code began, and why it was asked to end. Of this thread, as
- * that holds the GIL.
+ * The chunk under way: when its machine code first asked, 0 where it has not, and why it was asked
+ * to end. Of this thread, as that holds the GIL.
  */
 static struct {
     double began;
@@ -70,6 +73,7 @@ int64_t
 nest_patience(void)
 {
     Pending pending = pending_now();
+    watch.began = watch.began == 0 ? now_ns() : watch.began;
     if (pending == PENDING_NOTHING ||
         (pending == PENDING_OTHERS && now_ns() - watch.began < OTHERS_WAIT)) {
         return PATIENCE;
@@ -121,7 +125,7 @@ run_turns(Call *call, int64_t turns)
     Register *left = &call->cells[nest->cells - 1];
     memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
     left->whole = turns;
-    watch.began = now_ns();
+    watch.began = 0;
     watch.left_for = PENDING_NOTHING;
     status_clear();
     Run run = {.doubt = call->function(call->words, call->cells, nest->memory) != 0};
@@ -291,6 +295,27 @@ run_chunks(Call *call)
     }
 }
 
+/* Whether all turns together are too short to be timed, as some calls before were. */
+static bool
+is_short(const Call *call)
+{
+    const Nest *nest = call->nest;
+    double turns = (double)call->given[nest->range_cell + 2].whole;
+    return nest->turn_ns > 0 && turns * nest->turn_ns < SHORT && call->saved.bytes <= FEW_BYTES &&
+           nest->runs % TIMED_EVERY != 0;
+}
+
+/* Run all turns as one chunk, and read no clock. */
+static void
+run_short(Call *call)
+{
+    Nest *nest = call->nest;
+    if (call->saved.arrays == 0 || saved_take(&call->saved)) {
+        int64_t done = run_chunk(call, call->given[nest->range_cell + 2].whole);
+        nest->native_ns += (double)done * nest->turn_ns;
+    }
+}
+
 /* Remember what the call came to, and decline the next ones where it was for nothing. */
 static void
 learn_call(Nest *nest, const Call *call)
@@ -362,7 +387,12 @@ run_call(Call *call)
     }
     call->function = improved_function(nest, call->words);
     Status before = status_keep();
-    run_chunks(call);
+    if (is_short(call)) {
+        run_short(call);
+    }
+    else {
+        run_chunks(call);
+    }
     status_put_back(before);
     saved_drop(&call->saved);
     own_memory_drop(nest, KEPT_BYTES);

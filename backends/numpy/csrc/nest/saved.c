@@ -5,6 +5,9 @@
  */
 #include "nest/nest.h"
 
+/* Memory for few bytes, of the one call that may be under way: it holds the GIL, by law 3. */
+static char few[(size_t)16 << 10] __attribute__((aligned(64)));
+
 /* Add an axis at its place, by the size of its stride; the first axis is the innermost. */
 static void
 insert_axis(Walk *walk, npy_intp extent, npy_intp stride)
@@ -74,7 +77,7 @@ bool
 saved_take(Saved *saved)
 {
     if (saved->memory == NULL && saved->bytes > 0) {
-        saved->memory = memory_take(saved->bytes);
+        saved->memory = saved->bytes <= sizeof(few) ? few : memory_take(saved->bytes);
         if (saved->memory == NULL) {
             return false;
         }
@@ -108,6 +111,8 @@ saved_restore(const Saved *saved)
 void
 saved_drop(Saved *saved)
 {
-    memory_give(saved->memory);
+    if (saved->memory != few) {
+        memory_give(saved->memory);
+    }
     saved->memory = NULL;
 }
