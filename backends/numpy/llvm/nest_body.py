@@ -239,8 +239,8 @@ class Body:
         """As `doubt_if` where what follows may be done in any case."""
         if not self.is_loose:
             self.doubt_if(condition)
-        elif condition not in self.known.refuted:
-            self.known.refuted.add(condition)
+        elif f"late {condition}" not in self.known.refuted:
+            self.known.refuted.add(f"late {condition}")
             self.note_odd(condition)
 
     def accept(self, condition: str) -> None:
@@ -364,7 +364,9 @@ class Body:
         return self.known.constants.get(self._names[value])
 
     def is_small(self, value: Value) -> bool:
-        """Whether an integer is known to be zero or more."""
+        """Whether an integer is known to be zero or more; where overflow is a late doubt bounds do not hold yet."""
+        if self.is_loose:
+            return (self.constant(value) or 0) > 0
         return self.known.bounds.get(self._names[value], -1) >= 0
 
     def _clashes(self, one: Instruction) -> dict[Clash, bool]:

@@ -106,11 +106,6 @@ class _Values:
             self.bounds[result] = bounds.get(name) if held is result else self.bounds.get(held)
 
 
-def lower_bounds(block: Block, bounds: Bounds) -> dict[Value, int]:
-    """The lower bounds of a block's values."""
-    return {value: low for value, low in _Values(block, bounds).bounds.items() if low is not None}
-
-
 def _bounds_behind(block: Block, bounds: Bounds) -> list[tuple[str, Bounds]]:
     """The blocks that follow, and the bounds with which each begins."""
     values = _Values(block, bounds)

@@ -57,9 +57,7 @@ def _are_inside(body: Body, fits: Fits, inside: Inside, last: Last) -> list[str]
     falls = _falls(fits, inside.base)
     lows = ends if falls is None else ends[1:] if falls else ends[:1]
     highs = ends if falls is None else ends[:1] if falls else ends[1:]
-    found = []
-    if inside.least is not None:
-        found += [body.add(f"icmp sge i64 {end}, {-inside.least}") for end in lows]
+    found = [body.add(f"icmp sge i64 {end}, {-inside.least}") for end in lows]
     for end in highs:
         index = body.add(f"add i64 {end}, {inside.most}") if inside.most else end
         found.append(body.add(f"icmp slt i64 {index}, {length}"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bounds_at_blocks, lower_bounds
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
 from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
@@ -34,7 +33,7 @@ class Inside:
     array: int
     axis: int
     base: Polynomial
-    least: int | None  # None: where such an index is used it is known not to be negative
+    least: int
     most: int
 
 
@@ -61,12 +60,11 @@ class Fits:
 def versioned(nest: Nest) -> Nest:
     """The nest with a test and a copy for each innermost loop that is better without checks."""
     flow = Flow(nest)
-    bounds = bounds_at_blocks(nest)
     constants = constant_variables(nest)
     blocks = {block.label: [block] for block in nest.blocks}
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
-            copy = _Copy(nest, Integers(flow, header, labels, constants), bounds)
+            copy = _Copy(nest, Integers(flow, header, labels, constants))
             made = copy.blocks(header)
             if made:
                 for label in flow.blocks.keys() - labels:
@@ -129,7 +127,6 @@ class _Access:
     axis: int
     base: Polynomial
     more: int  # what the index is beyond `base`
-    is_not_negative: bool
     is_always_used: bool
 
     @property
@@ -141,10 +138,9 @@ class _Access:
 class _Copy:
     """A loop without the checks that a test makes needless."""
 
-    def __init__(self, nest: Nest, integers: Integers, bounds: Mapping[str, Bounds]) -> None:
+    def __init__(self, nest: Nest, integers: Integers) -> None:
         self._nest = nest
         self._integers = integers
-        self._bounds = bounds
         self._inside: dict[tuple[int, int, Polynomial], Inside] = {}
         self._sure: set[tuple[str, int]] = set()
         self._dense: set[tuple[str, int]] = set()
@@ -195,11 +191,6 @@ class _Copy:
         for access in found:
             if access.is_always_used:
                 self._test(access)
-        known = set(self._inside)
-        for access in found:
-            # An index that is more than those beside it may be one that is used only where it is inside.
-            if access.is_not_negative and access.place not in known:
-                self._test(access)
         wanted: dict[tuple[str, int], list[bool]] = {}
         for access in found:
             wanted.setdefault(access.key, []).append(self._is_tested(access))
@@ -214,7 +205,6 @@ class _Copy:
         return self._nest.numbered[number].ndim
 
     def _accesses(self, block: Block) -> Iterator[_Access]:
-        low = lower_bounds(block, self._bounds[block.label])
         always = self._integers.always(block)
         numbers = {one.result for one in block.instructions if one.op == "const"}
         for place, one in enumerate(block.instructions):
@@ -230,28 +220,19 @@ class _Copy:
                     base = atom("dim", number, axis)
                 if greatest(value, 2 * SMALL) > HIGHEST or greatest(base, 2 * SMALL) > HIGHEST:
                     continue
-                is_known = low.get(index, -1) >= 0
                 key = block.label, place
-                yield _Access(key, number, axis, base, more, is_known, always)
+                yield _Access(key, number, axis, base, more, always)
 
     def _test(self, access: _Access) -> None:
-        key = access.place
-        least = None if access.is_not_negative else access.more
-        old = self._inside.get(key)
-        if old is not None:
-            if least is None or old.least is None:
-                least = old.least if least is None else least
-            else:
-                least = min(least, old.least)
+        old = self._inside.get(access.place)
+        least = access.more if old is None else min(access.more, old.least)
         most = access.more if old is None else max(access.more, old.most)
-        self._inside[key] = Inside(*key, least, most)
+        self._inside[access.place] = Inside(*access.place, least, most)
         self._small |= atoms(access.base)
 
     def _is_tested(self, access: _Access) -> bool:
         inside = self._inside.get(access.place)
-        if inside is None or access.more > inside.most:
-            return False
-        return access.is_not_negative or (inside.least is not None and inside.least <= access.more)
+        return inside is not None and inside.least <= access.more <= inside.most
 
     def _choose_dense(self, found: list[_Access]) -> None:
         for access in found:
@@ -266,12 +247,20 @@ class _Copy:
                 if one.op not in WHOLE or one.result is None:
                     continue
                 value = self._integers.value(block.label, one.result)
-                if (
-                    value is not None
-                    and atoms(value) <= self._small
-                    and greatest(value, 2 * SMALL) <= HIGHEST
-                ):
+                if value is not None and (self._is_small(value) or self._is_count(block, value)):
                     self._sure.add((block.label, place))
+
+    def _is_small(self, value: Polynomial) -> bool:
+        return atoms(value) <= self._small and greatest(value, 2 * SMALL) <= HIGHEST
+
+    def _is_count(self, block: Block, value: Polynomial) -> bool:
+        """Whether it is little less than what counts the turns, where that is not zero yet."""
+        base, more = split(value)
+        turns = self._integers.turns
+        if turns is None or block.label == turns.label or not -2 <= more <= 0:
+            return False
+        is_behind = self._integers.flow.is_dominated(block.label, turns.label)
+        return is_behind and any(base == atom("get", name) for name in turns.counted)
 
     def _fits(self, turns: Turns) -> Fits:
         integers = self._integers

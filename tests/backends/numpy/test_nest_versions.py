@@ -383,3 +383,26 @@ def test_integers_that_overflow_in_better_code(op: str, dtype: Any) -> None:
             is_left = nest_reference.execute(nest, wanted, over(range(1)))
             assert machine.execute([a, b, c], over(range(1)))[0] == is_left
             assert not is_left or c.tobytes() == wanted[2].tobytes()
+
+
+def test_bounds_are_not_trusted_before_overflow_is_looked_at() -> None:
+    """What overflowed is negative, where a bound of it says that it is not: no index and no division may trust that."""
+    code = Code(array("x", np.int64), array("a", is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    value = code.op("abs", code.load(0, j))
+    twice = code.op("add", value, value)
+    code.set("j", j)
+    code.set("quotient", code.op("floordiv", twice, code.load(0, j)))
+    code.end("branch", "some", "j.head", condition=code.op("igt", j, twice))
+    code.begin("some")
+    before = code.op("sub", code.get("j"), code.whole(1))
+    code.store(1, before, code.real(1.0))
+    code.end("jump", "j.head")
+    memory = np.zeros(12)
+    machine = Machine(code.nest(), is_improved=True)
+    for some in (1 << 62, (1 << 62) + 1, -(1 << 62), 1 << 63 >> 1):
+        x = np.array([some, 7, some, -7, some], np.int64)
+        assert not machine.execute([x, memory[4:9]], over(range(2)))[0]
+        assert not memory[:4].any()
+        assert not memory[9:].any()
