@@ -228,7 +228,7 @@ class Tracer:
             may_end=self._end(code, position, deadline),
             deadline=deadline,
             left_headers=open_headers(code, record) if self._leaves_loops else frozenset(),
-            leaves_loop=partial(self._leaves, code, position, function),
+            leaves_loop=partial(self._leaves, code, position, function, trace),
             nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
             headers=headers_outside(code, position) if self._ends_at_nests else (),
         )
@@ -245,9 +245,11 @@ class Tracer:
         return interpreter, frame
 
     @staticmethod
-    def _leaves(code: CodeType, start: int, function: FunctionType, frame: Frame) -> bool:
+    def _leaves(
+        code: CodeType, start: int, function: FunctionType, trace: Trace, frame: Frame
+    ) -> bool:
         """Whether a trace ends before a loop."""
-        return goes_on(code, start, frame.position) and is_left(function, frame)
+        return goes_on(code, start, frame.position) and is_left(function, trace, frame)
 
     def _end(
         self, code: CodeType, position: int, deadline: float | None

@@ -25,11 +25,14 @@ from ufuse.frame_hook.trace.symbols import (
     Constant,
     Integer,
     Iterator,
+    List,
     Number,
     Symbol,
+    Tuple,
     Unbound,
     Unread,
 )
+from ufuse.frame_hook.trace.trace import Trace
 
 MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
@@ -64,9 +67,9 @@ def open_headers(code: CodeType, record: CodeRecord) -> frozenset[int]:
     )
 
 
-def is_left(function: FunctionType, frame: Frame) -> bool:
+def is_left(function: FunctionType, trace: Trace, frame: Frame) -> bool:
     """Whether a trace ends before the loop over a range at which it stands: that is long, and may become a nest."""
-    left, header = _turns_left(frame.stack[-1]), frame.position
+    left, header = _turns_left(trace, frame.stack[-1]), frame.position
     if left * instructions_of_turn(frame.code)[header] < UNROLLED_AT_MOST:
         return False
     written = written_slots(frame.code)[header]
@@ -75,11 +78,17 @@ def is_left(function: FunctionType, frame: Frame) -> bool:
     )
 
 
-def _turns_left(iterator: Symbol) -> int:
+def _turns_left(trace: Trace, iterator: Symbol) -> int:
     """Of an iterator that a nest may go over; 0 for others."""
     match iterator:
         case Iterator(parts=[Constant(value=range())]):
             return iterator.length - iterator.position
+        case Iterator(kind="rows", parts=[Array(type=kind)]):
+            return trace.sizes.example(kind.shape[0]) - iterator.position
+        case Iterator(kind="sequence", parts=[List(items=items) | Tuple(items=items)]):
+            return len(items) - iterator.position
+        case Iterator(kind="enumerate" | "zip", parts=parts):
+            return min((_turns_left(trace, one) for one in parts), default=0)
         case Unread(value=value):
             return turns_left(value) or 0
     return 0

@@ -136,3 +136,27 @@ def test_a_long_run_that_does_not_pay_is_not_stopped_at_each_turn() -> None:
     x = np.ones(200_000)
     assert compiled(x) == 200_000
     assert compiled.__ufuse_cache__.suspensions < 20_000  # a tenth of the turns
+
+
+def over_elements(x):
+    s = 0.0
+    for v in x:
+        s = s * 0.5 + v
+    return s
+
+
+def numbered(x, y):
+    s = 0.0
+    for i, (v, w) in enumerate(zip(x, y, strict=False)):
+        s = s * 0.5 + v * w + i
+    return s
+
+
+@pytest.mark.parametrize(
+    ("function", "count"), [(over_elements, 1), (numbered, 2)], ids=["elements", "numbered"]
+)
+def test_a_loop_over_elements_is_not_unrolled(function, count) -> None:
+    """Nor is its first turn traced."""
+    compiled = ufuse.compile(function)
+    compiled(*[np.ones(60)] * count)
+    assert compiled.stats.instructions < 30
