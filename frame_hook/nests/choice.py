@@ -360,12 +360,17 @@ class Loops:
 
         def is_open(position: int) -> bool:
             visits = record.visits.get(position, NOT_VISITED)
+            if cache.given_up(position):
+                return True
             if position == made or cache.entries(position) or visits.refused == TOO_SHORT:
                 return False
             return position not in outer or is_open(outer[position])
 
         return any(
-            visits.begun and visits.refused is None and is_open(position)
+            visits.begun
+            and visits.refused is None
+            and not cache.given_up(position)
+            and is_open(position)
             for position, visits in record.visits.items()
         )
 

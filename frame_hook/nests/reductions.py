@@ -189,6 +189,8 @@ def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Arra
         raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
     doubt_unlike(reader.out, one.axes[-1].length.value, other.axes[0].length.value)
     rows, columns = one.axes[:-1], other.axes[1:]
+    if rows and columns and one.dtype.kind in "iu":  # graphs have faster code than NumPy has
+        raise NotNativeError(f"products of {one.dtype} matrices are not compiled yet")
     unit = reader.out.constant(I64, 1)
     lengths = [
         rows[0].length.value if rows else unit,

@@ -160,3 +160,22 @@ def test_a_loop_over_elements_is_not_unrolled(function, count) -> None:
     compiled = ufuse.compile(function)
     compiled(*[np.ones(60)] * count)
     assert compiled.stats.instructions < 30
+
+
+def test_products_of_matrices_of_integers_are_left_to_graphs() -> None:
+    """They have faster code than NumPy, whose nests call."""
+
+    def power(x, n):
+        y = np.eye(10, dtype=np.int32)
+        for _ in range(n):
+            y = np.matmul(x, y)
+        return y
+
+    compiled = ufuse.compile(power)
+    compiled.reset()
+    x = np.ones((10, 10), dtype=np.int32)
+    for _ in range(60):
+        compiled(x, 100)
+    assert not sum(loop.turns for loop in loops_of(compiled))
+    graphs = [one.graph for one in compiled.__ufuse_session__.specialisations]
+    assert max(len(graph.nodes) for graph in graphs) > 100
