@@ -246,8 +246,13 @@ class _Copy:
             for place, one in enumerate(block.instructions):
                 if one.op not in WHOLE or one.result is None:
                     continue
-                value = self._integers.value(block.label, one.result)
-                if value is not None and (self._is_small(value) or self._is_count(block, value)):
+                values = [
+                    self._integers.value(block.label, each) for each in (one.result, *one.inputs)
+                ]
+                if all(
+                    value is not None and (self._is_small(value) or self._is_count(block, value))
+                    for value in values
+                ):
                     self._sure.add((block.label, place))
 
     def _is_small(self, value: Polynomial) -> bool:
