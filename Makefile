@@ -58,8 +58,9 @@ fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_C
 break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1, 2, 3, 5 or drawn numbers of instructions
 	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.corpus", run_name="__main__")' $(CORPUS)
 
+# One thread of OpenBLAS: a fork while another thread multiplies matrices may wait for ever, with plain NumPy too.
 stress: $(VENV)/.dev extensions ## threads, collections everywhere, interrupts, forks; STRESS_SECONDS
-	$(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.stress", run_name="__main__")' \
+	OPENBLAS_NUM_THREADS=1 $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.stress", run_name="__main__")' \
 		--seconds $(STRESS_SECONDS)
 
 test-cpython: $(VENV)/.dev extensions ## CPython's own tests with every frame traced; CPYTHON="--modules grammar,dict"

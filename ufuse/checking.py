@@ -149,7 +149,7 @@ def why_different(found: Any, wanted: Any) -> str | None:
     kinds = [(one.dtype, one.dtype.char, one.dtype.metadata) for one in (found, wanted)]
     if kinds[0] != kinds[1] or found.shape != wanted.shape:
         return f"{found.dtype}{found.shape} instead of {wanted.dtype}{wanted.shape}"
-    if isinstance(found, np.ndarray) and found.strides != wanted.strides:
+    if isinstance(found, np.ndarray) and found.size and found.strides != wanted.strides:
         return f"strides {found.strides} instead of {wanted.strides}"
     return _first_difference(np.asarray(found), np.asarray(wanted))
 
