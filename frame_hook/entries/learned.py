@@ -29,6 +29,7 @@ MOST_MADE = 256
 LONG_ENOUGH = 2e-3  # seconds of a run, where there were fewer
 KNOWN_TURNS = 4  # timed in one run of a loop: they tell how long it takes
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
+RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
 
@@ -102,13 +103,14 @@ class Visits:
     def rest(self, iterator: Any, left: int, calls: int, called: float) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""
         now = program_nanoseconds() / 1e9
-        if iterator is not self.iterator:
+        run = _run(iterator, calls)
+        if run != self.iterator or left > self.left:
             if self.runs and calls > self.calls + 1:
                 # The first turns of all take long: a loop takes no longer than the call.
                 each = (called - self.called) / (calls - self.calls)
                 self.mean = min(self.seconds / self.runs, each)
                 self.unseen += (calls - self.calls - 1) * self.mean
-            self.iterator, self.left, self.when, self.counted = iterator, left, now, 0.0
+            self.iterator, self.left, self.when, self.counted = run, left, now, 0.0
             self.turns = 0
             self.calls, self.called = calls, called
             self.begun += 1
@@ -125,6 +127,11 @@ class Visits:
         self.seconds += whole - self.counted
         self.counted = whole
         return self.turn * left
+
+
+def _run(iterator: Any, calls: int) -> Any:
+    """What stands for a run of a loop. An iterator over a sequence is not kept alive: it holds the user's arrays."""
+    return iterator if type(iterator) is RANGE_ITERATOR else (id(iterator), calls)
 
 
 @dataclass(slots=True)

@@ -85,7 +85,7 @@ from ufuse.graph.nest import (
     View,
 )
 
-MOST_VERSIONS = 8  # of one position
+MOST_VERSIONS = 16  # of one position
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
 ITERATOR = "turn"  # the variables of the outermost loop's iterator

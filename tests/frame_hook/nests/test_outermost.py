@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import warnings
+import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from tests.support.compare import check_same
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import ReferenceNest
+from ufuse import decorator
 from ufuse.backends import numpy as backend
 from ufuse.frame_hook import session, tracing
 from ufuse.frame_hook.tracing import Tracer
@@ -291,6 +294,27 @@ def test_zip_tells_of_unequal_lengths() -> None:
         with pytest.raises(ValueError, match="shorter"):
             compiled(x, FLOATS[:-1])
     assert sum(loop.turns for loop in loops_of(compiled)) > N
+
+
+@pytest.mark.parametrize("measures", [False, True])
+def test_what_a_loop_goes_over_may_die(measures: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of a loop keeps its array alive, also where an error ended it."""
+    monkeypatch.setattr(decorator, "MEASURING", measures)
+
+    def indexed_by(x, k):
+        s = 0.0
+        for i, value in enumerate(x):
+            s += value * x[i + k]
+        return s
+
+    compiled = ufuse.compile(indexed_by)
+    for k in (0, 0, 1):
+        x = np.array(FLOATS)
+        alive = weakref.ref(x)
+        with suppress(IndexError):
+            compiled(x, k)
+        del x
+        assert alive() is None
 
 
 def test_warnings_name_the_turn() -> None:

@@ -318,6 +318,8 @@ class Writer:
 
     def loop(self, product: int) -> None:
         """A loop with what is in it."""
+        if product <= 500 and self.chance(0.2) and self.loop_over_elements(product):
+            return
         turn = next(name for name in INDICES if name not in self.loops)
         text, turns = self.bounds(product)
         shadowing = self.chance(0.03) and self.ints
@@ -327,6 +329,26 @@ class Writer:
         if self.chance(0.15):
             self.put("else:")
             self.inside(TURNS, [])
+
+    def loop_over_elements(self, product: int) -> bool:
+        """A loop over an array or a list of numbers, perhaps with others; False where there is none to go over."""
+        array = self.array_of("dl")
+        if array is None or self.arrays[array][1] != 1:
+            return False
+        is_real = family(self.arrays[array][0]) == "d"
+        known = self.floats if is_real else self.ints
+        if not known:
+            return False
+        name, turn = self.rng.choice(known), next(one for one in INDICES if one not in self.loops)
+        over = self.pick(array, array, f"{array}.tolist()", f"tuple({array}.tolist())")
+        text, turns = self.pick(
+            f"{name} in {over}", f"{name} in reversed({over})", f"{turn}, {name} in enumerate({over})",
+            f"{turn}, {name} in enumerate({over}, n)", f"{turn}, {name} in zip(range(n), {over})",
+            f"{name}, {turn} in zip({over}, range(m, -1, -1))", f"{turn}, {name} in zip(range(40), reversed({over}))",
+        ), [turn]  # fmt: skip
+        self.put(f"for {text}:")
+        self.inside(product * 60, turns if turn in text.split(" in ")[0].split(", ") else [])
+        return True
 
     def inside(self, product: int, turn: list[str]) -> None:
         """The statements of a block."""
