@@ -643,6 +643,8 @@ class LoopsWorld(World):
 
 def described(value: Any) -> str:
     """A number or an array, to the bit."""
+    if type(value) is int:
+        return f"int {value:#x}"  # decimal digits may be too many
     if not isinstance(value, np.ndarray):
         return f"{type(value).__name__} {value!r}"
     return f"{value.dtype.str} {value.shape} {value.strides} {value.tobytes().hex()}"
