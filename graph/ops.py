@@ -113,6 +113,10 @@ STRIDE_INDEPENDENT_COMPLEX = STRIDE_INDEPENDENT - frozenset(
 )
 
 
+# Ufuncs whose vector code NumPy 2.4 has wrong where the result's memory is strided: only new memory may be written.
+NEEDS_NEW_MEMORY = frozenset("isnan isinf isfinite signbit".split())
+
+
 def depends_on_strides(name: str, *dtypes: np.dtype) -> bool:
     """Whether a ufunc's loop of these dtypes may compute other bits where memory is strided."""
     kinds = {dtype.kind for dtype in dtypes}

@@ -15,6 +15,7 @@ from ufuse.backends.planning.kernels import (
     Temporary,
 )
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
+from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Access, producer
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.regions import whole
@@ -208,7 +209,11 @@ class KernelBuilder:
         if type_.contiguous and target.region == whole(type_.shape):
             return False
         return any(
-            value in segment.outputs and self.grouping.rules.depends_on_strides(segment.loop)
+            value in segment.outputs
+            and (
+                self.grouping.rules.depends_on_strides(segment.loop)
+                or segment.loop.name in ops.NEEDS_NEW_MEMORY
+            )
             for segment in self.plan.segments
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from ufuse import decorator
 
 FUNCTIONS = [np.log, np.exp, np.sin, np.log1p, np.arctan, np.tanh, np.cbrt]
 LINES: dict[str, Callable[[Any], Any]] = {
@@ -96,3 +97,34 @@ def test_a_flag_that_only_strided_memory_raises() -> None:
             program(a, plainly)
             compiled(a, tried)
         assert tried.tolist() == plainly.tolist()
+
+
+def finite(a: Any, b: Any) -> None:
+    b[::2] = np.isfinite(a[::2])
+
+
+def infinite(a: Any, b: Any) -> None:
+    b[::3] = np.isinf(a[::3])
+
+
+def not_a_number(a: Any, b: Any) -> None:
+    b[::-2] = np.isnan(a[::2])
+
+
+def negative(a: Any, b: Any) -> None:
+    b[::-1] = np.signbit(a)
+
+
+@pytest.mark.parametrize("function", [finite, infinite, not_a_number, negative])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kinds_of_numbers_in_strided_memory(
+    function: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy's own loop may be wrong there; plain Python's comes from new memory."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    a = np.linspace(-1.0, 1.0, 99).astype(dtype)
+    a[::5], a[::7] = np.nan, np.inf
+    plain, found = np.zeros(99, bool), np.zeros(99, bool)
+    function(a, plain)
+    ufuse.compile(function)(a, found)
+    assert plain.tobytes() == found.tobytes()
