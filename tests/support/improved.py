@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ufuse.backends.numpy import BACKEND, nests
+from ufuse.backends.numpy.llvm.background import Work
 from ufuse.graph.nest import Nest
 
 
@@ -22,5 +24,6 @@ class Improved:
         made: Any = nests.nest_object(nest)
         if made is not None:
             made.improver = None
-            nests._improve(nest, made)
+            # In a thread of its own: an interrupt in the midst of llvmlite would leave its lock taken.
+            Work(partial(nests._improve, nest, made)).result()
         return made  # type: ignore[no-any-return]
