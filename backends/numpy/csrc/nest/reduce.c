@@ -239,8 +239,8 @@ is_in_doubt(const Reduction *run, const char *from, const char *to)
 
 /*
  * Reduce an array. `table`: the lengths of its axes, the data of the array and of the results, and
- * for each axis the steps of both; that of the results is 0 along an axis that is folded. Returns 1
- * for a doubt.
+ * for each axis the steps of both; that of the results is 0 along an axis that is folded, or where
+ * there are no results. Returns 1 for a doubt.
  */
 int
 nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ def reduced(name: str, array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray |
     loop = _tiles.numpy_loop(getattr(np, name), (array.dtype,) * 3)
     kept = [1 if axis in axes else length for axis, length in enumerate(array.shape)]
     result = np.empty(kept, array.dtype)
-    steps = [0 if axis in axes else step for axis, step in enumerate(result.strides)]
+    steps = [
+        0 if axis in axes else array.itemsize * math.prod(kept[axis + 1 :])
+        for axis in range(array.ndim)
+    ]
     words = [*array.shape, array.ctypes.data, result.ctypes.data]
     words += [step for pair in zip(array.strides, steps, strict=True) for step in pair]
     table, scratch = (ctypes.c_int64 * len(words))(*words), Own()
