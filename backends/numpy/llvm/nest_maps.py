@@ -289,7 +289,8 @@ def _may_share(
 def _call(body: Body, what: Map, table: Table, shared: int) -> str:
     segments = segments_of(what)
     first = segments[0]
-    if what.ndim == 1 and not shared and len(segments) == 1 and first.native is not None:
+    is_simple = what.ndim == 1 and not shared and len(segments) == 1
+    if is_simple and first.native is not None and _has_no_gaps(body, what):
         order = [*first.inputs, len(what.operands)]
         if order == list(range(len(order))):
             return body.call(
@@ -301,6 +302,15 @@ def _call(body: Body, what: Map, table: Table, shared: int) -> str:
     scratch = WORDS * len(body.nest.temporaries)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {scratch}")
     return body.call(helpers()["map"], "i32", f"ptr {plan}, ptr %table, ptr {memory}")
+
+
+def _has_no_gaps(body: Body, what: Map) -> bool:
+    """Whether the elements are likely to be side by side: those of last axes, without steps."""
+    return all(
+        one.axes[0] in {None, (body.nest.numbered[one.array].ndim - 1, 1)}
+        for one in (*what.operands, what.target)
+        if isinstance(one, View)
+    )
 
 
 def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
@@ -315,6 +325,7 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
     fresh = any(one.native is None and depends_on_strides(one.loop) for one in segments)
     copies = all(step.name in {"copy", "cast"} for step in what.steps)
     words = [what.ndim, count + 1, int(copies), int(fresh), len(rows), len(segments), shared]
+    words.append(sum(1 << value for value in range(count) if _is_single(what, value)))
     words += [dtype.itemsize for dtype in dtypes]
     for segment in segments:
         words += segment.words(numbers)

@@ -10,6 +10,7 @@
 
 enum {
     TILE = 1024,      /* elements between two segments */
+    LONG_ROW = 32,    /* elements that are worth putting side by side for vectors */
     MOST_ARRAYS = 64, /* of a statement */
     ITEM = sizeof(int64_t),
 };
@@ -30,6 +31,7 @@ struct NestMap {
                       array */
     int64_t rows, segments;
     uint64_t shared; /* bits: operands that may share memory with the target */
+    uint64_t single; /* bits: operands that machine code takes as one element for a whole row */
     int64_t word[];  /* bytes of an element of each array and row, then the segments */
 };
 
@@ -40,6 +42,7 @@ typedef struct {
     Axis axis[MOST_LENGTHS];
     char **data;
     char *rows;
+    char *packed; /* a row for each array, or NULL */
 } Run;
 
 /* One segment for `count` elements from the element `first` on. */
@@ -66,12 +69,69 @@ run_segment(const Run *run, const Segment *segment, int64_t first, int64_t count
     return segment->function(data, &count, steps, NULL);
 }
 
+/* Whether a row is long, one piece of machine code, and has elements that are not side by side. */
+static bool
+has_gaps(const NestMap *map, const npy_intp *steps, int64_t length)
+{
+    const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
+    if (length < LONG_ROW || map->segments != 1 || segment->loop != NULL ||
+        segment->arguments != map->arrays) {
+        return false;
+    }
+    bool gaps = false;
+    for (int64_t k = 0; k < map->arrays; k++) {
+        bool is_single = (map->single >> k & 1) != 0;
+        if (is_single && steps[k] != 0) {
+            return false;
+        }
+        gaps = gaps || (!is_single && steps[k] != map->word[k]);
+    }
+    return gaps;
+}
+
+/* A row whose elements are put side by side first, and its results where they belong. */
+static int
+run_packed_row(const Run *run)
+{
+    const NestMap *map = run->map;
+    const Axis *axis = &run->axis[0];
+    const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
+    const int64_t target = map->arrays - 1;
+    char *data[MOST_ARRAYS];
+    npy_intp steps[MOST_ARRAYS];
+    for (int64_t first = 0; first < axis->length; first += TILE) {
+        int64_t count = axis->length - first < TILE ? axis->length - first : TILE;
+        for (int64_t k = 0; k < map->arrays; k++) {
+            npy_intp itemsize = map->word[k], step = axis->step[k];
+            bool stays = step == itemsize || (map->single >> k & 1) != 0;
+            char *items = run->data[k] + first * step;
+            data[k] = stays ? items : run->packed + k * TILE * ITEM;
+            steps[k] = stays ? step : itemsize;
+            if (!stays && k < target) {
+                copy_strided(data[k], itemsize, items, step, count, itemsize);
+            }
+        }
+        if (segment->function(data, &count, steps, NULL) != 0) {
+            return 1;
+        }
+        npy_intp step = axis->step[target], itemsize = map->word[target];
+        if (step != itemsize) {
+            copy_strided(run->data[target] + first * step, step, data[target], itemsize, count,
+                         itemsize);
+        }
+    }
+    return 0;
+}
+
 static int
 run_row(const Run *run)
 {
     const NestMap *map = run->map;
     const Axis *axis = &run->axis[0];
     const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
+    if (run->packed != NULL && has_gaps(map, axis->step, axis->length)) {
+        return run_packed_row(run);
+    }
     if (map->segments == 1 && segment->loop == NULL && segment->arguments == map->arrays) {
         return segment->function(run->data, &axis->length, axis->step, NULL);
     }
@@ -269,7 +329,7 @@ is_run_at_once(const NestMap *map, int64_t *table, int *status)
     const int64_t target = map->arrays - 1, last = table[0] - 1;
     char **data = (char **)(table + 1);
     npy_intp *steps = (npy_intp *)(table + 1 + map->arrays), step = steps[target];
-    if (last < 0 || step == 0) {
+    if (last < 0 || step == 0 || has_gaps(map, steps, table[0])) {
         return false;
     }
     const uintptr_t at = (uintptr_t)data[target], span = (uintptr_t)(last * step);
@@ -304,13 +364,15 @@ nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
         return 0;
     }
     bool through = map->fresh != 0 || (map->shared != 0 && shares_memory(&run));
-    int64_t rows = map->rows * TILE * ITEM;
+    sort_axes(&run);
+    bool packs = has_gaps(map, run.axis[0].step, run.axis[0].length);
+    int64_t rows = (packs ? map->arrays : map->rows) * TILE * ITEM;
     if (writes_twice(&run) ||
         ((through || rows > 0) && nest_grow(scratch, rows + (through ? elements * ITEM : 0)) < 0)) {
         return 1;
     }
     run.rows = scratch->data;
-    sort_axes(&run);
+    run.packed = packs ? scratch->data : NULL;
     if (map->fresh != 0 && !lie_as_numpy_reads_them(&run, elements)) {
         return 1;
     }
