@@ -57,8 +57,14 @@ real_dot(int type, char *result, char *left, npy_intp left_step, char *right, np
 #define PRODUCTS(X)                                                                                \
     X(d, NPY_DOUBLE)                                                                               \
     X(f, NPY_FLOAT)                                                                                \
-    X(l, NPY_LONG) X(L, NPY_ULONG) X(i, NPY_INT) X(I, NPY_UINT) X(h, NPY_SHORT) X(H, NPY_USHORT)   \
-        X(b, NPY_BYTE) X(B, NPY_UBYTE)
+    X(l, NPY_LONG)                                                                                 \
+    X(L, NPY_ULONG)                                                                                \
+    X(i, NPY_INT)                                                                                  \
+    X(I, NPY_UINT)                                                                                 \
+    X(h, NPY_SHORT)                                                                                \
+    X(H, NPY_USHORT)                                                                               \
+    X(b, NPY_BYTE)                                                                                 \
+    X(B, NPY_UBYTE)
 
 #define DEFINED(CHARACTER, TYPE)                                                                   \
     static int matmul_##CHARACTER(char *result, char *left, npy_intp left_step, char *right,       \
