@@ -262,7 +262,7 @@ class RangeSlot:
 Slot = ArraySlot | NumberSlot | RangeSlot
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Nest:
     """Code that begins at its first block, which is the header of the outermost loop.
 
@@ -306,6 +306,10 @@ class Nest:
             elif isinstance(slot, RangeSlot):
                 for part in ("next", "step", "left"):
                     yield Variable(f"{slot.name}.{part}", I64)
+
+    def __repr__(self) -> str:
+        count = sum(len(block.instructions) for block in self.blocks)
+        return f"<nest {self.name}: {len(self.slots)} slots, {count} instructions>"
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

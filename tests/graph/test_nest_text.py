@@ -54,6 +54,12 @@ NUMBERS = (
 )
 
 
+def test_a_nest_is_named_in_short() -> None:
+    """Whatever its size."""
+    nest = random_nests.Draw(1, 0.2).nest()
+    assert re.fullmatch(r"<nest test: \d+ slots, \d+ instructions>", repr(nest))
+
+
 def test_constants_to_the_bit() -> None:
     """NaNs of every sign and payload among them."""
     odd = np.array([0x7FF8000000000001, 0xFFF0000000000007], np.uint64).view(float).tolist()

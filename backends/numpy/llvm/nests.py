@@ -36,6 +36,7 @@ from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, Instru
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {"map", "fold", "dot", "reduce", "matmul", "take", "put", "position"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
+MOST_IMPROVED = 800  # instructions: half a millisecond each, in which no other nest can be compiled
 
 
 def why_not_native() -> str | None:
@@ -70,7 +71,10 @@ def improved_nest(nest: Nest) -> tuple[int, object] | None:
     if is_of_arrays(nest):
         return None
     prepare(nest)
-    function = compiled_text(nest_text(versioned(nest), "NAME", is_fast=True), Effort.MOST)
+    nest = versioned(nest)
+    if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
+        return None
+    function = compiled_text(nest_text(nest, "NAME", is_fast=True), Effort.MOST)
     return function.address, function.owner
 
 

@@ -16,9 +16,10 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_checks import over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
+from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import finish
 from ufuse.backends.numpy.llvm.nest_versions import versioned
-from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Value
 from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow
@@ -57,8 +58,9 @@ def exact(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_nests_drawn_by_chance(seed: int) -> None:
+def test_nests_drawn_by_chance(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every op, in blocks, branches and loops drawn by chance, on special values."""
+    monkeypatch.setattr(nests, "MOST_IMPROVED", 10_000)
     draw = Draw(1000 + seed, wildness=0.1 if seed % 4 == 0 else 0.01)
     machine = Machine(draw.nest(), is_improved=True)
     for _ in range(4):
@@ -221,3 +223,15 @@ def test_it_is_made_while_the_nest_runs() -> None:
     for _ in range(calls):
         b = np.sqrt(b + 1.0)
     assert a.tobytes() == b.tobytes()
+
+
+def test_large_nests_keep_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one is improved no other can be compiled."""
+    code = Code(array("a", is_written=True), RANGE)
+    i = code.header("i", "body")
+    code.store(0, i, code.op("add", code.load(0, i), code.real(1.0)))
+    code.end("jump", "header")
+    nest = code.nest()
+    assert improved_nest(nest) is not None
+    monkeypatch.setattr(nests, "MOST_IMPROVED", 5)
+    assert improved_nest(nest) is None
