@@ -49,6 +49,11 @@ NUMBERS: dict[str, list[Any]] = {
 class Everything:
     """What a loop takes from outside: all that there is."""
 
+    def __init__(self) -> None:
+        self.arrays: dict[int, Any] = {}
+        self.lists: dict[int, Any] = {}
+        self.walked: dict[int, str] = {}
+
     def name(self, _: object, name: str) -> Known:
         """A global."""
         return Known(SPACE[name] if name in SPACE else getattr(builtins, name))

@@ -412,8 +412,10 @@ def test_inner_loops_without_a_nest_put_no_decision_off() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # errors are plain Python's from the start
         compiled = ufuse.compile(averaged)
-        for _ in range(24):
+        for calls in range(400):  # on a busy machine more than a few
             compiled(np.ones((60, 60)), 5)
+            if calls >= 23 and compiled.__ufuse_cache__.loops_wait == 0:
+                break
     assert compiled.__ufuse_cache__.loops_wait == 0
     decided = {one.way for one in compiled.__ufuse_session__.decisions if not one.line}
     assert decided <= {"compiled"}  # none yet where the machine is busy elsewhere
