@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import ufuse
-from tests.support.compare import MODES, Difference, check_lifetimes, check_same
+from tests.support.compare import MODES, Difference, Mode, check_lifetimes, check_same
 from tests.support.improved import Improved
 from tests.whole.fuzz.values import Given, made
 from ufuse.backends.numpy import BACKEND
@@ -78,6 +78,7 @@ class World:
 
     atoms = True  # whether it matters which of equal numbers and strings are one object
     shorter_lives = False  # whether arrays may die before those of plain Python, as frames of tracebacks lack locals
+    is_brief = False  # whether a program is run a few times only: others like it run otherwise
 
     def __init__(self, source: str) -> None:
         number = next(NUMBER)
@@ -89,6 +90,13 @@ class World:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             exec(compile(source, self.file, "exec"), vars(self.module))
+
+    def modes(self, seed: int) -> list[Mode]:
+        """The treatments of warnings and errors that a program runs under; the first one with all arguments."""
+        rng = random.Random(seed)  # noqa: S311  not for secrets
+        if self.is_brief:
+            return [rng.choice((MODES[0], *MODES))]
+        return [MODES[0], *rng.sample(MODES[1:], 2)]
 
     @property
     def function(self) -> Any:
@@ -147,16 +155,18 @@ def difference(program: Tried, backend: str = "numpy", world: type[World] = Worl
 
 def _difference(program: Tried, backend: str, world: World) -> str:
     compiled = ufuse.compile(world.function, backend=backend_named(backend))
-    modes = [MODES[0], *random.Random(program.seed).sample(MODES[1:], 2)]  # noqa: S311  not for secrets
-
+    modes = world.modes(program.seed)
     kept, plain = without_reset(compiled), without_reset(world.function)
 
-    def check(given: tuple[Given, ...], function: Any, chosen: Any, where: str) -> str:
+    def check(
+        given: tuple[Given, ...], function: Any, chosen: Any, where: str, calls: int = 2
+    ) -> str:
         try:
             check_same(
                 plain if function is kept else world.function,
                 function,
                 lambda: world.made(given),
+                calls=calls,
                 modes=chosen,
                 state=world.state,
                 reset=world.reset,
@@ -171,7 +181,12 @@ def _difference(program: Tried, backend: str, world: World) -> str:
         found = check(program.sets[0], compiled, modes, "first arguments")
         for number, given in enumerate(program.sets[1:]):
             found = found or check(given, kept, modes[:1], f"then arguments {number + 1}")
-            found = found or check(program.sets[0], kept, modes[:1], "the first arguments again")
+            if not world.is_brief:
+                found = found or check(
+                    program.sets[0], kept, modes[:1], "the first arguments again"
+                )
+        if world.is_brief:
+            found = found or check(program.sets[0], kept, modes[:1], "the first arguments again", 1)
         row = "" if found else world.sequence(program, compiled)
         found = found or ("" if is_known(row, world) else row)
         return found or lifetimes(program, world, compiled)

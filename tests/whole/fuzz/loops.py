@@ -575,6 +575,7 @@ class LoopsWorld(World):
 
     atoms = False
     shorter_lives = True
+    is_brief = True
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -608,11 +609,9 @@ class LoopsWorld(World):
 
     def sequence(self, program: Tried, compiled: Any) -> str:
         """What differs in the locals of the frames that errors leave; those that nobody reads any more may be missing."""
-        for given in (*program.sets, *program.sets):
-            plain, other = (
-                self._locals_left(function, self.made(given))
-                for function in (self.function, compiled)
-            )
+        left = [self._locals_left(self.function, self.made(given)) for given in program.sets]
+        for given, plain in [*zip(program.sets, left, strict=True)] * 2:
+            other = self._locals_left(compiled, self.made(given)) if plain else []
             for one, two in zip(plain, other, strict=False):
                 kept = {name: value for name, value in one.items() if name in two}
                 if kept != two:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,11 +28,16 @@ NUMBERS = (
 
 def dense(dtype: str, shape: tuple[int, ...], seed: int, special: int = 0) -> AnyArray:
     """A C-ordered array of mild numbers; `special` of ten are extreme ones."""
+    return _drawn(dtype, math.prod(shape), seed, special).copy().reshape(shape)
+
+
+@lru_cache(maxsize=1000)
+def _drawn(dtype: str, size: int, seed: int, special: int) -> AnyArray:
+    """The numbers of such an array, which are asked for many times."""
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=int))
     if kind.kind == "b":
-        return rng.integers(0, 2, shape).astype(bool)
+        return rng.integers(0, 2, size).astype(bool)
     if kind.kind in "iu":
         low = 0 if kind.kind == "u" else -9
         values = rng.integers(low, 10, size).astype(kind)
@@ -49,7 +56,7 @@ def dense(dtype: str, shape: tuple[int, ...], seed: int, special: int = 0) -> An
             picked.imag = extreme.real[rng.integers(0, len(extreme), size)]
     chosen = rng.integers(0, 10, size) < special
     values[chosen] = picked[chosen]
-    return values.reshape(shape)
+    return values
 
 
 def array(
