@@ -101,6 +101,7 @@ class Body:
         self.table = 0  # words of the table that array statements are described in
         self.globals: list[str] = []
         self.is_copy = False  # whether the block is of a copy of a loop without checks
+        self.is_late = False  # and doubts of it are to come late
         self.consumed: set[Value] = set()  # results in the block that need not be watched
         self._hidden: dict[str, str] = {}  # constants, by their lines
 
@@ -152,7 +153,7 @@ class Body:
 
     def with_overflow(self, word: str, left: str, right: str, type_: str = "i64") -> str:
         """Append integer arithmetic, and a doubt where the result does not fit."""
-        if self.is_loose and word in {"sadd", "ssub"}:
+        if self.is_late and word in {"sadd", "ssub"}:
             return self._with_late_overflow(word[1:], left, right, type_)
         both = self.intrinsic(
             f"llvm.{word}.with.overflow.{type_}",
@@ -188,7 +189,10 @@ class Body:
         return self.is_fast and self.is_copy
 
     def note_odd(self, condition: str) -> None:
-        """Append: the loop is in doubt, late, where the condition holds."""
+        """Append: the loop is in doubt where the condition holds; late, unless other doubts are not."""
+        if not self.is_late:
+            self.doubt_if(condition)
+            return
         before = self.add_new("load i1, ptr %odd")
         self.lines.append(f"store i1 {self.add_new(f'or i1 {before}, {condition}')}, ptr %odd")
 
@@ -418,7 +422,7 @@ class Body:
         type_ = "i8" if kind == I1 else TYPES[kind]
         if one.is_sure:
             return type_, self._sure_address(number, one, type_)
-        offset = ""
+        address, offset = self.data(number), ""
         for axis, index in enumerate(one.inputs[: array.ndim]):
             length = self.length(number, axis)
             place = self.operand(index)
@@ -430,12 +434,15 @@ class Body:
                     is_negative = self.add(f"icmp slt i64 {place}, 0")
                     place = self.add(f"select i1 {is_negative}, i64 {wrapped}, i64 {place}")
             self.go_on_if(self.add(f"icmp ult i64 {place}, {length}"))
+            if one.is_dense and axis == array.ndim - 1:
+                address = self._moved(address, offset)
+                return type_, self.add(f"getelementptr {type_}, ptr {address}, i64 {place}")
             part = self.add(f"mul i64 {place}, {self.stride(number, axis)}")
             offset = self.add(f"add i64 {offset}, {part}") if offset else part
-        address = self.data(number)
-        if offset:
-            address = self.add(f"getelementptr i8, ptr {address}, i64 {offset}")
-        return type_, address
+        return type_, self._moved(address, offset)
+
+    def _moved(self, address: str, offset: str) -> str:
+        return self.add(f"getelementptr i8, ptr {address}, i64 {offset}") if offset else address
 
     def _sure_address(self, number: int, one: Instruction, type_: str) -> str:
         """Append the address of an element whose indices are inside, first of its line."""

@@ -302,6 +302,8 @@ def _real_to_whole(body: Body, one: Instruction) -> str:
     operand, result = body.operand(value), result_type(one)
     if value.type == F32:
         operand = _extended(body, operand)
+    if body.is_loose and result == I64:
+        return _late_to_whole(body, operand)
     low, high = limits(result)
     lowest = ("oge", low) if result == I64 else ("ogt", low - 1)
     for predicate, limit in (lowest, ("olt", high + 1)):
@@ -312,6 +314,13 @@ def _real_to_whole(body: Body, one: Instruction) -> str:
         [("double", operand), ("metadata", '!"fpexcept.strict"')],
     )
     return _resized(body, found, I64, TYPES[result])
+
+
+def _late_to_whole(body: Body, operand: str) -> str:
+    """A double as any integer where it does not fit: then the loop is in doubt."""
+    fits = body.compare("olt", _absolute(body, F64, operand), body.real(float(1 << 63), F64))
+    body.refuse(body.add(f"xor i1 {fits}, true"))
+    return body.add(f"freeze i64 {body.add(f'fptosi double {operand} to i64')}")
 
 
 def _resized(body: Body, operand: str, source: str, type_: str) -> str:

@@ -35,7 +35,7 @@ def consumed(block: Block) -> set[Value]:
     """The results that plain operations of the block take."""
     found: set[Value] = set()
     for one in reversed(block.instructions):
-        if is_plain(one) or (one.op in SIGNS and one.result in found):
+        if is_plain(one) or one.op == "to_i64" or (one.op in SIGNS and one.result in found):
             found.update(one.inputs)
     return found
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
+from ufuse.backends.numpy.llvm.nest_plain import is_plain
 from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
 from ufuse.graph.nest import I1, TURNS, Block, End, Instruction, Nest, Value
 
@@ -22,6 +23,8 @@ AT_ONCE = (
     1 << 26
 )  # instructions that run before anything looks for signals: some tens of milliseconds
 SUFFIX = ".sure"
+CHECKED = ".checked"  # of a copy that has other ways out than the end of its loop
+CHECKS = {"call", "doubt_if"}
 WHOLE = {"add", "sub", "mul", "neg"}
 HIGHEST = (1 << 63) - 1
 
@@ -79,6 +82,11 @@ def versioned(nest: Nest) -> Nest:
 
 def is_copy(block: Block) -> bool:
     """Whether a block belongs to a copy, whose turns are counted in front of it."""
+    return block.label.endswith((SUFFIX, CHECKED))
+
+
+def is_late(block: Block) -> bool:
+    """Whether a block belongs to a copy in which doubts are to come late, as nothing else leaves it."""
     return block.label.endswith(SUFFIX)
 
 
@@ -152,8 +160,6 @@ class _Copy:
         if turns is None:
             return []
         self._choose_accesses(turns)
-        if not self._sure:
-            return []
         counted = {("get", name) for name in turns.counted}
         turning = {("get", name) for name in self._integers.steps} - counted
         for other in turns.others:
@@ -161,12 +167,15 @@ class _Copy:
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
+        if not self._is_better():
+            return []
         result = Value(0, I1)
         fits = Instruction("fits", (), result, (self._fits(turns),))
-        end = End("branch", (header + SUFFIX, header), result)
-        labels = {block.label: block.label + SUFFIX for block in self._integers.blocks}
+        suffix = CHECKED if self._is_checked() else SUFFIX
+        end = End("branch", (header + suffix, header), result)
+        labels = {block.label: block.label + suffix for block in self._integers.blocks}
         exits = {
-            target: f"{target}.after.{header}{SUFFIX}"
+            target: f"{target}.after.{header}{suffix}"
             for block in self._integers.blocks
             for target in block.end.targets
             if target not in labels
@@ -197,7 +206,7 @@ class _Copy:
         for key, tested in wanted.items():
             if all(tested) and len(tested) == self._ndim(key):
                 self._sure.add(key)
-        self._choose_dense(found)
+        self._choose_dense()
 
     def _ndim(self, key: tuple[str, int]) -> int:
         label, place = key
@@ -234,11 +243,37 @@ class _Copy:
         inside = self._inside.get(access.place)
         return inside is not None and inside.least <= access.more <= inside.most
 
-    def _choose_dense(self, found: list[_Access]) -> None:
-        for access in found:
-            is_last = access.axis == self._nest.numbered[access.array].ndim - 1
-            if access.key in self._sure and is_last and self._integers.turning(access.base):
-                self._dense.add(access.key)
+    def _choose_dense(self) -> None:
+        """Choose loads and stores that walk along the last axis, or jump about on it."""
+        for block in self._integers.blocks:
+            for place, one in enumerate(block.instructions):
+                if one.op in {"load", "store"}:
+                    indices = one.inputs[: self._ndim((block.label, place))]
+                    values = [self._integers.value(block.label, last) for last in indices[-1:]]
+                    if any(each is None or self._integers.turning(each) for each in values):
+                        self._dense.add((block.label, place))
+
+    def _is_better(self) -> bool:
+        """Whether anything is done otherwise in the copy but to count turns."""
+        if self._dense or any(
+            is_plain(one) for block in self._integers.blocks for one in block.instructions
+        ):
+            return True
+        return any(
+            one.op in {"load", "store"} or (one.op in WHOLE and key not in self._sure)
+            for block in self._integers.blocks
+            for place, one in enumerate(block.instructions)
+            for key in [(block.label, place)]
+        )
+
+    def _is_checked(self) -> bool:
+        """Whether something in the loop is looked at as it comes."""
+        return any(
+            one.op in CHECKS
+            or (one.op in {"load", "store"} and (block.label, place) not in self._sure)
+            for block in self._integers.blocks
+            for place, one in enumerate(block.instructions)
+        )
 
     def _choose_integers(self) -> None:
         """Choose arithmetic that cannot overflow where what is tested is small."""
@@ -301,7 +336,7 @@ class _Copy:
                 continue
             key = block.label, place
             is_sure, is_dense = key in self._sure, key in self._dense
-            made.append(replace(one, is_sure=is_sure, is_dense=is_dense) if is_sure else one)
+            made.append(replace(one, is_sure=is_sure, is_dense=is_dense))
         end, turns = block.end, self._integers.turns
         if turns is not None and turns.label == block.label:
             end = replace(end, condition=turns.condition)

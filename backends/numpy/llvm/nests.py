@@ -30,7 +30,7 @@ from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
-from ufuse.backends.numpy.llvm.nest_versions import is_copy, versioned
+from ufuse.backends.numpy.llvm.nest_versions import is_copy, is_late, versioned
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
@@ -221,6 +221,7 @@ class _Function:
         self.lines.append(f"{self._labels[block.label]}:")
         self.body.begin_block(self._known_before(block), self._bounds[block.label])
         self.body.is_copy = is_copy(block)
+        self.body.is_late = self._is_fast and is_late(block)
         self.body.consumed = consumed(block)
         if block.label in self._inner_headers and not self.body.is_copy:
             self.body.lose_patience("1")

@@ -235,3 +235,40 @@ def test_large_nests_keep_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert improved_nest(nest) is not None
     monkeypatch.setattr(nests, "MOST_IMPROVED", 5)
     assert improved_nest(nest) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_reals_that_are_no_integers(dtype: Any, is_stored: bool) -> None:
+    """Towards zero, or a doubt where that does not fit, stored or used as an index."""
+    code = Code(array("a", dtype), array("x", np.int64, is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code)
+    found = code.op(
+        "to_i64", code.op("mul", code.load(0, j), code.constant(ELEMENTS[np.dtype(dtype)], 2.0))
+    )
+    code.store(1, j if is_stored else found, found)
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    machine, left = Machine(code.nest(), is_improved=True), 0
+    values = [
+        0.75,
+        -0.75,
+        2.3,
+        -3.4,
+        -5.0,
+        2.0**61,
+        2.0**62,
+        -(2.0**62),
+        2.0**63,
+        -1e300,
+        1e308,
+        *SPECIAL,
+    ]
+    for value in values:
+        a = np.ones(10)
+        a[5] = value
+        with np.errstate(all="ignore"):
+            left += check(machine, [a.astype(dtype), np.zeros(10, int)], over(range(2)))
+    assert left == 9 + is_stored

@@ -406,3 +406,40 @@ def test_bounds_are_not_trusted_before_overflow_is_looked_at() -> None:
         assert not machine.execute([x, memory[4:9]], over(range(2)))[0]
         assert not memory[:4].any()
         assert not memory[9:].any()
+
+
+def test_an_index_that_is_looked_up() -> None:
+    """In a table whose elements are neighbours, or are not; from the end, and outside."""
+    code = Code(array("x", np.int64), array("table", np.int64), number("sum", "int"), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    found = code.load(1, code.load(0, j))
+    code.set("sum", code.op("add", code.get("sum"), found))
+    code.end("jump", "j.head")
+    (fits,) = guards(code.nest())
+    assert fits.dense == (0, 1)
+    machine = Machine(code.nest(), is_improved=True)
+    memory = np.arange(40) ** 3
+    for table in (memory[8:16], memory[8:24:2], memory[15:7:-1]):
+        for last in (7, -8, 8, -9, HUGE, -HUGE):
+            given = over(range(2), sum=5, **{"sum.numpy": False})
+            x = np.array([0, 3, -1, last])
+            wanted = dict(given)
+            is_left = nest_reference.execute(code.nest(), [x, table], wanted)
+            assert machine.execute([x, table], given)[0] == is_left == (-8 <= last < 8)
+            assert not is_left or given == wanted
+
+
+def test_a_loop_without_arrays_is_copied() -> None:
+    """Its overflow is a late doubt: LLVM may choose where it would branch."""
+    code = Code(number("x", "int"), RANGE)
+    code.header("i", "body")
+    x = code.get("x")
+    code.set("x", code.op("add", x, x))
+    code.end("jump", "header")
+    assert guards(code.nest())
+    machine = Machine(code.nest(), is_improved=True)
+    for turns in (1, 61, 62, 63, 64, 200):
+        given = over(range(turns), x=1, **{"x.numpy": False})
+        assert machine.execute([], given)[0] == (turns < 63)
+        assert turns > 62 or given["x"] == 1 << turns
