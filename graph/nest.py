@@ -33,8 +33,19 @@ KINDS = {
     "float": F64, "int": I64, "bool": I1, "float32": F32,
     "int32": I32, "int16": I16, "int8": I8, "uint64": U64, "uint32": U32, "uint16": U16, "uint8": U8,
 }  # fmt: skip
+NUMBERS = (
+    *KINDS,
+    "complex",
+)  # all that a slot's number may be; a complex one lies in two variables
+PARTS = ("real", "imag")  # of a complex number, each an f64
+COMPLEX = np.dtype(complex)
 # The type in which an element of an array of a dtype is loaded and stored.
 ELEMENTS = {np.dtype(kind): type_ for kind, type_ in KINDS.items()}
+
+
+def element_type(dtype: np.dtype) -> str:
+    """The type in which an element of an array, or one of its PARTS, is loaded and stored."""
+    return F64 if dtype == COMPLEX else ELEMENTS[dtype]
 
 
 def limits(type_: str) -> tuple[int, int]:
@@ -163,8 +174,8 @@ class Instruction:
     `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
     `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; or `numpy.` and the
     name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
-    inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored), `dim` (attributes:
-    array, axis; its length), `doubt_if` (a condition).
+    inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
+    one of PARTS, the second attribute), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
 
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
     (attributes: a name of FOLDS, a View; inputs: its lengths, the view's; `ufunc.reduce` over all axes, a doubt where
@@ -238,8 +249,9 @@ class ArraySlot:
 class NumberSlot:
     """A number that the nest is given, and gives back where it is changed.
 
-    `kind` is one of KINDS. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy, which a
-    float may be (float64), an int (int64) or a bool, and what is of another kind always is.
+    `kind` is one of NUMBERS. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy, which
+    a float may be (float64), an int (int64), a bool or a complex number, and what is of another kind always is. A
+    complex number lies in `name.real` and `name.imag`.
     """
 
     name: str
@@ -301,7 +313,10 @@ class Nest:
                     for axis in range(MAP_AXES):
                         yield Variable(f"{slot.name}.{part}{axis}", I64)
             elif isinstance(slot, NumberSlot):
-                yield Variable(slot.name, KINDS[slot.kind])
+                if slot.kind in KINDS:
+                    yield Variable(slot.name, KINDS[slot.kind])
+                else:
+                    yield from (Variable(f"{slot.name}.{part}", F64) for part in PARTS)
                 yield Variable(f"{slot.name}.numpy", I1)
             elif isinstance(slot, RangeSlot):
                 for part in ("next", "step", "left"):

@@ -12,12 +12,12 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests.choice import written_slots
 from ufuse.frame_hook.nests.positions import loop_positions
-from ufuse.frame_hook.nests.values import BOOL, EXACT, FLOAT, INT, NumberKind, kind_of
+from ufuse.frame_hook.nests.values import BOOL, COMPLEX, EXACT, FLOAT, INT, NumberKind, kind_of
 from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unread
 from ufuse.graph.types import ArrayType, NumberType
 
 Takes = Callable[[Frame], bool]
-PYTHON = {"float": FLOAT, "int": INT, "bool": BOOL}
+PYTHON = {"float": FLOAT, "int": INT, "bool": BOOL, "complex": COMPLEX}
 
 
 def nests_that_take(cache: Any, position: int, record: CodeRecord) -> dict[int, Takes]:

@@ -13,13 +13,13 @@ from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests import arithmetic, array_calls, calls, functions
+from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, functions
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.refusals import why_not_instruction
-from ufuse.frame_hook.nests.values import NotNativeError, kind_of
+from ufuse.frame_hook.nests.values import NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
@@ -224,7 +224,9 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
     if isinstance(value, array_calls.CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)
         if value in array_calls.FUNCTIONS or any(
-            (value, count) in arithmetic.FUNCTIONS or functions.rule_of(value, count) is not None
+            (value, count) in arithmetic.FUNCTIONS
+            or complexes.rule_of(value, count) is not None
+            or functions.rule_of(value, count) is not None
             for count in counts
         ):
             return None
@@ -264,7 +266,7 @@ def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | No
 
 def is_list_of_numbers(value: object) -> bool:
     """Whether a global may be a list that nests read, by its first item."""
-    return type(value) is list and len(value) > 0 and kind_of(value[0]) is not None
+    return type(value) is list and len(value) > 0 and item_kind(value[0]) is not None
 
 
 @per_code

@@ -85,9 +85,10 @@ class Code:
         """What a function of C's mathematics library returns."""
         return self.op("call", inputs[0].type, *inputs, attributes=(function,))
 
-    def store(self, array: int, *inputs: Value) -> None:
-        """Write an element: indices, then the value."""
-        self._instructions.append(Instruction("store", inputs, None, (array,)))
+    def store(self, array: int, *inputs: Value, part: str = "") -> None:
+        """Write an element, or a part of a complex one: indices, then the value."""
+        attributes = (array, part) if part else (array,)
+        self._instructions.append(Instruction("store", inputs, None, attributes))
 
     def doubt_if(self, condition: Value) -> None:
         """Leave the rest to plain Python where a condition holds."""

@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests.values import (
     ELEMENT_KINDS,
     NP_BOOL,
     TYPES,
+    Complex,
     Item,
     Known,
     NotNativeError,
@@ -31,9 +32,11 @@ def number(code: Code, item: Item) -> Number:
         return item
     if isinstance(item, Known):
         kind = kind_of(item.value)
-        if kind is not None:
+        if kind is not None and kind.kind in TYPES:
             plain = item.value.item() if kind.numpy else item.value
             return Number(kind, code.constant(TYPES[kind.kind], plain))
+    if isinstance(item, Complex):
+        raise NotNativeError("it computes with a complex number in a way that is not compiled yet")
     raise NotNativeError("it computes with what is no number")
 
 
@@ -82,6 +85,10 @@ def as_i64(code: Code, one: Number) -> Value:
 
 def truth(code: Code, item: Item) -> Value:
     """`bool(item)`."""
+    if isinstance(item, Complex):
+        nothing = code.constant(F64, 0.0)
+        parts = (code.op("fne", I1, part, nothing) for part in (item.real, item.imag))
+        return code.op("or", I1, *parts)
     one = number(code, item)
     if one.type.kind == "bool":
         return one.value

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, elementwise, gathers, tuples, views
+from ufuse.frame_hook.nests import complexes, conversions, elementwise, gathers, tuples, views
 from ufuse.frame_hook.nests.values import (
+    NP_COMPLEX,
     Array,
+    Complex,
     Holder,
     Item,
     Items,
@@ -17,7 +19,7 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Part,
 )
-from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -73,8 +75,12 @@ def _leading(
     return Array(holder, indices) if len(indices) < ndim else indices
 
 
-def _loaded(reader: Reader, holder: Holder, place: tuple[Value, ...]) -> Number:
+def _loaded(reader: Reader, holder: Holder, place: tuple[Value, ...]) -> Number | Complex:
     dtype = reader.dtype(holder)
+    if dtype == COMPLEX:
+        number = reader.array(holder)
+        parts = (reader.out.op("load", F64, *place, attributes=(number, one)) for one in PARTS)
+        return Complex(NP_COMPLEX, *parts)
     type_ = ELEMENTS.get(dtype)
     if type_ is None:
         raise NotNativeError(f"elements of {dtype} are not compiled yet")
@@ -116,10 +122,22 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
         elementwise.assign(reader, views.part(reader, place), item)
         return
     dtype = reader.dtype(container.holder)
+    if dtype == COMPLEX:
+        _store_complex(reader, container.holder, place, item)
+        return
     value = _converted(reader, item, dtype)
     elementwise.settle(reader)
     reader.writes(container.holder)
     reader.out.store(reader.array(container.holder), *place, value)
+
+
+def _store_complex(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item) -> None:
+    one = complexes.whole(reader.out, item)
+    elementwise.settle(reader)
+    reader.writes(holder)
+    for part in PARTS:
+        value = getattr(one, part)
+        reader.out.store(reader.array(holder), *place, value, part=part)
 
 
 def _converted(reader: Reader, item: Item, dtype: object) -> Value:

@@ -26,7 +26,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
 )
 from ufuse.graph import ops
-from ufuse.graph.nest import ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import COMPLEX, ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 
@@ -294,6 +294,8 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
     if not 1 <= len(target.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
     refuse_long(target.axes)
+    if COMPLEX in (target.dtype, *value.dtypes):
+        raise NotNativeError("array statements of complex numbers are not compiled yet")
     leaves: dict[Part | Converted, int] = {}
     order: list[Lazy] = []
     _collect(value, leaves, order)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import VERSION
-from ufuse.frame_hook.nests import arithmetic, calls, conversions, elements, elementwise, reductions
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    calls,
+    complexes,
+    conversions,
+    elements,
+    elementwise,
+    reductions,
+)
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
@@ -129,6 +137,8 @@ def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
     if name == "[]":
         return elements.element(reader, left, right)
     if not (elementwise.is_array(left) or elementwise.is_array(right)):
+        if complexes.is_complex(left) or complexes.is_complex(right):
+            return complexes.binary(reader.out, operator, left, right)
         return arithmetic.binary(reader.out, operator, left, right)
     if name == "@":
         return reductions.product(reader, "matmul", left, right)
@@ -196,7 +206,9 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
-    found = arithmetic.compare(reader.out, name, left, right)
+    are_complex = complexes.is_complex(left) or complexes.is_complex(right)
+    rule = complexes.compare if are_complex else arithmetic.compare
+    found = rule(reader.out, name, left, right)
     reader.stack.append(Number(BOOL, found.value) if arg & AS_BOOL else found)
 
 
@@ -223,6 +235,8 @@ def _unary_negative(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
     if elementwise.is_array(item):
         reader.stack.append(elementwise.apply(reader, np.negative, item))
+    elif complexes.is_complex(item):
+        reader.stack.append(complexes.negative(reader.out, item))
     else:
         reader.stack.append(arithmetic.negative(reader.out, item))
 

@@ -22,7 +22,7 @@ from ufuse.frame_hook.nests.values import (
     TurnKind,
     Whole,
     common_item_kind,
-    kind_of,
+    item_kind,
 )
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import RangeSlot
@@ -77,7 +77,7 @@ def _is_followed(over: object) -> bool:
     if type(over) is np.ndarray:
         return over.ndim > 0
     return (type(over) is list or type(over) is tuple) and (
-        not over or kind_of(over[0]) is not None
+        not over or item_kind(over[0]) is not None
     )
 
 

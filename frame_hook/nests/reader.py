@@ -20,6 +20,7 @@ from ufuse.frame_hook.code.places import ON_STACK
 from ufuse.frame_hook.nests import (
     array_calls,
     calls,
+    complexes,
     conversions,
     elements,
     elementwise,
@@ -38,10 +39,10 @@ from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
 from ufuse.frame_hook.nests.values import (
     ELEMENT_KINDS,
     INT,
-    TYPES,
     Array,
     ArrayKind,
     Bound,
+    Complex,
     ConstantKind,
     Empty,
     Holder,
@@ -440,8 +441,11 @@ class Reader:
             case Number():
                 out.set(_number_variable(name, item.type), item.value)
                 return item.type
+            case Complex():
+                complexes.keep(out, _number_variable(name, item.type), item)
+                return item.type
             case Known() if kind_of(item.value) is not None:
-                return self.keep(name, conversions.number(out, item))
+                return self.keep(name, complexes.scalar(out, item))
             case Known():
                 return constant_kind(item)
             case Empty() | Turning() | Thing() | Bound() | Numbers():
@@ -474,7 +478,7 @@ class Reader:
         out = self.out
         match kind:
             case NumberKind():
-                return Number(kind, out.get(_number_variable(name, kind), TYPES[kind.kind]))
+                return complexes.kept(out, _number_variable(name, kind), kind)
             case ConstantKind():
                 return kind.item
             case ArrayKind() | TemporaryKind():
@@ -622,8 +626,7 @@ class Reader:
         if slot in self.own.live[self.position]:
             self._used.add(slot)
         if isinstance(kind, NumberKind):
-            name = self.variable(slot, kind.kind)
-            self.stack.append(Number(kind, self.out.get(name, TYPES[kind.kind])))
+            self.stack.append(complexes.kept(self.out, self.variable(slot, kind.kind), kind))
         else:
             self.stack.append(self.kept(function.names[slot], kind))
 
@@ -646,8 +649,8 @@ class Reader:
             return
         if isinstance(self.kinds.get(slot), ArrayKind):
             raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
-        one = conversions.number(self.out, item)
-        self.out.set(self.variable(slot, one.type.kind), one.value)
+        one = complexes.scalar(self.out, item)
+        complexes.keep(self.out, self.variable(slot, one.type.kind), one)
         self.slots[slot] = one.type
 
     def _store_array(self, slot: int, item: Array | Part | Lazy) -> None:
@@ -757,6 +760,8 @@ class Reader:
             return self.outside.attribute(owner.value, name)
         if isinstance(owner, Array | Part | Lazy):
             return array_calls.attribute(self, owner, name)
+        if isinstance(owner, Complex):
+            return complexes.attribute(owner, name)
         if isinstance(owner, Thing):
             return self.outside.attribute_of(owner, name)
         if isinstance(owner, Known) and isinstance(owner.value, type):
@@ -771,6 +776,9 @@ class Reader:
         """Push the result of a call; `after` is the position behind it."""
         if isinstance(function, Method):
             owner, name = function.owner, function.name
+            if isinstance(owner, Complex):
+                self.stack.append(complexes.called_method(self.out, owner, arguments, keywords))
+                return
             self.stack.append(array_calls.called_method(self, owner, name, arguments, keywords))
             return
         if isinstance(function, Bound):
@@ -780,6 +788,8 @@ class Reader:
             raise NotNativeError("it calls what is not known")
         value, out = function.value, self.out
         found = array_calls.called(self, value, arguments, keywords)
+        if found is None and not keywords:
+            found = complexes.called(out, value, arguments)
         if found is not None:
             self.stack.append(found)
         elif isinstance(value, types.FunctionType):

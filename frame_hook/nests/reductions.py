@@ -25,7 +25,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
 )
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, MAP_AXES, Value, View
+from ufuse.graph.nest import COMPLEX, ELEMENTS, F32, F64, I1, I64, MAP_AXES, Value, View
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -45,6 +45,8 @@ def array_of(reader: Reader, item: Item) -> Part:
     if not 1 <= len(found.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
     elementwise.refuse_long(found.axes)
+    if found.dtype == COMPLEX:
+        raise NotNativeError("array statements of complex numbers are not compiled yet")
     return found
 
 

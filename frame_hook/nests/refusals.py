@@ -73,7 +73,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "loop-dtype": Refusal(
         "an array is of other elements",
-        "arrays of bool, float32, float64 and integers, in the machine's byte order, are compiled",
+        "arrays of bool, float32, float64, complex128 and integers, in the machine's byte order, are compiled",
         (
             "elements of .*", r"(products|the mean|sums and products) of \w+.*",
             r"\w*(float|int|complex|datetime|str|object)\w* is not compiled yet",

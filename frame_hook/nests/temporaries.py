@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook.nests.values import (
+    Complex,
     Holder,
     Item,
     Known,
@@ -23,7 +24,7 @@ from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-PLAIN = (Value, Known, Number)  # that hold none
+PLAIN = (Value, Known, Number, Complex)  # that hold none
 MOST_AT_ONCE = 4  # arrays that one instruction made, in as many variables
 
 

@@ -29,7 +29,7 @@ class NotNativeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NumberKind:
-    """The type of a number. `kind` is one of `graph.nest.KINDS`; `numpy`: whether it is a scalar of NumPy."""
+    """The type of a number. `kind` is one of `graph.nest.NUMBERS`; `numpy`: whether it is a scalar of NumPy."""
 
     kind: str
     numpy: bool = False
@@ -37,12 +37,12 @@ class NumberKind:
     @property
     def is_real(self) -> bool:
         """Whether it is a float of some size."""
-        return KINDS[self.kind] in REALS
+        return KINDS.get(self.kind) in REALS
 
     @property
     def is_whole(self) -> bool:
         """Whether it is an integer of some size."""
-        return KINDS[self.kind] in INTEGERS
+        return KINDS.get(self.kind) in INTEGERS
 
     @property
     def dtype(self) -> np.dtype:
@@ -113,6 +113,15 @@ class Number:
 
     type: NumberKind
     value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """A complex number that is computed, by its parts, which are floats."""
+
+    type: NumberKind
+    real: Value
+    imag: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +234,9 @@ class SliceOf:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of an array, to be called."""
+    """A method of an array or a complex number, to be called."""
 
-    owner: Array | Part | Lazy
+    owner: Array | Part | Lazy | Complex
     name: str
 
 
@@ -314,8 +323,8 @@ class Empty:
 
 ArrayItem = Array | Part | Lazy
 Item = (
-    Number | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf | ReversedOf
-    | Turning | Empty | Thing | Bound | Numbers
+    Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf
+    | ReversedOf | Turning | Empty | Thing | Bound | Numbers
 )  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
@@ -334,10 +343,11 @@ Kind = (
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))
+COMPLEX, NP_COMPLEX = NumberKind("complex"), NumberKind("complex", numpy=True)
 ELEMENT_KINDS = {type_: NumberKind(kind, numpy=True) for kind, type_ in KINDS.items()}
 EXACT: dict[type, NumberKind] = {
     **{kind.dtype.type: kind for kind in ELEMENT_KINDS.values()},
-    float: FLOAT, int: INT, bool: BOOL,
+    float: FLOAT, int: INT, bool: BOOL, complex: COMPLEX, np.complex128: NP_COMPLEX,
 }  # fmt: skip
 TYPES = KINDS
 
@@ -353,7 +363,13 @@ def kind_of(value: object) -> NumberKind | None:
 def common_item_kind(items: Sequence[object]) -> NumberKind | None:
     """The kind of all items of a list or tuple, where they are numbers of one type."""
     kinds = {type(one) for one in items}
-    return kind_of(items[0]) if len(kinds) == 1 else None
+    return item_kind(items[0]) if len(kinds) == 1 else None
+
+
+def item_kind(value: object) -> NumberKind | None:
+    """The kind of an item of a list that is read as an array of numbers."""
+    found = kind_of(value)
+    return found if found not in (COMPLEX, NP_COMPLEX) else None
 
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), np.generic)
@@ -371,7 +387,7 @@ def known_truth(item: Item) -> bool | None:
     """`bool(item)`, where that is known."""
     if isinstance(item, Items):
         return bool(item.items)
-    if isinstance(item, Known) and isinstance(item.value, (int, float, str, type(None))):
+    if isinstance(item, Known) and isinstance(item.value, (int, float, complex, str, type(None))):
         return bool(item.value)
     return None
 
@@ -383,7 +399,7 @@ def constant(value: Any) -> Item:
     return Items(tuple(map(constant, value))) if type(value) is tuple else Known(value)
 
 
-DTYPES = "?bBhHiIlLfd"  # not "q", which equals "l"
+DTYPES = "?bBhHiIlLfdD"  # not "q", which equals "l"
 
 
 def array_kind(slot: int, value: np.ndarray) -> ArrayKind | None:

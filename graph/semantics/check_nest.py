@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ufuse.graph.nest import (
+    COMPLEX,
     DOTS,
     ELEMENTS,
     F32,
@@ -16,6 +17,7 @@ from ufuse.graph.nest import (
     I64,
     INTEGERS,
     MAP_AXES,
+    PARTS,
     POSITIONS,
     REALS,
     SIGNATURES,
@@ -28,6 +30,7 @@ from ufuse.graph.nest import (
     Step,
     Value,
     View,
+    element_type,
 )
 from ufuse.graph.semantics.check import GraphError
 
@@ -174,11 +177,15 @@ def _why_not_call(
 def _why_not_access(
     nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
 ) -> str | None:
-    number = one.attributes[0]
+    number, *rest = one.attributes
     if not 0 <= number < len(nest.numbered):
         return f"there is no array {number} (law 5)"
     array = nest.numbered[number]
-    element = ELEMENTS[array.dtype]
+    element = element_type(array.dtype)
+    if one.op in ("load", "store") and (array.dtype == COMPLEX) != (
+        rest in ([part] for part in PARTS)
+    ):
+        return f"{array.name} has elements of {array.dtype} (law 5)"
     if one.op == "dim":
         fits = not given and result == I64 and 0 <= one.attributes[1] < array.ndim
         return None if fits else f"{array.name} has {array.ndim} axes (law 5)"

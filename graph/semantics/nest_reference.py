@@ -17,7 +17,9 @@ from ufuse.graph.nest import (
     I1,
     I64,
     INTEGERS,
+    KINDS,
     MAP_AXES,
+    PARTS,
     REALS,
     SIGNATURES,
     TURNS,
@@ -139,7 +141,10 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
                 )
                 cells.update(dict.fromkeys(parts, 0))
         elif isinstance(slot, NumberSlot):
-            cells[slot.name] = PLAIN.get(slot.kind, int)(thing)
+            if slot.kind in KINDS:
+                cells[slot.name] = PLAIN.get(slot.kind, int)(thing)
+            else:
+                cells |= {f"{slot.name}.{part}": float(getattr(thing, part)) for part in PARTS}
             cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
         elif isinstance(slot, RangeSlot):
             place = _where(slot, thing)
@@ -189,10 +194,17 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
         if isinstance(slot, ArraySlot) and slot.is_rebound:
             outputs.append(_bound(nest, slot, cells, arrays))
         elif isinstance(slot, NumberSlot) and slot.is_changed:
-            value = cells[slot.name]
+            value = _number(slot, cells)
             is_numpy = cells[f"{slot.name}.numpy"]
             outputs.append(np.dtype(slot.kind).type(value) if is_numpy else value)
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
+
+
+def _number(slot: NumberSlot, cells: dict[str, Number]) -> Any:
+    """What a number is now."""
+    if slot.kind in KINDS:
+        return cells[slot.name]
+    return complex(*(float(cells[f"{slot.name}.{part}"]) for part in PARTS))
 
 
 def _bound(
@@ -334,11 +346,13 @@ def _computed(
         case "call":
             return _called(one.attributes[0], inputs)
         case "load":
-            element = arrays[one.attributes[0]][_index(arrays[one.attributes[0]], inputs)]
+            array = _elements(one, arrays)
+            element = array[_index(array, inputs)]
             return element if isinstance(element, np.float32) else element.item()
         case "store":
             *index, value = inputs
-            arrays[one.attributes[0]][_index(arrays[one.attributes[0]], index)] = value
+            array = _elements(one, arrays)
+            array[_index(array, index)] = value
             return None
         case "dim":
             return arrays[one.attributes[0]].shape[one.attributes[1]]
@@ -347,6 +361,13 @@ def _computed(
                 raise DoubtError
             return None
     return _kept(one, RULES[one.op, one.inputs[0].type](*inputs))
+
+
+def _elements(one: Instruction, arrays: list[np.ndarray]) -> np.ndarray:
+    """What is loaded or stored: an array, or the parts of a complex one."""
+    number, *parts = one.attributes
+    array: np.ndarray = getattr(arrays[number], *parts) if parts else arrays[number]
+    return array
 
 
 def _index(array: np.ndarray, index: Sequence[int]) -> tuple[int, ...]:

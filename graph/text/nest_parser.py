@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.nest import (
-    KINDS,
+    NUMBERS as NUMBER_KINDS,
+)
+from ufuse.graph.nest import (
     PLAIN_NAME,
     ArraySlot,
     Block,
@@ -87,7 +89,7 @@ def _slot(text: str) -> Slot:
             name, np.dtype(dtype), 1, is_written=False, items=whose, iterator=_name(walked or "")
         )
     kind, _, rest = what.partition(", ")
-    if kind in KINDS and rest in ("", "changed"):
+    if kind in NUMBER_KINDS and rest in ("", "changed"):
         return NumberSlot(name, kind, bool(rest))
     ndim, dtype, marks = _found(ARRAY, what).groups()
     known = marks.split(", ")[1:]

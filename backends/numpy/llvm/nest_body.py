@@ -12,17 +12,18 @@ from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
 from ufuse.backends.numpy.llvm.nest_plain import hidden, is_plain, plain_text
 from ufuse.graph.nest import (
-    ELEMENTS,
     F32,
     F64,
     I1,
     I64,
     INTEGERS,
+    PARTS,
     REALS,
     WRITERS,
     Instruction,
     Nest,
     Value,
+    element_type,
 )
 
 TYPES = {
@@ -34,6 +35,7 @@ TYPES = {
 }
 ZEROS = {F64: "0.0", F32: "0.0", I1: "false", **dict.fromkeys(INTEGERS, "0")}
 LOWEST = -(1 << 63)
+PART_SIZE = 8  # bytes of a part of a complex number
 # So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
 MOST_SETTLED = 3
 ARITHMETIC = {"add", "sub", "mul", "div"}
@@ -416,13 +418,14 @@ class Body:
 
     def at(self, one: Instruction) -> tuple[str, str]:
         """Append the checks of an index; the type of the element in memory, and its address."""
-        (number,) = one.attributes
+        number, *_ = one.attributes
         array = self.nest.numbered[number]
-        kind = ELEMENTS[array.dtype]
+        kind = element_type(array.dtype)
         type_ = "i8" if kind == I1 else TYPES[kind]
         if one.is_sure:
             return type_, self._sure_address(number, one, type_)
-        address, offset = self.data(number), ""
+        address, whole = self._first(one, type_)
+        offset = ""
         for axis, index in enumerate(one.inputs[: array.ndim]):
             length = self.length(number, axis)
             place = self.operand(index)
@@ -436,7 +439,7 @@ class Body:
             self.go_on_if(self.add(f"icmp ult i64 {place}, {length}"))
             if one.is_dense and axis == array.ndim - 1:
                 address = self._moved(address, offset)
-                return type_, self.add(f"getelementptr {type_}, ptr {address}, i64 {place}")
+                return type_, self.add(f"getelementptr {whole}, ptr {address}, i64 {place}")
             part = self.add(f"mul i64 {place}, {self.stride(number, axis)}")
             offset = self.add(f"add i64 {offset}, {part}") if offset else part
         return type_, self._moved(address, offset)
@@ -444,16 +447,24 @@ class Body:
     def _moved(self, address: str, offset: str) -> str:
         return self.add(f"getelementptr i8, ptr {address}, i64 {offset}") if offset else address
 
+    def _first(self, one: Instruction, type_: str) -> tuple[str, str]:
+        """Where the first element of an array lies, or a part of it; and the type that lies from it to the next."""
+        number, *parts = one.attributes
+        address = self.data(number)
+        if parts == [PARTS[1]]:
+            address = self.add(f"getelementptr i8, ptr {address}, i64 {PART_SIZE}")
+        return address, f"[{len(PARTS)} x {type_}]" if parts else type_
+
     def _sure_address(self, number: int, one: Instruction, type_: str) -> str:
         """Append the address of an element whose indices are inside, first of its line."""
-        address = self.data(number)
+        address, whole = self._first(one, type_)
         last = self.nest.numbered[number].ndim - 1
         for axis, index in enumerate(one.inputs[: last + 1]):
             place = self.operand(index)
             if (self.constant(index) or 0) < 0:
                 place = self.add(f"add i64 {place}, {self.length(number, axis)}")
             if one.is_dense and axis == last:
-                return self.add(f"getelementptr inbounds {type_}, ptr {address}, i64 {place}")
+                return self.add(f"getelementptr inbounds {whole}, ptr {address}, i64 {place}")
             part = self.add(f"mul nsw i64 {place}, {self.stride(number, axis)}")
             address = self.add(f"getelementptr inbounds i8, ptr {address}, i64 {part}")
         return address

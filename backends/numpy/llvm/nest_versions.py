@@ -219,7 +219,7 @@ class _Copy:
         for place, one in enumerate(block.instructions):
             if one.op not in {"load", "store"}:
                 continue
-            (number,) = one.attributes
+            number, *_ = one.attributes
             for axis, index in enumerate(one.inputs[: self._nest.numbered[number].ndim]):
                 value = self._integers.value(block.label, index)
                 if value is None or not self._integers.is_linear(value):

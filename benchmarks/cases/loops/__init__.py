@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.cases.loops import grids, linear, sequences, sweeps, tables, vectors
+from benchmarks.cases.loops import (
+    complex_numbers,
+    grids,
+    linear,
+    sequences,
+    sweeps,
+    tables,
+    vectors,
+)
 from benchmarks.programs import Program, definite, drawn, whole
 
 if TYPE_CHECKING:
@@ -61,6 +69,11 @@ def tridiagonal(size: int) -> tuple[Any, ...]:
 def field(size: int, steps: int) -> tuple[Any, ...]:
     """Make electric and magnetic fields, and a source."""
     return (*drawn(3, size, size), np.sin(np.arange(float(steps))))
+
+
+def waves(*shape: int) -> Array:
+    """Make complex numbers around zero."""
+    return drawn(*shape) - 0.5 + 1j * (drawn(*shape)[::-1] - 0.5)
 
 
 def weights(size: int) -> tuple[Any, ...]:
@@ -160,6 +173,12 @@ LOOPS = {
         row(sequences.n_body,          lambda n: bodies(n, 20), 20, 3),
         row(sequences.collatz,         lambda n: (n,), 3000, 8),
         row(sequences.random_walk,     lambda n: (n, 42), 100000, 50),
+        row(complex_numbers.mandelbrot_complex, lambda n: (n, 50), 80, 8),
+        row(complex_numbers.julia,     lambda n: (waves(n, n) * 1.5, -0.4 + 0.6j, 50), 80, 8),
+        row(complex_numbers.fourier_butterflies, lambda n: (waves(n),), 4096, 16),
+        row(complex_numbers.fourier_sums, lambda n: (waves(n),), 150, 8),
+        row(complex_numbers.newton_roots, lambda n: (n, 30), 60, 6),
+        row(complex_numbers.durand_kerner, lambda n: (drawn(n) + 0.5, 40), 25, 6),
         row(sweeps.jacobi_1d_slices,   lambda n: (drawn(n), 400), 2000, 50, 8),
         row(sweeps.jacobi_2d_slices,   lambda n: (drawn(n, n), 50), 250, 20, 5),
         row(sweeps.jacobi_2d_swapped,  lambda n: (drawn(n, n), 100), 150, 20, 5),

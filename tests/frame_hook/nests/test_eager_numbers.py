@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import itertools
 import math
 import types
@@ -21,7 +22,14 @@ from ufuse.graph.semantics.nest_reference import run
 
 INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 REALS = (0.0, -0.0, 0.1, -1.5, 255.5, 2.0**31, 1e300, math.inf, math.nan)
-SPACE: dict[str, Any] = {"np": np, "math": math}
+COMPLEX = [
+    complex(real, imaginary)
+    for real, imaginary in (
+        (0.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (-0.0, -0.0), (1.0, 0.0), (0.0, 1.0), (0.1, -1.5), (-2.5, 0.3), (3.0, 4.0),
+        (1e300, 1e300), (1e-300, -1e-310), (math.inf, 1.0), (math.inf, math.nan), (2.0**53, -0.0), (-7.0, 0.0),
+    )
+]  # fmt: skip
+SPACE: dict[str, Any] = {"np": np, "math": math, "cmath": cmath}
 
 
 def integers(low: int, high: int) -> list[int]:
@@ -34,6 +42,8 @@ NUMBERS: dict[str, list[Any]] = {
     "float": list(REALS),
     "int": integers(-(2**63), 2**63 - 1),
     "bool": [True, False],
+    "complex": COMPLEX,
+    "complex128": list(map(np.complex128, COMPLEX)),
     "float64": list(map(np.float64, REALS)),
     "float32": [np.float32(min(real, 3e38)) if real == 1e300 else np.float32(real) for real in REALS],
     **{
@@ -149,15 +159,23 @@ def test_operators(one: str, operator: str) -> None:
             continue  # Python's ints grow
         for values in pairs(one, other):
             program.check(*values)
-    assert program.natives or operator in "&|^<<>>//%"
+    is_ordered = operator in "<>=" and one.startswith("complex")
+    assert program.natives or operator in "&|^<<>>//%" or is_ordered
 
 
+COMPLEX_STATEMENTS = (
+    "a * 1j", "a / (2 - 3j)", "(1 + 2j) / a", "2.5 / a", "a - 1j", "1j - a", "a == 1j", "a != 0", "a * a + (0.5 - 0.1j)",
+    "a ** 4", "a ** 5", "complex(a)", "complex(a, 0.5)", "complex(0.5, a)", "complex(a, -0.0)", "np.complex128(a)",
+    "a.real", "a.imag", "a.conjugate()", "np.conj(a)", "np.real(a)", "np.imag(a)", "cmath.exp(a)", "cmath.sqrt(a)",
+    "cmath.phase(a)", "cmath.polar(a)[0]", "cmath.rect(a, 0.3)", "cmath.rect(2.5, a)", "1 if a else 2",
+)  # fmt: skip
 STATEMENTS = (
     "-a", "~a", "not a", "abs(a)", "int(a)", "float(a)", "bool(a)", "round(a)", "np.sqrt(a)", "np.abs(a)",
     "np.floor(a)", "np.isnan(a)", "math.floor(a)", "a + 1", "a - 300", "a * 1.5", "3 / a", "a // 3", "a % 5",
     "a ** 2", "a ** 3", "a ** 0.5", "a & 15", "a | 511", "a ^ -1", "a << 1", "a >> 9", "a < 300", "a == 0.1",
     "min(a, 3)", "max(0, a)", "max(a, 1, np.int8(2))", "a * np.float32(1.1)", "a + np.uint8(200)",
     *(f"np.{name}(a)" for name in ("float64", "float32", "bool_", *INTEGERS)),
+    *COMPLEX_STATEMENTS,
 )  # fmt: skip
 
 
@@ -171,7 +189,7 @@ def test_expressions(expression: str) -> None:
     assert program.natives
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "bool", *INTEGERS])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bool", "complex128", *INTEGERS])
 def test_stores(dtype: str) -> None:
     """Of a number of any type into an array."""
     program = Program("x[0] = a", "x[0]")

@@ -13,7 +13,7 @@ set_type(NestSlot *slot, PyObject *given, PyObject *character, int most_axes)
     if (text == NULL) {
         return -1;
     }
-    bool known = text[0] != '\0' && text[1] == '\0' && strchr("?bBhHiIlLqQfd", text[0]) != NULL;
+    bool known = text[0] != '\0' && text[1] == '\0' && strchr("?bBhHiIlLqQfdD", text[0]) != NULL;
     if (!known || slot->axes < 0 || slot->axes > most_axes) {
         PyErr_Format(PyExc_ValueError, "no array of a nest: %R", given);
         return -1;
@@ -102,8 +102,11 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
 #define TEXT_OF(NAME, TEXT, TYPE) TEXT,
                                         NUMBER_SLOTS(TEXT_OF)
 #undef TEXT_OF
-                                            "range",
-                                        "forwards", "backwards", "count"};
+                                            "complex",
+                                        "range",
+                                        "forwards",
+                                        "backwards",
+                                        "count"};
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);
@@ -131,7 +134,7 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (known && kind < SLOT_RANGE && PyTuple_GET_SIZE(given) == 2) {
         int changed = PyObject_IsTrue(PyTuple_GET_ITEM(given, 1));
         slot->changed = changed == 1;
-        self->cells += 2;
+        self->cells += slot_cells(slot);
         self->outputs += slot->changed;
         return changed < 0 ? -1 : 0;
     }

@@ -34,7 +34,8 @@ typedef enum {
 #define NAMED(NAME, TEXT, TYPE) SLOT_##NAME,
     NUMBER_SLOTS(NAMED)
 #undef NAMED
-        SLOT_RANGE,
+        SLOT_COMPLEX, /* a number of two cells */
+    SLOT_RANGE,
     SLOT_FORWARDS,  /* the iterator of an array, a list or a tuple */
     SLOT_BACKWARDS, /* the same, `reversed` */
     SLOT_COUNT      /* an enumerate: its count alone */
@@ -72,11 +73,12 @@ typedef struct {
 
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
- * for each number its value and whether it is NumPy's; for each array that is rebound the number of
- * an array, its own at first, or behind the temporaries' that of a view; for one that may be a view
- * MOST_LENGTHS places and lengths; of an iterator the next number or place, the step, and how many
- * turns are left; how many turns may begin. `memory`: the temporaries', then scratch. Returns 0
- * with all cells stored; 1 for a doubt, with the last one stored.
+ * for each number its value, a complex one's two parts, and whether it is NumPy's; for each array
+ * that is rebound the number of an array, its own at first, or behind the temporaries' that of a
+ * view; for one that may be a view MOST_LENGTHS places and lengths; of an iterator the next number
+ * or place, the step, and how many turns are left; how many turns may begin. `memory`: the
+ * temporaries', then scratch. Returns 0 with all cells stored; 1 for a doubt, with the last one
+ * stored.
  */
 typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 

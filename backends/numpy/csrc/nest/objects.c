@@ -3,7 +3,7 @@
 
 #include <numpy/arrayscalars.h>
 
-enum { KINDS = SLOT_RANGE - SLOT_FLOAT };
+enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
 
 /* Numbers of a list that are read for a call; the next call reads the next ones. */
 enum { MOST_ITEMS = 1 << 15 };
@@ -77,9 +77,44 @@ array_fits(const NestSlot *slot, PyObject *object)
            (PyArray_ISWRITEABLE(array) && !warns_when_written(array) && is_private(array));
 }
 
+/* The parts of a complex number of Python or NumPy, then whether it is NumPy's. */
+static bool
+complex_cells(PyObject *object, Register *cells)
+{
+    bool numpy = Py_IS_TYPE(object, &PyCDoubleArrType_Type);
+    cells[2].whole = numpy;
+    if (numpy) {
+        memcpy(cells, &PyArrayScalar_VAL(object, CDouble), 2 * sizeof(double));
+        return true;
+    }
+    if (!PyComplex_CheckExact(object)) {
+        return false;
+    }
+    cells[0].twice = PyComplex_RealAsDouble(object);
+    cells[1].twice = PyComplex_ImagAsDouble(object);
+    return true;
+}
+
+/* A new complex number, or NULL with an exception. */
+static PyObject *
+complex_object(const Register *cells)
+{
+    if (cells[2].whole == 0) {
+        return PyComplex_FromDoubles(cells[0].twice, cells[1].twice);
+    }
+    PyObject *made = PyArrayScalar_New(CDouble);
+    if (made != NULL) {
+        memcpy(&PyArrayScalar_VAL(made, CDouble), cells, 2 * sizeof(double));
+    }
+    return made;
+}
+
 static bool
 number_cells(SlotKind kind, PyObject *object, Register *cells)
 {
+    if (kind == SLOT_COMPLEX) {
+        return complex_cells(object, cells);
+    }
     const Number *number = number_of[kind - SLOT_FLOAT];
     bool numpy = Py_IS_TYPE(object, number[1].object_type);
     cells[0].natural = 0; /* all bits: they are compared */
@@ -94,7 +129,7 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
-    return slot->kind >= SLOT_RANGE ? 3 : 2;
+    return slot->kind >= SLOT_COMPLEX ? 3 : 2;
 }
 
 /* The words of the numbers that `objects_read_lists` has read; where an iterator goes over them
@@ -434,8 +469,11 @@ variable_now(Arrays *arrays, const Register *cells)
 static PyObject *
 number_now(const NestSlot *slot, PyObject *object, const Register *before, const Register *after)
 {
-    if (before[0].natural == after[0].natural && before[1].natural == after[1].natural) {
+    if (memcmp(before, after, sizeof(Register) * (size_t)slot_cells(slot)) == 0) {
         return Py_NewRef(object);
+    }
+    if (slot->kind == SLOT_COMPLEX) {
+        return complex_object(after);
     }
     const Number *number = number_of[slot->kind - SLOT_FLOAT];
     return number_object(&number[after[1].whole != 0], after[0]);

@@ -746,7 +746,7 @@ def test_no_memory_to_save() -> None:
         ((1, None, (RANGE, 3)), ValueError),
         ((1, None, (RANGE, ())), ValueError),
         ((1, None, (RANGE, (3,))), ValueError),
-        ((1, None, (RANGE, ("complex", True))), ValueError),
+        ((1, None, (RANGE, ("complex64", True))), ValueError),
         ((1, None, (RANGE, ("float",))), ValueError),
         ((1, None, (("range", True),)), ValueError),
         ((1, None, (RANGE, ("array", "F", 1, True))), ValueError),
