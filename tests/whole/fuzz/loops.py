@@ -491,6 +491,7 @@ def random_set(rng: random.Random, arrays: dict[str, tuple[str, int]]) -> tuple[
     return tuple(given)
 
 
+EMPTY = re.compile(r"\b(\w+) = np\.empty")
 ASSIGNED = re.compile(r"\s*(?:for )?([\w, ]+?) (?:[-+*&|^]?=|in) ")
 RANGE = re.compile(r"(\s*for \w+ in range\()(.*)\):$")
 
@@ -609,14 +610,19 @@ class LoopsWorld(World):
         return {"np": np, "array": array, "odd_array": odd_array, "overlapping": overlapping}
 
     def sequence(self, program: Tried, compiled: Any) -> str:
-        """What differs in the locals of the frames that errors leave; those that nobody reads any more may be missing."""
+        """What differs in the locals of the frames that errors leave, but for memory that nobody has written yet.
+
+        Those that nobody reads any more may be missing.
+        """
+        empty = set(EMPTY.findall(program.source))
         left = [self._locals_left(self.function, self.made(given)) for given in program.sets]
         for given, plain in [*zip(program.sets, left, strict=True)] * 2:
             other = self._locals_left(compiled, self.made(given)) if plain else []
             for one, two in zip(plain, other, strict=False):
-                kept = {name: value for name, value in one.items() if name in two}
-                if kept != two:
-                    return f"locals of a frame\n  f_locals: plain {kept}, compiled {two}"
+                shown = {name: value for name, value in two.items() if name not in empty}
+                kept = {name: value for name, value in one.items() if name in shown}
+                if kept != shown:
+                    return f"locals of a frame\n  f_locals: plain {kept}, compiled {shown}"
         return ""
 
     def _locals_left(
