@@ -222,6 +222,7 @@ class Reader:
             self.resume(version)
             if version.place == ("", self.position):
                 headers.append(version)
+                self._label(self._as_it_comes(version))
                 self._header(version)
             else:
                 self._run(version.position)
@@ -335,6 +336,15 @@ class Reader:
             self.out.end("doubt")
             blocks.insert(0, blocks.pop())
         return tuple(begins)
+
+    def _as_it_comes(self, version: Version) -> Version:
+        """A version of the header with which the nest may begin again where it was left with this one."""
+        own = self.kinds
+        locals_ = tuple(
+            (slot, own[slot] if isinstance(own.get(slot), ArrayKind) else kind)
+            for slot, kind in version.locals
+        )
+        return replace(version, locals=locals_)
 
     def _is_as_it_comes(self, version: Version) -> bool:
         """Whether every array variable is its own array in a version of the header."""

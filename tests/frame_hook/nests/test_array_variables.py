@@ -108,3 +108,18 @@ def test_reading_keeps_no_array_alive() -> None:
         assert alive() is None
     finally:
         gc.enable()
+
+
+def best_of_new_arrays(x, n):
+    last, best = np.zeros(len(x)), 0.0
+    for i in range(n):
+        new = np.minimum(last, x) + x[i % len(x)] * 1e-3
+        best = max(best, new.max())
+        last = new
+    return last, best
+
+
+def test_a_nest_goes_on_after_a_number_has_become_numpys() -> None:
+    """A chunk begins with the arrays as the frame has them, and with any types that the numbers have in between."""
+    x = np.linspace(0, 1, 300)
+    assert native_turns(best_of_new_arrays, lambda: (x, N)) > N
