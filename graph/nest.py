@@ -7,9 +7,10 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
    range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known.
-4. Only `store`, `map`, `reduce`, `matmul`, `take` and `put` write memory, only through the nest's arrays and
+4. Only `store`, `append`, `map`, `reduce`, `matmul`, `take` and `put` write memory, only through the nest's arrays and
    temporaries, and they do so in the program's order. A `map` reads everything before it writes anything.
-5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`. So what an array variable is,
+5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
+   each `append`. So what an array variable is,
    when it is bound again, is a number of an array.
 """
 
@@ -100,7 +101,9 @@ class Value:
 FOLDS = ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and")
 DOTS = ("dot", "matmul")
 POSITIONS = ("argmax", "argmin")
-WRITERS = frozenset({"store", "map", "reduce", "matmul", "take", "put"})  # what writes arrays
+WRITERS = frozenset(
+    {"store", "append", "map", "reduce", "matmul", "take", "put"}
+)  # what writes arrays
 MAP_AXES = 4  # at most
 
 
@@ -175,7 +178,8 @@ class Instruction:
     `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; or `numpy.` and the
     name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
-    one of PARTS, the second attribute), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+    one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more
+    element), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
 
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
     (attributes: a name of FOLDS, a View; inputs: its lengths, the view's; `ufunc.reduce` over all axes, a doubt where
@@ -231,8 +235,9 @@ class ArraySlot:
     (`is_viewed`), it has cells for where that begins along each axis of its array, and how long each of its axes is:
     `name.place0`, `name.length0` and so on.
 
-    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array that it
-    only reads. Where the loop goes over the list, `iterator` names its slot: only what comes next is there.
+    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array. Where
+    it is written, those that have changed are put into the list. Where the loop goes over the list, `iterator` names
+    its slot: only what comes next is there.
     """
 
     name: str
@@ -260,6 +265,28 @@ class NumberSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """What a list gets in a temporary: numbers of a kind of KINDS, Python's or NumPy's."""
+
+    array: int
+    kind: str
+    is_numpy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListSlot:
+    """A list that the nest appends numbers to: those of its column; or tuples, with a number of each column.
+
+    Where the nest reads it too (`is_read`) the column begins with what the list has already; else without elements.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    has_tuples: bool = False
+    is_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RangeSlot:
     """An iterator of the outermost loop: the variables `name.next`, `name.step` and `name.left`.
 
@@ -271,7 +298,7 @@ class RangeSlot:
     kind: str = "range"
 
 
-Slot = ArraySlot | NumberSlot | RangeSlot
+Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -293,6 +320,11 @@ class Nest:
     def arrays(self) -> tuple[ArraySlot, ...]:
         """The arrays that the nest is given, by number."""
         return tuple(slot for slot in self.slots if isinstance(slot, ArraySlot))
+
+    @property
+    def lists(self) -> tuple[ListSlot, ...]:
+        """The lists that grow."""
+        return tuple(slot for slot in self.slots if isinstance(slot, ListSlot))
 
     @property
     def numbered(self) -> tuple[ArraySlot, ...]:
@@ -394,6 +426,14 @@ def _described(slot: Slot) -> str:
             return f"{name}: {', '.join(parts)}{walked}"
         case NumberSlot():
             return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}"
+        case ListSlot():
+            of = "tuples" if slot.has_tuples else "numbers"
+            columns = (
+                f"#{one.array} {'numpy' if one.is_numpy else 'python'} {one.kind}"
+                for one in slot.columns
+            )
+            read = ", read" if slot.is_read else ""
+            return f"{name}: growing list of {of}, {', '.join(columns)}{read}"
     return f"{name}: the {slot.kind} of the loop"
 
 

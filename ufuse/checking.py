@@ -106,8 +106,9 @@ class CheckedNest:
 
     def __call__(self, *objects: Any) -> Any:
         """As the nest itself."""
-        copies = reference.copies(objects)
+        copies = _copies(objects)
         arrays = nest_reference.arrays_of(self._nest, copies)
+        columns = nest_reference.columns_of(self._nest, copies)
         cells = nest_reference.unboxed(self._nest, copies)
         result = self._artefact(*objects)
         if result is NotImplemented:
@@ -119,10 +120,13 @@ class CheckedNest:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             done = context_with(all="ignore").run(
-                nest_reference.execute, self._nest, arrays, cells, temporaries
+                nest_reference.execute, self._nest, arrays, cells, temporaries, columns
             )
         expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries])
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
+        if done:
+            nest_reference.change_lists(self._nest, copies, columns, [*arrays, *temporaries])
+            why = why or _why_other_lists(objects, copies)
         found = nest_reference.arrays_of(self._nest, objects)
         names = [slot.name for slot in self._nest.arrays]
         for name, one, other in zip(names, found, arrays, strict=True):
@@ -134,6 +138,18 @@ class CheckedNest:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._artefact, name)
+
+
+def _copies(objects: tuple[Any, ...]) -> list[Any]:
+    """Copies of arrays and lists."""
+    return [list(one) if type(one) is list else one for one in reference.copies(objects)]
+
+
+def _why_other_lists(objects: tuple[Any, ...], copies: list[Any]) -> str | None:
+    """Why two of what are lists are not the same."""
+    pairs = zip(objects, copies, strict=True)
+    whys = (why_different(tuple(a), tuple(b)) for a, b in pairs if type(a) is list)
+    return next((f"of a list, {why}" for why in whys if why is not None), None)
 
 
 def why_different(found: Any, wanted: Any) -> str | None:

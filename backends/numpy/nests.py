@@ -14,7 +14,7 @@ from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.graph.nest import KINDS, ArraySlot, Nest, NumberSlot, RangeSlot, Slot
+from ufuse.graph.nest import KINDS, ArraySlot, ListSlot, Nest, NumberSlot, RangeSlot, Slot
 
 
 def nest_object(nest: Nest) -> Callable[..., object] | None:
@@ -65,7 +65,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
             iterator = names.index(slot.iterator) if slot.iterator else -1
             kind = next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
-            return "list", kind, items == "numpy", iterator
+            return "list", kind, items == "numpy", iterator, slot.is_written
         case ArraySlot():
             return (
                 "array",
@@ -77,4 +77,8 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             )
         case NumberSlot():
             return slot.kind, slot.is_changed
+        case ListSlot():
+            own = len(nest.arrays)
+            columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
+            return "grown", slot.has_tuples, slot.is_read, columns
     return (slot.kind,)

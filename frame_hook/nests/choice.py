@@ -214,7 +214,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         if type(value) is not ModuleType:
             if chain[0] and not isinstance(value, list | dict | str):
                 return None
-            fits = name in array_calls.METHODS or name in array_calls.ATTRIBUTES
+            fits = name in {"append", *array_calls.METHODS, *array_calls.ATTRIBUTES}
             is_other = any(hasattr(one, name) for one in (list, dict, str))
             of_object = f"{name} of a list, dict or string is not compiled yet"
             return of_object if is_other and not fits else None

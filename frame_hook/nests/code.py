@@ -90,6 +90,11 @@ class Code:
         attributes = (array, part) if part else (array,)
         self._instructions.append(Instruction("store", inputs, None, attributes))
 
+    def append(self, number: int, value: Value) -> None:
+        """One more element of a temporary."""
+        self._instructions.append(Instruction("append", (value,), None, (number,)))
+        self._results.pop(("dim", I64, (), (int, number), (int, 0)), None)
+
     def doubt_if(self, condition: Value) -> None:
         """Leave the rest to plain Python where a condition holds."""
         if condition not in self._doubted and self.known(condition) is not False:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import complexes, conversions, elementwise, gathers, tuples, views
+from ufuse.frame_hook.nests import (
+    complexes,
+    conversions,
+    elementwise,
+    gathers,
+    lists,
+    tuples,
+    views,
+)
 from ufuse.frame_hook.nests.values import (
     NP_COMPLEX,
     Array,
@@ -17,6 +25,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Numbers,
+    OtherList,
     Part,
 )
 from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, Value
@@ -34,7 +43,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             raise NotNativeError("an index is out of range") from None
     if isinstance(container, Items) and isinstance(key, Number | Known):
         return tuples.member(reader, container, key)
-    if isinstance(container, Numbers):
+    if isinstance(container, Numbers | OtherList):
+        container = lists.settled(reader, container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
     if isinstance(container, Lazy):
         container = elementwise.computed(reader, container)
@@ -112,6 +122,9 @@ def _in_array(reader: Reader, view: Part, indices: tuple[Value, ...]) -> tuple[V
 
 def store_element(reader: Reader, container: Item, key: Item, item: Item) -> None:
     """`container[key] = item`."""
+    if isinstance(container, Numbers):
+        lists.store(reader, container, key, item)
+        return
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")
     if gathers.has_array(key):

@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     elements,
     elementwise,
+    lists,
     reductions,
 )
 from ufuse.frame_hook.nests.values import (
@@ -214,7 +215,7 @@ def _compare_op(reader: Reader, arg: int) -> None:
 
 @reads("TO_BOOL")
 def _to_bool(reader: Reader, _: int) -> None:
-    item = reader.stack.pop()
+    item = lists.truth(reader, reader.stack.pop())
     if (known := known_truth(item)) is not None:
         reader.stack.append(Known(known))
     else:
@@ -223,7 +224,7 @@ def _to_bool(reader: Reader, _: int) -> None:
 
 @reads("UNARY_NOT")
 def _unary_not(reader: Reader, _: int) -> None:
-    item = reader.stack.pop()
+    item = lists.truth(reader, reader.stack.pop())
     if (known := known_truth(item)) is not None:
         reader.stack.append(Known(not known))
     else:

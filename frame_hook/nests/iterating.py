@@ -130,6 +130,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             _set(reader, name, zero, one)
             return Members(reader.keep(f"{name}.items", item)), out.constant(I64, len(items))
         case Numbers(holder):
+            reader.lists.walked.add(holder.slot)
             _set(reader, name, zero, one)
             return Elements(holder, 0), reader.length(holder, 0).value
         case EnumerateOf():

@@ -17,7 +17,9 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     NotNativeError,
+    NumberKind,
     Numbers,
+    OtherList,
     Thing,
     array_kind,
     common_item_kind,
@@ -49,6 +51,7 @@ class Outside:
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
         self.lists: dict[int, Numbers] = {}  # by register; `arrays` has what they are like
+        self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
         self._things: dict[int, Thing] = {}
         self._classes: dict[int, Thing] = {}  # by id
@@ -109,9 +112,35 @@ class Outside:
         if kind is None:
             raise NotNativeError(f"{source.text} is a list of what are no numbers of one type")
         self._trace.guards.check("TYPE", source, type(value))
+        self.sequences[source.register] = value
         self.arrays[source.register] = source, np.broadcast_to(np.zeros((), kind.dtype), len(value))
         found = self.lists[source.register] = Numbers(ArrayKind(source.register), kind)
         return found
+
+    def list_of(self, source: Source, value: list[object]) -> Numbers | OtherList:
+        """A list, which may grow."""
+        register = source.register
+        if register in self.lists:
+            return self.lists[register]
+        if common_item_kind(value) is not None:
+            return self.numbers(source, value)
+        if register not in self.sequences:
+            self._trace.guards.check("TYPE", source, list)
+            self.sequences[register] = value
+            self.arrays[register] = source, np.broadcast_to(np.zeros(()), len(value))
+        return OtherList(ArrayKind(register))
+
+    def settle(self, register: int, kind: NumberKind) -> None:
+        """A list that is empty gets numbers of a kind."""
+        value = self.sequences[register]
+        if register not in self.lists and not value:
+            source, _ = self.arrays[register]
+            self.arrays[register] = source, np.zeros(0, kind.dtype)
+            self.lists[register] = Numbers(ArrayKind(register), kind)
+
+    def text(self, register: int) -> str:
+        """What people call an array or a list."""
+        return self.arrays[register][0].text
 
     def array(self, source: Source, value: np.ndarray) -> ArrayKind:
         """An array, by the register that it lies in."""
@@ -155,7 +184,7 @@ class Outside:
         if isinstance(symbol, Unread) and type(symbol.value) is np.ndarray:
             return Array(self.array(symbol.source, symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is list:
-            return self.numbers(symbol.source, symbol.value)
+            return self.list_of(symbol.source, symbol.value)
         symbol = self._trace.look(symbol)
         if isinstance(symbol, Number):
             example = self._trace.number_examples.get(symbol.node)

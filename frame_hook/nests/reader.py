@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests import (
     extremes,
     functions,
     iterating,
+    lists,
     views,
 )
 from ufuse.frame_hook.nests.code import Code
@@ -42,6 +43,7 @@ from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
     Bound,
+    ColumnKind,
     Complex,
     ConstantKind,
     Empty,
@@ -57,6 +59,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     NumberKind,
     Numbers,
+    OtherList,
     Part,
     PartKind,
     RangeKind,
@@ -152,7 +155,8 @@ class Reader:
         )
         self._used: set[int] = set()
         self.stored: set[int] = set()  # slots of arrays that are written
-        self._arrays: dict[Holder, int] = {}
+        self.lists = lists.Lists()
+        self._arrays: dict[Holder | ColumnKind, int] = {}
         self._memory = Temporaries()
         self._ordered: set[int] = set()
         self._viewed: set[int] = set()  # slots of array variables that may be views
@@ -249,14 +253,25 @@ class Reader:
     def _finished(self, headers: list[Version]) -> Read:
         changed, names = self._changed, self.own.names
         used = sorted(self._used | changed)
+        self.lists.check(self.outside, self.stored)
+        arrays: list[Holder | ColumnKind] = [
+            ArrayKind(s)
+            for s in used
+            if isinstance(self._kind(s), ArrayKind) and s not in self.lists.grown
+        ]
+        arrays += self._memory.kinds
+        first = len(arrays)
+        arrays += self.lists.columns()
         slots: list[Slot] = []
         for slot in used:
             kind = self._kind(slot)
-            if isinstance(kind, ArrayKind):
+            if slot in self.lists.grown:
+                slots.append(self.lists.slot(self._text(slot), slot, first))
+            elif isinstance(kind, ArrayKind):
                 value = self.given(slot)
                 slots.append(
                     ArraySlot(
-                        names[slot] if slot < len(names) else self.outside.arrays[slot][0].text,
+                        self._text(slot),
                         value.dtype,
                         value.ndim,
                         is_written=slot in self.stored,
@@ -269,15 +284,13 @@ class Reader:
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
         slots += self._outermost.slots
-        arrays: list[Holder] = [ArrayKind(s) for s in used if isinstance(self._kind(s), ArrayKind)]
-        arrays += self._memory.kinds
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
         numbers = [slot for slot in used if isinstance(self._kind(slot), NumberKind)]
         begins = self._dispatch(headers, numbers)
         bound: dict[int, View] = {}
         blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
         blocks = (blocks[-1], *blocks[:-1])
-        temporaries = self._memory.slots()
+        temporaries = self._memory.slots() + self.lists.temporaries()
         nest = Nest(
             self.own.code.co_name, tuple(slots), (), blocks, temporaries, tuple(bound.values())
         )
@@ -287,6 +300,11 @@ class Reader:
         registers = (*used, *self._outermost.registers)
         empty = self._written - changed
         return Read(nest, registers, empty, frozenset(self._ordered), begins)
+
+    def _text(self, slot: int) -> str:
+        """What a slot is called."""
+        names = self.own.names
+        return names[slot] if slot < len(names) else self.outside.text(slot)
 
     def _is_idle(self, slot: int, kind: SlotKind) -> bool:
         """Whether a local is a number that each turn overwrites, and nobody reads behind the loop."""
@@ -458,7 +476,7 @@ class Reader:
                 return self.keep(name, complexes.scalar(out, item))
             case Known():
                 return constant_kind(item)
-            case Empty() | Turning() | Thing() | Bound() | Numbers():
+            case Empty() | Turning() | Thing() | Bound() | Numbers() | OtherList():
                 return item
             case Array(holder, ()):
                 return holder
@@ -582,6 +600,8 @@ class Reader:
             self.jump(targets[0])
             return
         item = self.stack.pop()
+        if "NONE" not in name:
+            item = lists.truth(self, item)
         known = _known_jump(name, item)
         if known is not None:
             if known and "OR_POP" in name:
@@ -691,7 +711,13 @@ class Reader:
 
     def array(self, holder: Holder) -> int:
         """The number of an array; in order of first use until the nest is finished."""
-        if isinstance(holder, ArrayKind):
+        if isinstance(holder, ArrayKind) and holder.slot in self.outside.sequences:
+            self.lists.read.add(holder.slot)
+        return self.number(holder)
+
+    def number(self, holder: Holder | ColumnKind) -> int:
+        """The number of an array that is not read."""
+        if not isinstance(holder, TemporaryKind):
             self._used.add(holder.slot)
         return self._arrays.setdefault(holder, len(self._arrays))
 
@@ -772,6 +798,8 @@ class Reader:
             return array_calls.attribute(self, owner, name)
         if isinstance(owner, Complex):
             return complexes.attribute(owner, name)
+        if isinstance(owner, Numbers | OtherList) and name == "append":
+            return Method(owner, name)
         if isinstance(owner, Thing):
             return self.outside.attribute_of(owner, name)
         if isinstance(owner, Known) and isinstance(owner.value, type):
@@ -788,6 +816,9 @@ class Reader:
             owner, name = function.owner, function.name
             if isinstance(owner, Complex):
                 self.stack.append(complexes.called_method(self.out, owner, arguments, keywords))
+                return
+            if isinstance(owner, Numbers | OtherList) and not keywords:
+                self.stack.append(lists.called_method(self, owner, name, arguments))
                 return
             self.stack.append(array_calls.called_method(self, owner, name, arguments, keywords))
             return
@@ -815,7 +846,7 @@ class Reader:
             self.stack.append(rule(out, *arguments))
         elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
             self.stack.append(Known(len(arguments[0].items)))
-        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers):
+        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
             self.stack.append(self.length(arguments[0].holder, 0))
         else:
             raise NotNativeError(

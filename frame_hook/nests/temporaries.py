@@ -152,7 +152,7 @@ def _renumbered(
         case "view", (number, view):
             bound.setdefault(number, _view(view, new))
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
-        case "load" | "store" | "dim" | "alloc", (number, *rest):
+        case "load" | "store" | "append" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
         case "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position", given:
             attributes = tuple(_view(each, new) for each in given)

@@ -64,6 +64,14 @@ class TemporaryKind:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """A further column of a list that grows by tuples, by the slot that holds the list."""
+
+    slot: int
+    number: int
+
+
 Holder = ArrayKind | TemporaryKind
 
 
@@ -145,6 +153,13 @@ class Numbers:
 
     holder: ArrayKind
     type: NumberKind
+
+
+@dataclass(frozen=True, slots=True)
+class OtherList:
+    """A list from outside of the loop that had no numbers of one type when it was seen: it may get some."""
+
+    holder: ArrayKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,9 +249,9 @@ class SliceOf:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of an array or a complex number, to be called."""
+    """A method of an array, a complex number or a list, to be called."""
 
-    owner: Array | Part | Lazy | Complex
+    owner: Array | Part | Lazy | Complex | Numbers | OtherList
     name: str
 
 
@@ -324,7 +339,7 @@ class Empty:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf
-    | ReversedOf | Turning | Empty | Thing | Bound | Numbers
+    | ReversedOf | Turning | Empty | Thing | Bound | Numbers | OtherList
 )  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
@@ -340,6 +355,7 @@ Kind = (
     | Thing
     | Bound
     | Numbers
+    | OtherList
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))

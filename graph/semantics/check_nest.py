@@ -16,6 +16,7 @@ from ufuse.graph.nest import (
     I1,
     I64,
     INTEGERS,
+    KINDS,
     MAP_AXES,
     PARTS,
     POSITIONS,
@@ -24,6 +25,7 @@ from ufuse.graph.nest import (
     TURNS,
     Block,
     Instruction,
+    ListSlot,
     Map,
     Nest,
     Scalar,
@@ -42,6 +44,7 @@ LAWS = """
 5. An array is one of the nest's; an index has a place for each axis; what is written is marked so.
 6. The axes of views are axes of their arrays, each once; a step computes with operands and with steps before it.
 7. The variable `turns` is taken off before memory is written in a turn: somewhere the nest sets it.
+8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
@@ -58,6 +61,9 @@ def check_nest(nest: Nest) -> None:
     """
     _check_flow(nest)
     types = _variables(nest)
+    for slot in nest.lists:
+        if why := _why_not_list(nest, slot):
+            raise GraphError(f"{slot.name}: {why}")
     for view in nest.views:
         if why := _why_not_view(nest, view, None):
             raise GraphError(f"the view {view}: {why}")
@@ -195,6 +201,10 @@ def _why_not_access(
         wanted = (*wanted[0], element), None
     elif one.op == "alloc":
         wanted = wanted[0], None
+    elif one.op == "append":
+        wanted = (element,), None
+        if array.ndim != 1 or number < len(nest.arrays):
+            return f"{array.name} is no temporary of one axis (law 5)"
     if (given, result) != wanted:
         return f"{array.name} has {array.ndim} axes and elements of {element} (law 5)"
     return _why_not_written(nest, number) if one.op != "load" else None
@@ -216,6 +226,22 @@ def _why_not_view(nest: Nest, view: View, ndim: int | None) -> str | None:
     if len(view.axes) != (len(view.axes) if ndim is None else ndim):
         return f"{view} has {len(view.axes)} axes where there are {ndim} (law 6)"
     return None
+
+
+def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
+    own = range(len(nest.arrays), len(nest.numbered))
+    for one in slot.columns:
+        if one.array not in own or one.kind not in KINDS:
+            return f"#{one.array} is no temporary, or {one.kind} no number (law 8)"
+        array = nest.numbered[one.array]
+        if array.ndim != 1 or ELEMENTS[array.dtype] != KINDS[one.kind]:
+            return f"{array.name} has no {one.kind} along one axis (law 8)"
+    numbers = [one.array for each in nest.lists for one in each.columns]
+    if len({*numbers}) != len(numbers):
+        return "its columns are others', too (law 8)"
+    if not slot.columns or (not slot.has_tuples and len(slot.columns) > 1):
+        return "numbers have one column (law 8)"
+    return "tuples are not read (law 8)" if slot.has_tuples and slot.is_read else None
 
 
 def _why_not_parts(
@@ -344,6 +370,7 @@ RULES: dict[str, Rule] = {
     "store":    _why_not_access,
     "dim":      _why_not_access,
     "alloc":    _why_not_access,
+    "append":   _why_not_access,
     "map":      _why_not_map,
     "fold":     _why_not_fold,
     "reduce":   _why_not_reduce,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ufuse.graph.nest import (
     ArraySlot,
     Block,
     Instruction,
+    ListSlot,
     Map,
     Nest,
     NumberSlot,
@@ -60,12 +62,14 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     cells = unboxed(nest, objects)
     left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
+    columns = columns_of(nest, objects)
     saved = [array.copy() for array in arrays]
     while given > 0:
         cells[TURNS] = given
         tried, temporaries = dict(cells), list[np.ndarray]()
-        if execute(nest, arrays, tried, temporaries):
+        if execute(nest, arrays, tried, temporaries, columns):
             _move(nest, objects, left - turns_left(nest, tried))
+            change_lists(nest, objects, columns, [*arrays, *temporaries])
             return boxed(nest, tried, [*arrays, *temporaries])
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
@@ -81,6 +85,43 @@ def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
         for slot, thing in zip(nest.slots, objects, strict=True)
         if isinstance(slot, ArraySlot)
     ]
+
+
+def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
+    """What the columns of lists that grow begin with, by number."""
+    return {
+        one.array: np.array(thing if slot.is_read else [], nest.numbered[one.array].dtype)
+        for slot, thing in zip(nest.slots, objects, strict=True)
+        if isinstance(slot, ListSlot)
+        for one in slot.columns
+    }
+
+
+def change_lists(
+    nest: Nest,
+    objects: Sequence[Any],
+    columns: Mapping[int, np.ndarray],
+    arrays: Sequence[np.ndarray],
+) -> None:
+    """Put into lists what they have got: `columns` are as they were, `arrays` all arrays as they are now."""
+    before = arrays_of(nest, objects)
+    for slot, thing in zip(nest.slots, objects, strict=True):
+        if isinstance(slot, ListSlot):
+            parts = [
+                [_item(one.kind, number, is_numpy=one.is_numpy) for number in added]
+                for one in slot.columns
+                for added in (arrays[one.array][len(columns[one.array]) :],)
+            ]
+            thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
+        elif isinstance(slot, ArraySlot) and slot.items and slot.is_written:
+            place = nest.arrays.index(slot)
+            for i, (old, new) in enumerate(zip(before[place], arrays[place], strict=True)):
+                if old.tobytes() != new.tobytes():
+                    thing[i] = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
+
+
+def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:
+    return np.dtype(kind).type(number) if is_numpy else number.item()
 
 
 def _item_type(slot: ArraySlot) -> type:
@@ -249,13 +290,14 @@ def execute(
     arrays: Sequence[np.ndarray],
     cells: dict[str, Number],
     temporaries: list[np.ndarray] | None = None,
+    columns: Mapping[int, np.ndarray] = MappingProxyType({}),
 ) -> bool:
     """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False).
 
-    The temporaries, as they are at the end, are put into an empty list.
+    The temporaries, as they are at the end, are put into an empty list. `columns`: what those of lists begin with.
     """
     try:
-        follow(nest, arrays, cells, temporaries)
+        follow(nest, arrays, cells, temporaries, columns)
     except DoubtError:
         return False
     return True
@@ -266,6 +308,7 @@ def follow(
     arrays: Sequence[np.ndarray],
     cells: dict[str, Number],
     temporaries: list[np.ndarray] | None = None,
+    columns: Mapping[int, np.ndarray] = MappingProxyType({}),
 ) -> None:
     """As `execute`.
 
@@ -277,6 +320,8 @@ def follow(
     variables: dict[str, Number] = {one.name: zeros.get(one.type, 0) for one in nest.others}
     variables.update(cells)
     every = [*arrays, *(np.empty((0,) * one.ndim, one.dtype) for one in nest.temporaries)]
+    for number, column in columns.items():
+        every[number] = column
     blocks = {block.label: block for block in nest.blocks}
     label: str | None = nest.blocks[0].label
     try:
@@ -353,6 +398,11 @@ def _computed(
             *index, value = inputs
             array = _elements(one, arrays)
             array[_index(array, index)] = value
+            return None
+        case "append":
+            (number,) = one.attributes
+            added = np.array(inputs, arrays[number].dtype)
+            arrays[number] = np.concatenate((arrays[number], added))
             return None
         case "dim":
             return arrays[one.attributes[0]].shape[one.attributes[1]]

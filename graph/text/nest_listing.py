@@ -85,6 +85,8 @@ class _Listing:
             case "store":
                 *index, value = map(_bare, inputs)
                 return f"{self._name(one.attributes[0])}[{', '.join(index)}] = {value}"
+            case "append":
+                return f"{self._name(one.attributes[0])}.append({_bare(inputs[0])})"
             case "alloc":
                 return f"{self._name(one.attributes[0])} = empty({', '.join(map(_bare, inputs))})"
             case "select":

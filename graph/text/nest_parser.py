@@ -17,8 +17,10 @@ from ufuse.graph.nest import (
     PLAIN_NAME,
     ArraySlot,
     Block,
+    Column,
     End,
     Instruction,
+    ListSlot,
     Map,
     Nest,
     NumberSlot,
@@ -36,7 +38,11 @@ NAME = rf"(?:{PLAIN_NAME.pattern}|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
 VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
-LIST = re.compile(rf"list by (\w+) of (\w+)(?: under ({NAME}))?$")
+LIST = re.compile(rf"list by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
+GROWING = re.compile(
+    r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
+)
+COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 ITERATOR = re.compile(r"the (range|forwards|backwards|count) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
@@ -84,10 +90,13 @@ def _slot(text: str) -> Slot:
     if (iterator := ITERATOR.fullmatch(what)) is not None:
         return RangeSlot(name, iterator[1])
     if (listed := LIST.fullmatch(what)) is not None:
-        whose, dtype, walked = listed.groups()
+        whose, dtype, written, walked = listed.groups()
         return ArraySlot(
-            name, np.dtype(dtype), 1, is_written=False, items=whose, iterator=_name(walked or "")
+            name, np.dtype(dtype), 1, bool(written), items=whose, iterator=_name(walked or "")
         )
+    if (growing := GROWING.fullmatch(what)) is not None:
+        of, columns, read = growing.groups()
+        return ListSlot(name, tuple(_columns(columns)), of == "tuples", bool(read))
     kind, _, rest = what.partition(", ")
     if kind in NUMBER_KINDS and rest in ("", "changed"):
         return NumberSlot(name, kind, bool(rest))
@@ -98,6 +107,11 @@ def _slot(text: str) -> Slot:
     return ArraySlot(
         name, np.dtype(dtype), int(ndim), "written" in known, "bound again" in known, "viewed" in known
     )  # fmt: skip
+
+
+def _columns(text: str) -> Iterator[Column]:
+    for number, whose, kind in COLUMN.findall(text):
+        yield Column(int(number), kind, whose == "numpy")
 
 
 def _variables(text: str) -> Iterator[Variable]:

@@ -69,7 +69,7 @@ class Known:
             self.variables.pop(one.attributes[0], None)
         elif one.op == "alloc" or one.op in WRITERS:
             self.elements.clear()  # other arrays may share the memory
-        if one.op == "alloc":
+        if one.op in {"alloc", "append"}:
             parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))
             for part in parts:
                 self.variables.pop(own_variable(one.attributes[0], part), None)

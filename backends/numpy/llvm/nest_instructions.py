@@ -24,6 +24,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_reduce,
 )
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits
+from ufuse.backends.numpy.llvm.nest_lists import emit_append
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.graph.nest import (
     F32,
@@ -470,6 +471,7 @@ RULES: dict[str, Rule] = {
     "position": emit_position,
     "dot":     emit_dot,
     "alloc":   emit_alloc,
+    "append":  emit_append,
 }
 OF_REALS: dict[str, Rule] = {
     "add":  _real("fadd"),

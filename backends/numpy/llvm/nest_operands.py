@@ -52,7 +52,7 @@ class _Same:
 
     def note(self, one: Instruction) -> None:
         """Go on behind an instruction."""
-        if one.op in {"set", "alloc"}:
+        if one.op in {"set", "alloc", "append"}:
             name = one.attributes[0]
             self._changes[name] = self._changes.get(name, 0) + 1
         if one.result is None:

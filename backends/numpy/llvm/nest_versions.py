@@ -16,7 +16,7 @@ from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms,
 from ufuse.graph.nest import I1, TURNS, Block, End, Instruction, Nest, Value
 
 NOT_COPIED = {  # they take most of a turn
-    "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "alloc",
+    "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "alloc", "append",
 }  # fmt: skip
 MOST_INSTRUCTIONS = 300  # of a loop that is copied: more would take long to compile
 AT_ONCE = (

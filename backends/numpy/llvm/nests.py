@@ -27,6 +27,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
+from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
@@ -260,6 +261,7 @@ class _Function:
             self.lines.append(
                 f"store {'double' if variable.type == F64 else 'i64'} {word}, ptr {at}"
             )
+        give_back_lengths(self.body)
         self.lines.append("ret i32 0")
 
     def _write_instruction(self, one: Instruction) -> None:

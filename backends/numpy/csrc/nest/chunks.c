@@ -102,6 +102,12 @@ commit(Call *call, int64_t turns)
     if (!objects_make(nest, call->objects, call->given, call->cells, call->made)) {
         return false;
     }
+    if (!lists_change(nest, call->objects, &call->saved)) {
+        for (int i = 0; i < nest->outputs; i++) {
+            Py_DECREF(call->made[i]);
+        }
+        return false;
+    }
     for (int i = 0; i < nest->outputs; i++) {
         Py_XDECREF(call->outputs[i]); /* numbers and plain arrays: runs no code */
         call->outputs[i] = call->made[i];
@@ -125,6 +131,7 @@ run_turns(Call *call, int64_t turns)
     Register *left = &call->cells[nest->cells - 1];
     memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
     left->whole = turns;
+    lists_undo(nest);
     watch.began = 0;
     watch.left_for = PENDING_NOTHING;
     status_clear();
@@ -219,7 +226,15 @@ save_written(Call *call)
     call->saved.arrays = 0;
     call->saved.bytes = 0;
     for (int i = 0; i < nest->slots; i++) {
-        if (nest->slot[i].kind == SLOT_ARRAY && nest->slot[i].changed) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->kind != SLOT_ARRAY || !slot->changed) {
+            continue;
+        }
+        if (slot->listed) {
+            saved_add_vector(&call->saved, nest->memory[slot->memory].data,
+                             PyList_GET_SIZE(call->objects[i]), slot->itemsize);
+        }
+        else {
             saved_add(&call->saved, (PyArrayObject *)call->objects[i]);
         }
     }
@@ -411,7 +426,8 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
     PyObject *made[nest->outputs + 1], *current[nest->slots];
     if (!objects_read_cells(nest, objects, given) ||
         (nest->iterators + nest->lists > 1 && !objects_read_lists(nest, objects, given)) ||
-        given[nest->range_cell + 2].whole < 1 || !objects_read_arrays(nest, objects, words)) {
+        given[nest->range_cell + 2].whole < 1 || !objects_read_arrays(nest, objects, words) ||
+        !lists_begin(nest, objects, given[nest->range_cell + 2].whole)) {
         return false;
     }
     given[nest->cells - 1].whole = 0;

@@ -104,6 +104,7 @@ nest_helpers(PyObject *module, PyObject *unused)
         const char *name;
         void *address;
     } table[] = {{"grow", (void *)nest_grow},
+                 {"extend", (void *)nest_extend},
                  {"patience", (void *)nest_patience},
                  {"loop", (void *)nest_loop},
                  {"map", (void *)nest_map},

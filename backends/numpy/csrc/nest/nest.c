@@ -52,17 +52,64 @@ read_array(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
- * -1).
- */
+/* The kind of number of a name; -1 with an exception. */
 static int
-read_list(Nest *self, NestSlot *slot, PyObject *given)
+number_kind(const char *name)
 {
     static const char *const kinds[] = {
 #define TEXT_OF(NAME, TEXT, TYPE) TEXT,
         NUMBER_SLOTS(TEXT_OF)
 #undef TEXT_OF
     };
+    for (int kind = 0; kind < (int)Py_ARRAY_LENGTH(kinds); kind++) {
+        if (strcmp(kinds[kind], name) == 0) {
+            return kind;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "no number of a nest: %s", name);
+    return -1;
+}
+
+/* ("grown", whether its items are tuples, whether it is read, for each column (number of a
+ * temporary, what its numbers are, whether NumPy's)). */
+static int
+read_grown(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name, *columns;
+    int tuples, read;
+    if (!PyArg_ParseTuple(given, "UppO!", &name, &tuples, &read, &PyTuple_Type, &columns)) {
+        return -1;
+    }
+    slot->kind = SLOT_GROWN;
+    slot->tuples = tuples;
+    slot->read = read;
+    Py_ssize_t count = PyTuple_GET_SIZE(columns);
+    if (count < 1 || count > MOST_COLUMNS || (count > 1 && !tuples) || (tuples && read)) {
+        PyErr_Format(PyExc_ValueError, "no list of a nest: %R", given);
+        return -1;
+    }
+    for (; slot->columns < count; slot->columns++) {
+        NestColumn *column = &slot->column[slot->columns];
+        const char *item;
+        int numpy, kind;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(columns, slot->columns), "isp", &column->memory,
+                              &item, &numpy) ||
+            (kind = number_kind(item)) < 0) {
+            return -1;
+        }
+        column->item = (SlotKind)(SLOT_FLOAT + kind);
+        column->numpy = numpy;
+    }
+    self->changing++;
+    return 0;
+}
+
+/* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
+ * -1, whether it is written).
+ */
+static int
+read_list(Nest *self, NestSlot *slot, PyObject *given)
+{
     static const int types[] = {
 #define TYPE_OF(NAME, TEXT, TYPE) TYPE,
         NUMBER_SLOTS(TYPE_OF)
@@ -70,18 +117,19 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     };
     PyObject *name;
     const char *item;
-    int numpy, kind = 0, count = Py_ARRAY_LENGTH(kinds);
-    if (!PyArg_ParseTuple(given, "Uspi", &name, &item, &numpy, &slot->iterator)) {
+    int numpy, kind, written = 0;
+    if (!PyArg_ParseTuple(given, "Uspi|p", &name, &item, &numpy, &slot->iterator, &written) ||
+        (kind = number_kind(item)) < 0) {
         return -1;
     }
-    while (kind < count && strcmp(kinds[kind], item) != 0) {
-        kind++;
-    }
-    if (kind == count) {
-        PyErr_Format(PyExc_ValueError, "no list of a nest: %R", given);
+    if (written && slot->iterator >= 0) {
+        PyErr_Format(PyExc_ValueError, "a list that is gone over is not written: %R", given);
         return -1;
     }
     slot->kind = SLOT_ARRAY;
+    slot->changed = written;
+    self->written += written;
+    self->changing += written;
     slot->listed = true;
     slot->numpy = numpy;
     slot->item = (SlotKind)(SLOT_FLOAT + kind);
@@ -121,6 +169,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (name != NULL && PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, "list") == 0) {
         return read_list(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "grown") == 0) {
+        return read_grown(self, slot, given);
     }
     slot->kind = (SlotKind)kind;
     if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
@@ -170,7 +222,7 @@ read_slots(Nest *self, PyObject *given)
         NestSlot *slot = &self->slot[i];
         if (slot->listed && slot->iterator >= 0 &&
             (slot->iterator >= self->slots || self->slot[slot->iterator].kind <= SLOT_RANGE ||
-             self->slot[slot->iterator].kind == SLOT_COUNT)) {
+             self->slot[slot->iterator].kind >= SLOT_COUNT)) {
             PyErr_Format(PyExc_ValueError, "no iterator over a list: slot %d", slot->iterator);
             return -1;
         }
@@ -209,6 +261,26 @@ read_temporaries(Nest *self, PyObject *given, int scratches)
     self->memories = (int)count + scratches + self->lists;
     for (int i = 0; i < self->slots; i++) {
         self->slot[i].memory += (int)count + scratches;
+    }
+    return 0;
+}
+
+/* Whether the columns of all lists are temporaries that fit. 0, or -1 with an exception. */
+static int
+check_columns(const Nest *self)
+{
+    for (int i = 0; i < self->slots; i++) {
+        const NestSlot *slot = &self->slot[i];
+        for (int k = 0; k < slot->columns; k++) {
+            const NestColumn *column = &slot->column[k];
+            if (column->memory < 0 || column->memory >= self->temporaries ||
+                self->temporary[column->memory].axes != 1 ||
+                self->temporary[column->memory].itemsize !=
+                    number_bytes(item_number(column->item, true)->type)) {
+                PyErr_Format(PyExc_ValueError, "no column of a list: temporary %d", column->memory);
+                return -1;
+            }
+        }
     }
     return 0;
 }
@@ -280,7 +352,7 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->budget = 0.010;
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
     if (temporaries == NULL || read_slots(self, slots) < 0 ||
-        read_temporaries(self, temporaries, scratches) < 0 ||
+        read_temporaries(self, temporaries, scratches) < 0 || check_columns(self) < 0 ||
         (views != NULL && read_views(self, views) < 0)) {
         Py_CLEAR(self);
     }

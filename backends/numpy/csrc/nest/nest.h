@@ -13,7 +13,7 @@
 #include "nest/pending.h"
 #include "scalars/scalars.h"
 
-enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4 };
+enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4, MOST_COLUMNS = 8 };
 
 /* Numbers: Python's or NumPy's the first three, then NumPy's only. */
 #define NUMBER_SLOTS(X)                                                                            \
@@ -38,13 +38,21 @@ typedef enum {
     SLOT_RANGE,
     SLOT_FORWARDS,  /* the iterator of an array, a list or a tuple */
     SLOT_BACKWARDS, /* the same, `reversed` */
-    SLOT_COUNT      /* an enumerate: its count alone */
+    SLOT_COUNT,     /* an enumerate: its count alone */
+    SLOT_GROWN      /* a list that grows */
 } SlotKind;
+
+/* Numbers of a list that grows: in which temporary, and what they all are. */
+typedef struct {
+    int memory;
+    SlotKind item;
+    bool numpy;
+} NestColumn;
 
 /* One of the objects that a nest is called with. */
 typedef struct {
     SlotKind kind;
-    bool changed;   /* of an array: written */
+    bool changed;   /* of an array: written; of a list's numbers too */
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
     bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
     int type, axes; /* of an array */
@@ -54,6 +62,11 @@ typedef struct {
     bool numpy;
     int iterator; /* the slot of the one that goes over them: those that come next; -1: all */
     int memory;   /* where they lie */
+    /* Of a list that grows: what its items have; whether these are tuples; whether the columns
+     * begin with what is in the list. */
+    int columns;
+    NestColumn column[MOST_COLUMNS];
+    bool tuples, read;
 } NestSlot;
 
 /* What an array variable may be: for each axis that of the array and a step along it; or axis -1.
@@ -64,7 +77,8 @@ typedef struct {
     int64_t step[MOST_LENGTHS];
 } NestView;
 
-/* Memory of a nest's own: of a temporary, with its lengths, or scratch. */
+/* Memory of a nest's own: of a temporary, with its lengths, or scratch. Of the column of a list
+ * that grows the second length is how many elements the list has. */
 typedef struct {
     char *data;
     int64_t capacity; /* bytes */
@@ -99,7 +113,7 @@ typedef struct {
     int views;
     int slots, arrays, words, cells, written, rebound, outputs;
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
-    int lists;
+    int lists, changing;       /* lists whose numbers are read; those that the nest changes */
     int iterators;
     int range, range_cell; /* the slot of the first iterator, and its first cell */
     double budget;         /* seconds that a call may take, about */
@@ -133,6 +147,9 @@ bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *wo
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
 bool objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells);
 void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns);
+bool list_takes_too_long(const Nest *nest, int64_t count, int64_t left);
+bool slot_iterates(const NestSlot *slot);
+const Number *item_number(SlotKind item, bool numpy);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                   const Register *after, PyObject **made);
 
@@ -148,9 +165,16 @@ typedef struct {
 } Saved;
 
 void saved_add(Saved *saved, PyArrayObject *array);
+void saved_add_vector(Saved *saved, char *data, int64_t count, int itemsize);
+const char *saved_copy(const Saved *saved, const char *data);
 bool saved_take(Saved *saved);
 void saved_restore(const Saved *saved);
 void saved_drop(Saved *saved);
+
+/* lists.c */
+bool lists_begin(const Nest *nest, PyObject *const *objects, int64_t left);
+void lists_undo(const Nest *nest);
+bool lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved);
 
 /* chunks.c */
 int64_t nest_patience(void);
@@ -164,6 +188,7 @@ PyObject *nest_improve(PyObject *self, PyObject *args);
 
 /* own_memory.c */
 int nest_grow(NestMemory *one, int64_t bytes);
+int nest_extend(NestMemory *one, int64_t bytes);
 void own_memory_drop(Nest *nest, size_t most);
 PyObject *own_memory_array(const Nest *nest, int temporary);
 

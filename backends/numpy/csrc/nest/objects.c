@@ -129,7 +129,24 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
+    if (slot->kind == SLOT_GROWN) {
+        return 0;
+    }
     return slot->kind >= SLOT_COMPLEX ? 3 : 2;
+}
+
+/* Whether a slot is of an iterator. */
+bool
+slot_iterates(const NestSlot *slot)
+{
+    return slot->kind >= SLOT_RANGE && slot->kind <= SLOT_COUNT;
+}
+
+/* What numbers of a kind are, Python's or NumPy's. */
+const Number *
+item_number(SlotKind item, bool numpy)
+{
+    return &number_of[item - SLOT_FLOAT][numpy];
 }
 
 /* The words of the numbers that `objects_read_lists` has read; where an iterator goes over them
@@ -151,7 +168,7 @@ static int64_t
 read_items(const NestSlot *slot, PyObject *const *items, int64_t count, bool is_backwards,
            NestMemory *memory)
 {
-    const Number *number = &number_of[slot->item - SLOT_FLOAT][slot->numpy];
+    const Number *number = item_number(slot->item, slot->numpy);
     short size = number_bytes(slot->type);
     if (nest_grow(memory, count * size) < 0) {
         return -1;
@@ -181,8 +198,8 @@ read_coming(const Nest *nest, const NestSlot *slot, PyObject *const *items, cons
 }
 
 /* Whether reading a whole list takes longer than plain Python needs for all turns that are left. */
-static bool
-is_too_long(const Nest *nest, int64_t count, int64_t left)
+bool
+list_takes_too_long(const Nest *nest, int64_t count, int64_t left)
 {
     double turn = nest->turn_ns == 0 ? UNKNOWN_TURN : nest->turn_ns * PLAIN_AT_LEAST;
     return count > FEW_ITEMS && (double)count * ITEM > (double)left * turn;
@@ -195,7 +212,7 @@ least_left(const Nest *nest, Register *cells, int64_t left)
     for (int set = 0; set < 2; set++) {
         Register *cell = cells;
         for (int i = 0; i < nest->slots; cell += slot_cells(&nest->slot[i++])) {
-            if (nest->slot[i].kind < SLOT_RANGE) {
+            if (!slot_iterates(&nest->slot[i])) {
                 continue;
             }
             if (set) {
@@ -227,7 +244,7 @@ objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells)
         if (!slot->listed) {
             continue;
         }
-        if (!PyList_CheckExact(objects[i]) && !PyTuple_CheckExact(objects[i])) {
+        if (!PyList_CheckExact(objects[i]) && (slot->changed || !PyTuple_CheckExact(objects[i]))) {
             return false;
         }
         PyObject **items = PySequence_Fast_ITEMS(objects[i]);
@@ -239,7 +256,7 @@ objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells)
         }
         int64_t count = PySequence_Fast_GET_SIZE(objects[i]);
         memory->length[0] = 0;
-        if (is_too_long(nest, count, left) ||
+        if (list_takes_too_long(nest, count, left) ||
             read_items(slot, items, count, false, memory) != count) {
             return false;
         }
@@ -292,7 +309,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             }
             arrays++;
         }
-        else if (slot->kind >= SLOT_RANGE) {
+        else if (slot_iterates(slot)) {
             Range range;
             if (!(slot->kind == SLOT_RANGE ? range_read(objects[i], &range)
                                            : iterator_read(slot->kind, objects[i], &range))) {
@@ -302,7 +319,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             cells[1].whole = range.step;
             cells[2].whole = range.left;
         }
-        else if (!number_cells(slot->kind, objects[i], cells)) {
+        else if (slot->kind != SLOT_GROWN && !number_cells(slot->kind, objects[i], cells)) {
             return false;
         }
         cells += slot_cells(slot);
@@ -322,7 +339,7 @@ objects_move(const Nest *nest, PyObject *const *objects, int64_t turns)
                 range_move(objects[i], range.left - turns);
             }
         }
-        else if (kind > SLOT_RANGE) {
+        else if (slot_iterates(&nest->slot[i])) {
             iterator_move(kind, objects[i], turns);
         }
     }

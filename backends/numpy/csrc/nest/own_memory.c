@@ -1,6 +1,8 @@
 /* Memory of a nest's own: its temporaries and scratch, which machine code grows as it needs. */
 #include "nest/nest.h"
 
+enum { FEW_BYTES = 1 << 12 }; /* of what grows: at least */
+
 /*
  * What machine code calls for at least so many bytes, 64-byte aligned, their contents undefined.
  * -1, with no exception: there is no memory.
@@ -16,6 +18,29 @@ nest_grow(NestMemory *one, int64_t bytes)
     one->data = memory_take((size_t)enough);
     one->capacity = one->data == NULL ? 0 : enough;
     return one->data == NULL ? -1 : 0;
+}
+
+/*
+ * What machine code calls for more bytes behind those that there are, which stay. -1, with no
+ * exception: there is no memory.
+ */
+int
+nest_extend(NestMemory *one, int64_t bytes)
+{
+    NestMemory larger = {0};
+    int64_t enough = one->capacity > INT64_MAX / 2 ? bytes : 2 * one->capacity;
+    enough = enough < bytes ? bytes : enough;
+    enough = enough < FEW_BYTES ? FEW_BYTES : enough;
+    if (nest_grow(&larger, enough) < 0) {
+        return -1;
+    }
+    if (one->capacity > 0) {
+        memcpy(larger.data, one->data, (size_t)one->capacity);
+    }
+    memory_give(one->data);
+    one->data = larger.data;
+    one->capacity = larger.capacity;
+    return 0;
 }
 
 /* Give memory back where it is more than `most` bytes in all. */

@@ -72,6 +72,34 @@ saved_add(Saved *saved, PyArrayObject *array)
     saved->bytes = bytes > SIZE_MAX - saved->bytes ? SIZE_MAX : saved->bytes + bytes;
 }
 
+/* Add elements that are neighbours, as `saved_add` does an array. */
+void
+saved_add_vector(Saved *saved, char *data, int64_t count, int itemsize)
+{
+    struct SavedArray *one = &saved->array[saved->arrays++];
+    one->walk.base = data;
+    one->walk.axes = 0;
+    one->itemsize = itemsize;
+    one->elements = count;
+    insert_axis(&one->walk, count, itemsize);
+    saved->bytes += (size_t)count * (size_t)itemsize;
+}
+
+/* The copy that was taken of what lies at an address; NULL: there is none. */
+const char *
+saved_copy(const Saved *saved, const char *data)
+{
+    const char *from = saved->memory;
+    for (int i = 0; i < saved->arrays; i++) {
+        const struct SavedArray *one = &saved->array[i];
+        if (one->elements > 0 && one->walk.base == data) {
+            return from;
+        }
+        from += one->elements * one->itemsize;
+    }
+    return NULL;
+}
+
 /* Copy the elements of all arrays. False, with no exception: there is no memory. */
 bool
 saved_take(Saved *saved)

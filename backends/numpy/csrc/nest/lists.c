@@ -1,0 +1,339 @@
+/*
+ * Lists that a nest changes. What is appended, or stored, lies in memory of the nest's own until a
+ * chunk is committed: then objects are made of all of it, and put into the lists. The laws:
+ *
+ * 1. Objects of what is stored are made before a list changes; what is appended can be taken away
+ *    again. Where there is no memory for an object, no list has changed.
+ * 2. Nothing here runs Python code: what is put into lists, and what was there before, is a number,
+ *    or a tuple that is made while the garbage collector is off.
+ */
+#include "nest/nest.h"
+
+/* Objects of what was stored, in the order in which they are put into lists. */
+typedef struct {
+    PyObject **object;
+    int64_t count, room;
+} Made;
+
+/* Whether a list that changes is also another object of the call. */
+static bool
+has_other_name(const Nest *nest, PyObject *const *objects, int which)
+{
+    for (int i = 0; i < nest->slots; i++) {
+        if (i != which && objects[i] == objects[which]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+changes_list(const NestSlot *slot)
+{
+    return slot->kind == SLOT_GROWN || (slot->listed && slot->changed);
+}
+
+/* The columns begin with what is in a list, where that is read. */
+static bool
+begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
+{
+    int64_t count = slot->read ? PyList_GET_SIZE(list) : 0;
+    for (int k = 0; k < slot->columns; k++) {
+        const NestColumn *column = &slot->column[k];
+        NestMemory *memory = &nest->memory[column->memory];
+        const Number *number = item_number(column->item, column->numpy);
+        int type = nest->temporary[column->memory].type;
+        short size = number_bytes(type);
+        if (nest_grow(memory, count * size) < 0) {
+            return false;
+        }
+        for (int64_t i = 0; i < count; i++) {
+            Register value;
+            if (!number_read(number, PyList_GET_ITEM(list, i), &value)) {
+                return false;
+            }
+            number_store(type, memory->data + i * size, value);
+        }
+        memory->length[0] = memory->length[1] = count;
+    }
+    return true;
+}
+
+/* Prepare a call. False: a nest cannot take some list. Runs no Python code, sets no exception. */
+bool
+lists_begin(const Nest *nest, PyObject *const *objects, int64_t left)
+{
+    for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (!changes_list(slot)) {
+            continue;
+        }
+        if (!PyList_CheckExact(objects[i]) || has_other_name(nest, objects, i)) {
+            return false;
+        }
+        if (slot->kind == SLOT_GROWN &&
+            ((slot->read && list_takes_too_long(nest, PyList_GET_SIZE(objects[i]), left)) ||
+             !begin_columns(nest, slot, objects[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Forget what was appended and is not committed. */
+void
+lists_undo(const Nest *nest)
+{
+    for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        for (int k = 0; k < slot->columns; k++) {
+            NestMemory *memory = &nest->memory[slot->column[k].memory];
+            memory->length[0] = memory->length[1];
+        }
+    }
+}
+
+/* How many items a list gets; -1: what machine code says cannot be. */
+static int64_t
+items_added(const Nest *nest, const NestSlot *slot)
+{
+    int64_t count = -1;
+    for (int k = 0; k < slot->columns; k++) {
+        const NestMemory *memory = &nest->memory[slot->column[k].memory];
+        int64_t size = number_bytes(nest->temporary[slot->column[k].memory].type);
+        int64_t added = memory->length[0] - memory->length[1];
+        if (added < 0 || memory->length[0] > memory->capacity / size || (k > 0 && added != count)) {
+            return -1;
+        }
+        count = added;
+    }
+    return count;
+}
+
+/* The number at a place of a column: a new object, or NULL. */
+static PyObject *
+number_at(const Nest *nest, const NestColumn *column, int64_t place)
+{
+    const char *data = nest->memory[column->memory].data;
+    if (column->item == SLOT_FLOAT && !column->numpy) {
+        return PyFloat_FromDouble(((const double *)data)[place]);
+    }
+    if (column->item == SLOT_INT && !column->numpy) {
+        return PyLong_FromLong(((const long *)data)[place]);
+    }
+    int type = nest->temporary[column->memory].type;
+    Register value = number_load(type, data + place * number_bytes(type));
+    return number_object(item_number(column->item, column->numpy), value);
+}
+
+/* The item at a place of a list's columns: a new object, or NULL. */
+static PyObject *
+item_at(const Nest *nest, const NestSlot *slot, int64_t place)
+{
+    if (!slot->tuples) {
+        return number_at(nest, &slot->column[0], place);
+    }
+    PyObject *tuple = PyTuple_New(slot->columns);
+    for (int k = 0; tuple != NULL && k < slot->columns; k++) {
+        PyObject *number = number_at(nest, &slot->column[k], place);
+        if (number == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, k, number);
+    }
+    return tuple;
+}
+
+/* Take over an object. False: it is NULL, or there is no memory. */
+static bool
+keep(Made *made, PyObject *object)
+{
+    if (object == NULL) {
+        return false;
+    }
+    if (made->count == made->room) {
+        int64_t room = made->room == 0 ? 256 : 2 * made->room;
+        PyObject **larger = PyMem_Realloc(made->object, (size_t)room * sizeof *larger);
+        if (larger == NULL) {
+            Py_DECREF(object);
+            return false;
+        }
+        made->object = larger;
+        made->room = room;
+    }
+    made->object[made->count++] = object;
+    return true;
+}
+
+/* The first place from `from` on where a list's numbers are no longer what they were, or their
+ * count. */
+static int64_t
+next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from, int64_t count)
+{
+    size_t size = (size_t)slot->itemsize;
+    while (from < count &&
+           memcmp(now + from * (int64_t)size, before + from * (int64_t)size, size) == 0) {
+        from++;
+    }
+    return from;
+}
+
+static bool
+make_stored(const Nest *nest, const NestSlot *slot, PyObject *list, const Saved *saved, Made *made)
+{
+    const char *now = nest->memory[slot->memory].data;
+    const char *before = saved_copy(saved, now);
+    int64_t count = PyList_GET_SIZE(list);
+    if (before == NULL) {
+        return count == 0;
+    }
+    for (int64_t i = next_stored(slot, now, before, 0, count); i < count;
+         i = next_stored(slot, now, before, i + 1, count)) {
+        Register value = number_load(slot->type, now + i * slot->itemsize);
+        if (!keep(made, number_object(item_number(slot->item, slot->numpy), value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Make objects of all that was stored. */
+static bool
+make_objects(const Nest *nest, PyObject *const *objects, const Saved *saved, Made *made)
+{
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->kind != SLOT_GROWN && changes_list(slot) &&
+            !make_stored(nest, slot, objects[i], saved, made)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Append an object, and take it over. False: it is NULL, or there is no memory. */
+static bool
+append(PyObject *list, PyObject *object)
+{
+    if (object == NULL) {
+        return false;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    if (count < ((PyListObject *)list)->allocated) {
+        PyList_SET_ITEM(list, count, object);
+        Py_SET_SIZE(list, count + 1);
+        return true;
+    }
+    int status = PyList_Append(list, object);
+    Py_DECREF(object);
+    return status == 0;
+}
+
+/* Append what a list gets. As `append_all`, but that it may have got some of it. */
+static bool
+append_added(const Nest *nest, const NestSlot *slot, PyObject *list)
+{
+    int64_t first = nest->memory[slot->column[0].memory].length[1];
+    int64_t count = items_added(nest, slot);
+    for (int64_t i = 0; i < count; i++) {
+        if (!append(list, item_at(nest, slot, first + i))) {
+            return false;
+        }
+    }
+    return count >= 0;
+}
+
+/* Take the last items from a list, which are numbers or tuples of numbers. */
+static void
+shorten(PyObject *list, Py_ssize_t count)
+{
+    Py_ssize_t before = PyList_GET_SIZE(list);
+    Py_SET_SIZE(list, count);
+    for (Py_ssize_t i = count; i < before; i++) {
+        Py_DECREF(((PyListObject *)list)->ob_item[i]);
+    }
+}
+
+/* Append what all lists get. False: there is no memory, and the lists are as before. */
+static bool
+append_all(const Nest *nest, PyObject *const *objects)
+{
+    Py_ssize_t before[nest->slots];
+    int i = 0;
+    bool done = true;
+    for (; done && i < nest->slots; i++) {
+        if (nest->slot[i].kind == SLOT_GROWN) {
+            before[i] = PyList_GET_SIZE(objects[i]);
+            done = append_added(nest, &nest->slot[i], objects[i]);
+        }
+    }
+    while (!done && i-- > 0) {
+        if (nest->slot[i].kind == SLOT_GROWN) {
+            shorten(objects[i], before[i]);
+        }
+    }
+    return done;
+}
+
+/* Put what was made for places into lists: takes over the objects, and drops what was there. */
+static void
+store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const Made *made)
+{
+    PyObject **next = made->object;
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->kind == SLOT_GROWN || !changes_list(slot)) {
+            continue;
+        }
+        const char *now = nest->memory[slot->memory].data;
+        const char *before = saved_copy(saved, now);
+        int64_t count = before == NULL ? 0 : PyList_GET_SIZE(objects[i]);
+        for (int64_t at = next_stored(slot, now, before, 0, count); at < count;
+             at = next_stored(slot, now, before, at + 1, count)) {
+            PyObject **item = &((PyListObject *)objects[i])->ob_item[at];
+            Py_SETREF(*item, *next++); /* a number: runs no code */
+        }
+    }
+}
+
+/* What is in the lists now is committed. */
+static void
+note_committed(const Nest *nest)
+{
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        for (int k = 0; k < slot->columns; k++) {
+            int64_t *length = nest->memory[slot->column[k].memory].length;
+            length[1] = length[0] = slot->read ? length[0] : 0;
+        }
+    }
+}
+
+/* Put what a chunk has appended and stored into the lists. False, with no exception: there is no
+ * memory, or machine code says what cannot be; no list has changed. */
+bool
+lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved)
+{
+    if (nest->changing == 0) {
+        return true;
+    }
+    Made made = {0};
+    int collects = PyGC_Disable();
+    bool done = make_objects(nest, objects, saved, &made) && append_all(nest, objects);
+    if (done) {
+        store_all(nest, objects, saved, &made);
+        note_committed(nest);
+    }
+    else {
+        PyErr_Clear();
+        while (made.count > 0) {
+            Py_DECREF(made.object[--made.count]);
+        }
+    }
+    PyMem_Free(made.object);
+    if (collects) {
+        PyGC_Enable();
+    }
+    return done;
+}

@@ -1,0 +1,169 @@
+"""Lists of the program in loops that are read as nests: appended to, and stored into.
+
+What is appended goes into columns: the list's own holder is the first, and tuples have one more for each further part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import conversions, elementwise, views
+from ufuse.frame_hook.nests.values import (
+    BOOL,
+    ArrayKind,
+    ColumnKind,
+    Item,
+    Items,
+    Known,
+    NotNativeError,
+    Number,
+    NumberKind,
+    Numbers,
+    OtherList,
+)
+from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.outside import Outside
+    from ufuse.frame_hook.nests.reader import Reader
+
+MOST_COLUMNS = 8  # as in C
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What a list gets: numbers, or tuples of numbers."""
+
+    kinds: tuple[NumberKind, ...]
+    has_tuples: bool
+
+
+@dataclass(slots=True)
+class Lists:
+    """What a loop does with lists, by the registers that they are in."""
+
+    grown: dict[int, Growth] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)
+    walked: set[int] = field(default_factory=set)  # by inner loops
+
+    def columns(self) -> list[ArrayKind | ColumnKind]:
+        """The columns of all lists that grow, in order."""
+        return [_column(slot, i) for slot in sorted(self.grown) for i in range(self._count(slot))]
+
+    def _count(self, slot: int) -> int:
+        return len(self.grown[slot].kinds)
+
+    def temporaries(self) -> tuple[ArraySlot, ...]:
+        """These columns as the nest has them."""
+        return tuple(
+            ArraySlot(f".list{slot}.{i}", kind.dtype, 1, is_written=True)
+            for slot in sorted(self.grown)
+            for i, kind in enumerate(self.grown[slot].kinds)
+        )
+
+    def slot(self, name: str, slot: int, first: int) -> ListSlot:
+        """A list that grows as the nest has it; `first` is the number of the first column of all."""
+        growth = self.grown[slot]
+        before = sum(self._count(other) for other in self.grown if other < slot)
+        columns = tuple(
+            Column(first + before + i, kind.kind, kind.numpy) for i, kind in enumerate(growth.kinds)
+        )
+        return ListSlot(name, columns, growth.has_tuples, slot in self.read)
+
+    def check(self, outside: Outside, stored: set[int]) -> None:
+        """See whether all that is done with lists goes together.
+
+        Raises:
+            NotNativeError: it does not.
+
+        """
+        changed = self.grown.keys() | (stored & outside.lists.keys())
+        for slot in sorted(self.read - outside.lists.keys() - self.grown.keys()):
+            raise NotNativeError(
+                f"{outside.text(slot)} is a list of what are no numbers of one type"
+            )
+        for slot in sorted(changed):
+            self._check_change(outside, slot, slot in stored)
+
+    def _check_change(self, outside: Outside, slot: int, is_stored: bool) -> None:
+        name, value = outside.text(slot), outside.sequences[slot]
+        if any(other is value for at, other in outside.sequences.items() if at != slot):
+            raise NotNativeError(
+                f"it changes the list {name}, which it knows by another name, too", later=True
+            )
+        if slot not in self.grown:
+            return
+        if is_stored:
+            raise NotNativeError(f"it appends to the list {name}, and stores into it")
+        if slot in self.walked:
+            raise NotNativeError(f"it goes over the list {name}, which grows")
+        growth = self.grown[slot]
+        known = outside.lists.get(slot)
+        if slot in self.read and (
+            growth.has_tuples or known is None or (known.type,) != growth.kinds
+        ):
+            raise NotNativeError(f"{name} is a list of what are no numbers of one type")
+
+
+def _column(slot: int, number: int) -> ArrayKind | ColumnKind:
+    return ColumnKind(slot, number) if number else ArrayKind(slot)
+
+
+def called_method(
+    reader: Reader, owner: Numbers | OtherList, name: str, arguments: Sequence[Item]
+) -> Item:
+    """The result of a method of a list."""
+    if name != "append" or len(arguments) != 1:
+        raise NotNativeError(f"the method {name} of a list is not compiled yet")
+    (item,) = arguments
+    slot, has_tuples = owner.holder.slot, isinstance(item, Items)
+    parts = [
+        conversions.number(reader.out, one)
+        for one in (item.items if isinstance(item, Items) else arguments)
+    ]
+    if not 1 <= len(parts) <= MOST_COLUMNS:
+        raise NotNativeError("a tuple that is appended to a list is long")
+    growth = Growth(tuple(one.type for one in parts), has_tuples)
+    if reader.lists.grown.setdefault(slot, growth) != growth:
+        raise NotNativeError("a list gets items of several types")
+    if not has_tuples:
+        reader.outside.settle(slot, parts[0].type)
+    elementwise.settle(reader)
+    for i, part in enumerate(parts):
+        reader.out.append(reader.number(_column(slot, i)), part.value)
+    return Known(None)
+
+
+def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
+    """A list whose items are read."""
+    found = reader.outside.lists.get(container.holder.slot)
+    if found is None:
+        name = reader.outside.text(container.holder.slot)
+        raise NotNativeError(
+            f"{name} is a list of what are no numbers of one type, so far", later=True
+        )
+    return found
+
+
+def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
+    """`container[key] = item`."""
+    slot = container.holder.slot
+    if type(reader.outside.sequences[slot]) is not list:
+        raise NotNativeError("it stores into what is no array")
+    index = views.index(reader, key)
+    one = conversions.number(reader.out, item)
+    if one.type != container.type:
+        raise NotNativeError("a list gets items of several types")
+    elementwise.settle(reader)
+    reader.writes(container.holder)
+    reader.out.store(reader.array(container.holder), index, one.value)
+
+
+def truth(reader: Reader, item: Item) -> Item:
+    """A list as a condition; what is none as it is."""
+    if not isinstance(item, Numbers | OtherList):
+        return item
+    length = reader.length(item.holder, 0).value
+    return Number(BOOL, reader.out.op("igt", I1, length, reader.out.constant(I64, 0)))
