@@ -24,6 +24,7 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
+from ufuse.frame_hook.nests import whole
 from ufuse.frame_hook.nests.choice import (
     ASK_LATEST,
     ASK_SOON,
@@ -148,6 +149,8 @@ class Session:
             for header in record.begins.keys() - known.keys():
                 _end_at_nest(cache, header, record)
                 _leave_behind(cache, header, record)
+                if not record.whole_tries and not self.every_frame:
+                    whole.put_off(cache, record, measures=self.measures)
             if found is None:
                 _unroll_again(cache, position, record)
             made = position if isinstance(found, _hook.Entry) else None
@@ -204,6 +207,12 @@ class Session:
         elif position == 0:
             self._captured.keep(function, self.captured_for(function) + 1)
         return entry
+
+    def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> None:
+        """Have an entry run whole calls of a function that has loops with native code."""
+        if self.loops is not None:
+            record = self.record(cache.code)
+            whole.capture(self.loops.maker, cache, function, state, record, measures=self.measures)
 
     @property
     def _is_bounded(self) -> bool:

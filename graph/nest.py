@@ -292,13 +292,32 @@ class RangeSlot:
 
     `kind` is "range"; "forwards" or "backwards", over the places of an array, list or tuple; or "count", of an
     `enumerate`, beside the iterators that it goes over. All have as many turns left; the first one's says how many.
+    "once" is no object: the only turn is a whole call of a function.
     """
 
     name: str
     kind: str = "range"
 
 
-Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot
+@dataclass(frozen=True, slots=True)
+class ResultSlot:
+    """What a nest of a whole call gives; no object comes for it.
+
+    `kinds` are those of KINDS that a number may be of, each with a variable, `name.float` and so on. Which one it is
+    says `name.kind`: twice its place, and one more for a scalar of NumPy. "array" or "view" stands alone, with the
+    variables of an array that is bound again, and that may be a view.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is no number."""
+        return self.kinds in (("array",), ("view",))
+
+
+Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -327,6 +346,16 @@ class Nest:
         return tuple(slot for slot in self.slots if isinstance(slot, ListSlot))
 
     @property
+    def given(self) -> tuple[Slot, ...]:
+        """The slots for which an object comes; they are the first."""
+        return tuple(
+            slot
+            for slot in self.slots
+            if not isinstance(slot, ResultSlot)
+            and not (isinstance(slot, RangeSlot) and slot.kind == "once")
+        )
+
+    @property
     def numbered(self) -> tuple[ArraySlot, ...]:
         """All arrays by number: those that the nest is given, then the temporaries."""
         return (*self.arrays, *self.temporaries)
@@ -340,10 +369,13 @@ class Nest:
         for slot in self.slots:
             if isinstance(slot, ArraySlot):
                 if slot.is_rebound:
-                    yield Variable(f"{slot.name}.array", I64)
-                for part in ("place", "length") if slot.is_viewed else ():
-                    for axis in range(MAP_AXES):
-                        yield Variable(f"{slot.name}.{part}{axis}", I64)
+                    yield from _cells_of_array(slot.name, is_viewed=slot.is_viewed)
+            elif isinstance(slot, ResultSlot) and slot.is_array:
+                yield from _cells_of_array(slot.name, is_viewed="view" in slot.kinds)
+            elif isinstance(slot, ResultSlot):
+                yield Variable(f"{slot.name}.kind", I64)
+                for kind in slot.kinds:
+                    yield Variable(f"{slot.name}.{kind}", KINDS[kind])
             elif isinstance(slot, NumberSlot):
                 if slot.kind in KINDS:
                     yield Variable(slot.name, KINDS[slot.kind])
@@ -380,6 +412,13 @@ class Nest:
             )
             parts = ", ".join([*condition, *map(name_text, block.end.targets)])
             yield f"  {block.end.kind} {parts}".rstrip()
+
+
+def _cells_of_array(name: str, *, is_viewed: bool) -> Iterator[Variable]:
+    yield Variable(f"{name}.array", I64)
+    for part in ("place", "length") if is_viewed else ():
+        for axis in range(MAP_AXES):
+            yield Variable(f"{name}.{part}{axis}", I64)
 
 
 PLAIN_NAME = re.compile(r"[\w.@<>]+")
@@ -434,6 +473,8 @@ def _described(slot: Slot) -> str:
             )
             read = ", read" if slot.is_read else ""
             return f"{name}: growing list of {of}, {', '.join(columns)}{read}"
+        case ResultSlot():
+            return f"{name}: {' or '.join(slot.kinds)}, given back"
     return f"{name}: the {slot.kind} of the loop"
 
 

@@ -115,7 +115,8 @@ class CheckedNest:
             return result
         left = nest_reference.turns_left(self._nest, cells)
         behind = nest_reference.turns_left(self._nest, nest_reference.unboxed(self._nest, objects))
-        cells[TURNS] = left - behind
+        is_whole = len(self._nest.given) < len(self._nest.slots)
+        cells[TURNS] = 1 if is_whole else left - behind
         temporaries: list[np.ndarray] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -14,7 +14,16 @@ from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.graph.nest import KINDS, ArraySlot, ListSlot, Nest, NumberSlot, RangeSlot, Slot
+from ufuse.graph.nest import (
+    KINDS,
+    ArraySlot,
+    ListSlot,
+    Nest,
+    NumberSlot,
+    RangeSlot,
+    ResultSlot,
+    Slot,
+)
 
 
 def nest_object(nest: Nest) -> Callable[..., object] | None:
@@ -81,4 +90,6 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             own = len(nest.arrays)
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
             return "grown", slot.has_tuples, slot.is_read, columns
+        case ResultSlot():
+            return "result", slot.kinds
     return (slot.kind,)

@@ -129,10 +129,14 @@ PLAIN_EXCEPTION_SIZE = type("Plain", (Exception,), {}).__basicsize__
 
 
 class Recipe:
-    """Rows that build objects, in the order in which C carries them out."""
+    """Rows that build objects, in the order in which C carries them out.
 
-    def __init__(self, trace: Trace) -> None:
+    `others`: how many outputs the artefact has that no node of the trace computes.
+    """
+
+    def __init__(self, trace: Trace, others: int = 0) -> None:
         self.trace = trace
+        self._others = others
         self.outputs: list[Node] = []
         self._places: dict[Node, int] = {}  # of each among the outputs
         self.rows: list[Row[Register]] = []
@@ -451,7 +455,9 @@ class Recipe:
         """The number of a register: the guards' come first, then the outputs', then the rows'."""
         if isinstance(register, int):
             return register
-        first = self.trace.guards.registers + (len(self.outputs) if register.by == "row" else 0)
+        first = self.trace.guards.registers + (
+            len(self.outputs) + self._others if register.by == "row" else 0
+        )
         return first + register.number
 
     def for_c(self) -> list[tuple[Any, ...]]:

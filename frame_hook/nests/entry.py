@@ -141,12 +141,13 @@ def _read(
         except NotNativeError as why:
             why.place = _in_words(reader, code)
             raise
-        return trace, _guarded(trace, code, read, outside)
+        return trace, guarded(trace, code, read, outside)
     except GraphBreak as graph_break:
         raise NotNativeError(f"it uses {graph_break.what}") from None
 
 
-def _guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
+def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
+    """Guard what a nest is given: numbers are looked at by the nest itself."""
     names = instructions.slot_names(code)
     for slot in read.slots:
         if slot < len(names):
@@ -172,7 +173,7 @@ def _in_words(reader: Reader, code: CodeType) -> str:
 
 
 def _array_registers(read: Read) -> list[int]:
-    pairs = zip(read.slots, read.nest.slots, strict=True)
+    pairs = zip(read.slots, read.nest.given, strict=True)
     return [register for register, slot in pairs if isinstance(slot, ArraySlot)]
 
 

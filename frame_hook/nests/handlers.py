@@ -11,7 +11,6 @@ import numpy as np
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.nests import (
     arithmetic,
-    calls,
     complexes,
     conversions,
     elements,
@@ -324,13 +323,13 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
 
 @reads("RETURN_VALUE")
 def _return_value(reader: Reader, _: int) -> None:
-    calls.leave(reader, reader.stack.pop())
+    reader.leave(reader.stack.pop())
 
 
 @reads("RETURN_CONST")
 def _return_const(reader: Reader, arg: int) -> None:
     _load_const(reader, arg)
-    calls.leave(reader, reader.stack.pop())
+    reader.leave(reader.stack.pop())
 
 
 @reads("IS_OP")

@@ -174,6 +174,10 @@ class Outside:
             found = self._called[id(function)] = guarded_function(self._trace, symbol, function)
         return found
 
+    def known(self, function: types.FunctionType, called: symbols.Function) -> None:
+        """What calls of a function need is known."""
+        self._called[id(function)] = called
+
     def item(self, symbol: Symbol) -> Item:
         """A value that is to stay what it is, but for the elements of arrays.
 

@@ -80,7 +80,6 @@ from ufuse.graph.nest import (
     ELEMENTS,
     I1,
     I64,
-    MAP_AXES,
     TURNS,
     ArraySlot,
     Nest,
@@ -229,7 +228,7 @@ class Reader:
                 self._label(self._as_it_comes(version))
                 self._header(version)
             else:
-                self._run(version.position)
+                self.run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
                 raise NotNativeError("it is too long")
         if not self._comes_back:
@@ -283,6 +282,7 @@ class Reader:
                 )
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
+        slots += self.results()
         slots += self._outermost.slots
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
         numbers = [slot for slot in used if isinstance(self._kind(slot), NumberKind)]
@@ -403,6 +403,11 @@ class Reader:
         if key not in self._functions:
             self._functions[key] = Function(called.code, key[0], called)
         return self._functions[key]
+
+    def go_to_doubt(self) -> None:
+        """End the block: the turn is left to plain Python."""
+        self._doubts = True
+        self.out.end("jump", DOUBT)
 
     def jump(self, position: int) -> None:
         """End the block: control goes on at a position."""
@@ -553,10 +558,18 @@ class Reader:
         turns = out.get(TURNS, I64)
         out.set(TURNS, out.op("sub", I64, turns, out.constant(I64, 1)))
         iterating.begin_turn(self, Turning(ITERATOR, self._outermost.kind), left_name)
-        instruction = self.own.table[self.position]
-        self._run(instruction.position + instruction.size)
+        self.turn()
 
-    def _run(self, position: int) -> None:
+    def turn(self) -> None:
+        """Read a turn, which begins with what the iterator gives on the stack."""
+        instruction = self.own.table[self.position]
+        self.run(instruction.position + instruction.size)
+
+    def results(self) -> list[Slot]:
+        """The slots of what a whole call gives."""
+        return []
+
+    def run(self, position: int) -> None:
         """Read instructions until the block ends."""
         self.next = position
         while True:
@@ -697,13 +710,7 @@ class Reader:
         """An array or view that the frame gets back."""
         if isinstance(item, Array) and not item.indices:
             return item
-        view = views.part(self, item)
-        if len(view.axes) > MAP_AXES:
-            raise NotNativeError(f"{self.own.names[slot]} is bound to a view of many axes")
-        zero = self.out.constant(I64, 0)
-        for axis in view.axes:
-            if axis.step != 1:  # NumPy's strides are others where it is empty
-                self.out.doubt_if(self.out.op("ieq", I1, axis.length.value, zero))
+        view = views.bindable(self, item, self.own.names[slot])
         self._viewed.add(slot)
         return view
 
@@ -852,6 +859,10 @@ class Reader:
             raise NotNativeError(
                 f"calls of {getattr(value, '__name__', value)} are not compiled yet"
             )
+
+    def leave(self, item: Item) -> None:
+        """Return from a function that is called."""
+        calls.leave(self, item)
 
     def iterate(self, item: Item) -> Turning:
         """`iter(item)`."""

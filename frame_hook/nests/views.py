@@ -29,7 +29,7 @@ from ufuse.frame_hook.nests.values import (
     SliceOf,
     ViewKind,
 )
-from ufuse.graph.nest import I1, I64, Value, View
+from ufuse.graph.nest import I1, I64, MAP_AXES, Value, View
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -208,6 +208,18 @@ def transposed(reader: Reader, item: Array | Part) -> Part:
     """`item.T`."""
     given = part(reader, item)
     return Part(given.holder, given.dtype, given.places, given.axes[::-1])
+
+
+def bindable(reader: Reader, item: Array | Part, name: str) -> Part:
+    """A view that the frame, or its caller, may get as an object."""
+    view = part(reader, item)
+    if len(view.axes) > MAP_AXES:
+        raise NotNativeError(f"{name} is bound to a view of many axes")
+    zero = reader.out.constant(I64, 0)
+    for axis in view.axes:
+        if axis.step != 1:  # NumPy's strides are others where it is empty
+            reader.out.doubt_if(reader.out.op("ieq", I1, axis.length.value, zero))
+    return view
 
 
 def keep(reader: Reader, view: Part) -> ViewKind:

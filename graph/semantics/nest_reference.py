@@ -32,6 +32,7 @@ from ufuse.graph.nest import (
     Nest,
     NumberSlot,
     RangeSlot,
+    ResultSlot,
     Scalar,
     Step,
     Value,
@@ -54,7 +55,7 @@ class UnlikeNansError(DoubtError):
 
 
 def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
-    """What a nest changes or binds again, for an object in each slot; `NotImplemented` where no turn was done.
+    """What a nest changes, binds again or gives, for an object in each slot; `NotImplemented` where no turn was done.
 
     At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
@@ -82,7 +83,7 @@ def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
     """The arrays among an object for each slot; those of lists are made."""
     return [
         np.array(_numbers(slot, thing), slot.dtype) if slot.items else thing
-        for slot, thing in zip(nest.slots, objects, strict=True)
+        for slot, thing in zip(nest.given, objects, strict=True)
         if isinstance(slot, ArraySlot)
     ]
 
@@ -91,7 +92,7 @@ def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
     """What the columns of lists that grow begin with, by number."""
     return {
         one.array: np.array(thing if slot.is_read else [], nest.numbered[one.array].dtype)
-        for slot, thing in zip(nest.slots, objects, strict=True)
+        for slot, thing in zip(nest.given, objects, strict=True)
         if isinstance(slot, ListSlot)
         for one in slot.columns
     }
@@ -105,7 +106,7 @@ def change_lists(
 ) -> None:
     """Put into lists what they have got: `columns` are as they were, `arrays` all arrays as they are now."""
     before = arrays_of(nest, objects)
-    for slot, thing in zip(nest.slots, objects, strict=True):
+    for slot, thing in zip(nest.given, objects, strict=True):
         if isinstance(slot, ListSlot):
             parts = [
                 [_item(one.kind, number, is_numpy=one.is_numpy) for number in added]
@@ -138,7 +139,7 @@ def _numbers(slot: ArraySlot, items: Sequence[Any]) -> list[Any]:
 
 def _move(nest: Nest, objects: Sequence[Any], turns: int) -> None:
     """Move the iterators; what an `enumerate` goes over moves with it."""
-    pairs = list(zip(nest.slots, objects, strict=True))
+    pairs = list(zip(nest.given, objects, strict=True))
     within = [
         id(leaf)
         for slot, one in pairs
@@ -170,8 +171,12 @@ PLAIN: dict[str, Callable[[Any], Number]] = {
 def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
     """The cells for an object in each slot; no turn may begin."""
     cells: dict[str, Number] = {}
-    for slot, thing in zip(nest.slots, objects, strict=True):
-        if isinstance(slot, ArraySlot):
+    things = [*objects, *(None for _ in nest.slots[len(objects) :])]
+    for slot, thing in zip(nest.slots, things, strict=True):
+        if isinstance(slot, ResultSlot):
+            parts = (one.name for one in nest.cells if one.name.startswith(f"{slot.name}."))
+            cells.update(dict.fromkeys(parts, 0))
+        elif isinstance(slot, ArraySlot):
             if slot.is_rebound:
                 cells[f"{slot.name}.array"] = nest.arrays.index(slot)
             if slot.is_viewed:
@@ -200,6 +205,8 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
 
 def _where(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
     """The next number or place of an iterator, its step, and how many turns it has left."""
+    if slot.kind == "once":
+        return 0, 1, 1
     if slot.kind == "range":
         rest = _rest(iterator)
         return rest.start, rest.step, len(rest)
@@ -212,7 +219,7 @@ def _where(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
 
 def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> None:
     """End at what a list has of another type than its slot."""
-    for slot, items in zip(nest.slots, objects, strict=True):
+    for slot, items in zip(nest.given, objects, strict=True):
         if not isinstance(slot, ArraySlot) or not slot.iterator:
             continue
         place, step, left = (
@@ -226,18 +233,23 @@ def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> No
 
 
 def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) -> Any:
-    """The changed numbers and the rebound arrays as objects: one alone, or a tuple, or None.
+    """The changed numbers, the rebound arrays and the results as objects: one alone, or a tuple, or None.
 
     `arrays` are all as they are now, also the temporaries.
     """
     outputs: list[Any] = []
     for slot in nest.slots:
-        if isinstance(slot, ArraySlot) and slot.is_rebound:
+        if (isinstance(slot, ArraySlot) and slot.is_rebound) or (
+            isinstance(slot, ResultSlot) and slot.is_array
+        ):
             outputs.append(_bound(nest, slot, cells, arrays))
+        elif isinstance(slot, ResultSlot):
+            place, is_numpy = divmod(int(cells[f"{slot.name}.kind"]), 2)
+            kind = slot.kinds[place]
+            outputs.append(_boxed_number(kind, cells[f"{slot.name}.{kind}"], is_numpy))
         elif isinstance(slot, NumberSlot) and slot.is_changed:
             value = _number(slot, cells)
-            is_numpy = cells[f"{slot.name}.numpy"]
-            outputs.append(np.dtype(slot.kind).type(value) if is_numpy else value)
+            outputs.append(_boxed_number(slot.kind, value, cells[f"{slot.name}.numpy"]))
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
 
 
@@ -248,8 +260,12 @@ def _number(slot: NumberSlot, cells: dict[str, Number]) -> Any:
     return complex(*(float(cells[f"{slot.name}.{part}"]) for part in PARTS))
 
 
+def _boxed_number(kind: str, value: Any, is_numpy: Number) -> Any:
+    return np.dtype(kind).type(value) if is_numpy else value
+
+
 def _bound(
-    nest: Nest, slot: ArraySlot, cells: dict[str, Number], arrays: Sequence[np.ndarray]
+    nest: Nest, slot: ArraySlot | ResultSlot, cells: dict[str, Number], arrays: Sequence[np.ndarray]
 ) -> np.ndarray:
     """What an array variable is now."""
     number = int(cells[f"{slot.name}.array"])

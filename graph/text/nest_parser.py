@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.nest import (
-    NUMBERS as NUMBER_KINDS,
-)
-from ufuse.graph.nest import (
+    KINDS,
     PLAIN_NAME,
     ArraySlot,
     Block,
@@ -25,12 +23,16 @@ from ufuse.graph.nest import (
     Nest,
     NumberSlot,
     RangeSlot,
+    ResultSlot,
     Scalar,
     Slot,
     Step,
     Value,
     Variable,
     View,
+)
+from ufuse.graph.nest import (
+    NUMBERS as NUMBER_KINDS,
 )
 from ufuse.graph.text.values import TextError
 
@@ -43,7 +45,7 @@ GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
-ITERATOR = re.compile(r"the (range|forwards|backwards|count) of the loop")
+ITERATOR = re.compile(r"the (range|forwards|backwards|count|once) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
 PART = re.compile(rf"%\d+|{VIEW} = .*? over \d-d|{VIEW}|{NUMBER}|{NAME}")
@@ -98,6 +100,8 @@ def _slot(text: str) -> Slot:
         of, columns, read = growing.groups()
         return ListSlot(name, tuple(_columns(columns)), of == "tuples", bool(read))
     kind, _, rest = what.partition(", ")
+    if rest == "given back":
+        return _result(name, kind)
     if kind in NUMBER_KINDS and rest in ("", "changed"):
         return NumberSlot(name, kind, bool(rest))
     ndim, dtype, marks = _found(ARRAY, what).groups()
@@ -112,6 +116,13 @@ def _slot(text: str) -> Slot:
 def _columns(text: str) -> Iterator[Column]:
     for number, whose, kind in COLUMN.findall(text):
         yield Column(int(number), kind, whose == "numpy")
+
+
+def _result(name: str, text: str) -> ResultSlot:
+    kinds = tuple(text.split(" or "))
+    if kinds in (("array",), ("view",)) or {*kinds} <= KINDS.keys():
+        return ResultSlot(name, kinds)
+    raise TextError(f"not a result of a nest: {text!r}")
 
 
 def _variables(text: str) -> Iterator[Variable]:

@@ -340,6 +340,7 @@ CodeCache_traverse(CodeCache *self, visitproc visit, void *arg)
     Py_VISIT(self->session);
     Py_VISIT(self->globals);
     Py_VISIT(self->shared);
+    Py_VISIT(self->whole_call);
     for (Py_ssize_t i = 0; i < self->n_positions; i++) {
         Position *at = self->positions[i];
         for (Py_ssize_t k = 0; at != NULL && k < at->count; k++) {
@@ -362,6 +363,7 @@ CodeCache_tp_clear(CodeCache *self)
         forget_answers(code, (PyObject *)self);
     }
     free_positions(self);
+    Py_CLEAR(self->whole_call);
     Py_CLEAR(self->globals);
     Py_CLEAR(self->shared);
     Py_CLEAR(self->session);
@@ -499,6 +501,17 @@ CodeCache_leave_at(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
     Py_RETURN_NONE;
 }
 
+/* cache.set_whole_call(entry) */
+static PyObject *
+CodeCache_set_whole_call(CodeCache *self, PyObject *argument)
+{
+    if (argument != Py_None && !Py_IS_TYPE(argument, &Entry_Type)) {
+        return PyErr_Format(PyExc_TypeError, "expected an Entry or None, not %R", argument);
+    }
+    Py_XSETREF(self->whole_call, argument == Py_None ? NULL : (Entry *)Py_NewRef(argument));
+    Py_RETURN_NONE;
+}
+
 /* cache.clear() */
 static PyObject *
 CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
@@ -506,6 +519,8 @@ CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
     free_positions(self);
     self->leader = -1;
     self->ask_after = 0;
+    self->whole_call_after = 0;
+    Py_CLEAR(self->whole_call);
     Py_CLEAR(self->globals);
     for (int i = 0; i < N_MAGNITUDES; i++) {
         if (self->trials[i] != NULL) { /* a call may be using it */
@@ -593,6 +608,8 @@ static PyMethodDef CodeCache_methods[] = {
     {"leave_at", (PyCFunction)(void (*)(void))CodeCache_leave_at, METH_FASTCALL,
      "At this header, a frame whose range has ended goes on at that position, without the "
      "iterator."},
+    {"set_whole_call", (PyCFunction)CodeCache_set_whole_call, METH_O,
+     "Have an entry (or None) run whole calls, before any entry of position 0."},
     {"given_up", (PyCFunction)CodeCache_given_up, METH_O,
      "Whether the session is not asked about this position."},
     {"clear", (PyCFunction)CodeCache_clear, METH_NOARGS,
@@ -608,6 +625,11 @@ static PyMemberDef CodeCache_members[] = {
      "Options, globals and builtins of the functions that are to have its session, or None."},
     {"stops_later", T_BOOL, offsetof(CodeCache, stops_later), 0,
      "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
+    {"whole_call", T_OBJECT, offsetof(CodeCache, whole_call), READONLY,
+     "What runs whole calls, or None."},
+    {"whole_call_after", T_INT, offsetof(CodeCache, whole_call_after), 0,
+     "After how many calls more, which no entry takes as a whole, the session is asked for one; 0: "
+     "it is not."},
     {"loops_wait", T_INT, offsetof(CodeCache, loops_wait), 0,
      "How many calls more decide nothing, because a loop of theirs may become native code."},
     {"put_off", T_BOOL, offsetof(CodeCache, put_off), 0,

@@ -55,7 +55,7 @@ registers_begin(Registers *registers, Py_ssize_t n_state)
 }
 
 /* Drop the registers behind the state's. Finalizers may run. */
-static void
+void
 registers_drop_appended(Registers *registers)
 {
     while (registers->n_used > registers->n_state) {

@@ -54,6 +54,7 @@ typedef struct {
 } Registers;
 
 int registers_begin(Registers *registers, Py_ssize_t n_state);
+void registers_drop_appended(Registers *registers);
 void registers_end(Registers *registers);
 
 /* What became of an entry that was run. */

@@ -12,6 +12,7 @@
     X(capture)                                                                                     \
     X(resume_code)                                                                                 \
     X(decided)                                                                                     \
+    X(whole_call)                                                                                  \
     X(larger) X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
@@ -215,6 +216,33 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         *entry = (Entry *)answer;
         status = 1;
     }
+    leave_session(&saved);
+    return status;
+}
+
+/*
+ * Have the session make an entry for whole calls, `session.whole_call(cache, function, state)`,
+ * which it gives the cache. Runs Python code. Returns 0, also after an internal error; or -1 with
+ * an exception the program must see.
+ */
+int
+ask_whole(CodeCache *cache, PyObject *function, Registers *registers)
+{
+    if (stack_is_deep()) {
+        return 0;
+    }
+    ufuse_disturbances.captures++;
+    Saved saved;
+    enter_session(&saved);
+    PyObject *state = state_tuple(registers->values, registers->n_state);
+    PyObject *arguments[] = {cache->session, (PyObject *)cache, function, state};
+    PyObject *answer = state == NULL
+                           ? NULL
+                           : PyObject_VectorcallMethod(name_whole_call, arguments,
+                                                       4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    int status = answer == NULL ? report_exception(cache->session) : 0;
+    Py_XDECREF(state);
+    Py_XDECREF(answer);
     leave_session(&saved);
     return status;
 }

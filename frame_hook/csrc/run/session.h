@@ -9,6 +9,7 @@
 
 int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
                 Entry **entry);
+int ask_whole(CodeCache *cache, PyObject *function, Registers *registers);
 PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
 CodeCache *ask_cache(PyObject *session, PyObject *code);
 void tell_larger(CodeCache *cache);

@@ -31,6 +31,32 @@ entry_tells_declined(Entry *entry)
 }
 
 /*
+ * Run a whole call by the entry that is made for that. RUN_DECLINED: there is none, or not for
+ * these arguments; then the registers are as they were.
+ */
+static RunOutcome
+take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject **result)
+{
+    RunOutcome outcome = RUN_DECLINED;
+    FrameState *next = NULL;
+    Entry *entry = (Entry *)Py_XNewRef(cache->whole_call);
+    int fits = entry == NULL || !entry->valid ? 0 : entry_matches(entry, registers);
+    if (fits > 0) {
+        entry->hits++;
+        outcome = entry_run(entry, registers, result, &next);
+        if (outcome == RUN_DECLINED) {
+            entry->declined++;
+            registers_drop_appended(registers);
+        }
+    }
+    else if (cache->whole_call_after > 0 && --cache->whole_call_after == 0) {
+        fits = ask_whole(cache, function, registers);
+    }
+    Py_XDECREF(entry);
+    return fits < 0 ? RUN_RAISED : outcome;
+}
+
+/*
  * Find or capture an entry for the state in the registers, and run it. Python code may run. Returns
  * what `entry_run` does; RUN_DECLINED also where there is no entry, and no effect either.
  */
@@ -41,6 +67,12 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     Entry *entry = NULL;
     if (!cache_serves(cache, function)) {
         return RUN_DECLINED;
+    }
+    if (position == 0 && (cache->whole_call != NULL || cache->whole_call_after > 0)) {
+        RunOutcome outcome = take_whole(cache, function, registers, result);
+        if (outcome != RUN_DECLINED) {
+            return outcome;
+        }
     }
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {

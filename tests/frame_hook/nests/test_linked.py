@@ -16,6 +16,7 @@ import pytest
 
 import ufuse
 from tests.support.native_loops import native_turns
+from ufuse.frame_hook.nests import whole
 
 
 def smoothing(x, alpha):
@@ -55,6 +56,11 @@ def two_loops(x):
 
 def square(count: int) -> Any:
     return np.eye(count) * 3.0
+
+
+@pytest.fixture(autouse=True)
+def _no_whole_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "put_off", lambda *_, **__: None)
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {

@@ -4,15 +4,16 @@
 #include <time.h>
 
 /* Times in nanoseconds. */
-static const double FIRST = 0.3e6;       /* of the first chunk, by what calls before took */
-static const double USUAL = 2e6;         /* of those behind it */
-static const double LONGEST = 100e6;     /* where saving takes long */
-static const double RELIABLE = 20e3;     /* what is shorter is measured badly */
-static const double SHORT = 10e3;        /* and not each time */
-static const double SAVINGS = 20;        /* a chunk takes so many times what saving takes */
-static const double PLAIN_AT_LEAST = 20; /* plain turns take so many times what native ones do */
-static const double BYTE = 0.15;         /* to save a byte, about */
-static const double OTHERS_WAIT = 100e6; /* threads, for the end of a turn */
+static const double FIRST = 0.3e6;         /* of the first chunk, by what calls before took */
+static const double USUAL = 2e6;           /* of those behind it */
+static const double LONGEST = 100e6;       /* where saving takes long */
+static const double RELIABLE = 20e3;       /* what is shorter is measured badly */
+static const double SHORT = 10e3;          /* and not each time */
+static const double SAVINGS = 20;          /* a chunk takes so many times what saving takes */
+static const double PLAIN_AT_LEAST = 20;   /* plain turns take so many times what native ones do */
+static const double BYTE = 0.15;           /* to save a byte, about */
+static const double OTHERS_WAIT = 100e6;   /* threads, for the end of a turn */
+static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run in parts */
 
 /* Turns of inner loops, or what takes as long, until machine code asks `nest_patience`. */
 enum { PATIENCE = 1 << 20 };
@@ -25,6 +26,8 @@ static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
 static const size_t KEPT_BYTES = (size_t)64 << 10;
 
 enum { TIMED_EVERY = 16 }; /* short calls */
+
+enum { MOST_LONG_CALLS = 4 }; /* more than short ones */
 
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
 
@@ -40,7 +43,8 @@ static struct {
 /* A call under way. */
 typedef struct {
     Nest *nest;
-    PyObject **objects; /* borrowed; of array variables what they are behind the last commit */
+    PyObject **objects; /* borrowed; of array variables what they are behind the last commit; NULL
+                           where no object comes */
     unsigned mask;      /* of the flags that are not ignored */
     int64_t *words;
     const Register *given; /* cells when the call began */
@@ -211,6 +215,20 @@ learn_turn(Nest *nest, double elapsed, int64_t turns)
     }
 }
 
+/* Find out for which sizes whole calls are long; they are left to entries of the call's parts. */
+static void
+learn_whole(Nest *nest, double elapsed)
+{
+    if (nest->slot[nest->range].kind != SLOT_ONCE) {
+        return;
+    }
+    nest->long_calls += elapsed > WHOLE_AT_MOST ? 1 : -(nest->long_calls > 0);
+    if (nest->long_calls >= MOST_LONG_CALLS) {
+        nest->long_calls = 0;
+        nest->most_size = nest->size;
+    }
+}
+
 static int64_t
 turns_for(const Nest *nest, double time, int64_t left)
 {
@@ -300,6 +318,7 @@ run_chunks(Call *call)
             return;
         }
         learn_turn(nest, end - start, done);
+        learn_whole(nest, end - start);
         nest->native_ns += end - start;
         time = nest->budget * 1e9 - (end - begin);
         if (time < FIRST) {
@@ -397,6 +416,9 @@ run_call(Call *call)
         nest->turn_ns = 0; /* inner loops may be longer: measure again */
     }
     nest->size = size;
+    if (size >= nest->most_size) {
+        return;
+    }
     if (saving_is_too_long(nest, call->saved.bytes, call->given[nest->range_cell + 2].whole)) {
         return;
     }
@@ -431,7 +453,10 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
         return false;
     }
     given[nest->cells - 1].whole = 0;
-    memcpy(current, objects, sizeof current);
+    memcpy(current, objects, sizeof(PyObject *) * (size_t)nest->given);
+    for (int i = nest->given; i < nest->slots; i++) {
+        current[i] = NULL;
+    }
     memcpy(reached, given, sizeof reached);
     Call call = {
         .nest = nest,
@@ -470,9 +495,9 @@ PyObject *
 nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names)
 {
     Nest *nest = (Nest *)self;
-    if (PyVectorcall_NARGS(count) != nest->slots || names != NULL) {
+    if (PyVectorcall_NARGS(count) != nest->given || names != NULL) {
         return PyErr_Format(PyExc_TypeError, "a nest of %d slots takes an object for each",
-                            nest->slots);
+                            nest->given);
     }
     if (nest->skip > 0) {
         nest->skip--;

@@ -142,6 +142,46 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* ("result", (a name of a kind of number, …)), or "array" or "view" alone. */
+static int
+read_result(Nest *self, NestSlot *slot, PyObject *given)
+{
+    static const char *const kinds[] = {
+#define TEXT_OF(NAME, TEXT, TYPE) TEXT,
+        NUMBER_SLOTS(TEXT_OF)
+#undef TEXT_OF
+            "array",
+        "view"};
+    enum { ARRAY = Py_ARRAY_LENGTH(kinds) - 2, VIEW };
+    PyObject *name, *given_kinds;
+    if (!PyArg_ParseTuple(given, "UO!", &name, &PyTuple_Type, &given_kinds)) {
+        return -1;
+    }
+    slot->kinds = (int)Py_MIN(PyTuple_GET_SIZE(given_kinds), MOST_KINDS + 1);
+    slot->kind = SLOT_NUMBER;
+    slot->changed = true;
+    bool known = slot->kinds > 0 && slot->kinds <= MOST_KINDS;
+    for (int i = 0; known && i < slot->kinds; i++) {
+        PyObject *text = PyTuple_GET_ITEM(given_kinds, i);
+        int kind = 0;
+        while (kind <= VIEW && (!PyUnicode_Check(text) ||
+                                PyUnicode_CompareWithASCIIString(text, kinds[kind]) != 0)) {
+            kind++;
+        }
+        known = kind < ARRAY || (kind <= VIEW && slot->kinds == 1);
+        slot->kind = kind < ARRAY ? SLOT_NUMBER : SLOT_RESULT;
+        slot->viewed = kind == VIEW;
+        slot->one_of[i] = (SlotKind)(SLOT_FLOAT + kind);
+    }
+    if (!known) {
+        PyErr_Format(PyExc_ValueError, "no result of a nest: %R", given);
+        return -1;
+    }
+    self->cells += slot_cells(slot);
+    self->outputs++;
+    return 0;
+}
+
 /* The name of a kind of number, and whether it is changed; ("range",), and other iterators. */
 static int
 read_slot(Nest *self, NestSlot *slot, PyObject *given)
@@ -154,7 +194,8 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
                                         "range",
                                         "forwards",
                                         "backwards",
-                                        "count"};
+                                        "count",
+                                        "once"};
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);
@@ -173,6 +214,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (name != NULL && PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, "grown") == 0) {
         return read_grown(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "result") == 0) {
+        return read_result(self, slot, given);
     }
     slot->kind = (SlotKind)kind;
     if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
@@ -214,6 +259,20 @@ read_slots(Nest *self, PyObject *given)
     }
     self->slots = (int)count;
     self->cells++; /* how many turns may begin */
+    for (int i = 0; i < self->slots; i++) {
+        bool is_given = self->slot[i].kind >= SLOT_ARRAY && self->slot[i].kind != SLOT_ONCE;
+        if (is_given && self->given < i) {
+            PyErr_SetString(PyExc_ValueError, "slots without objects are the last ones");
+            return -1;
+        }
+        self->given += is_given;
+    }
+    bool is_whole = self->range >= 0 && self->slot[self->range].kind == SLOT_ONCE;
+    if (self->given < self->slots &&
+        (!is_whole || self->rebound > 0 || self->changing > 0 || self->iterators > 1)) {
+        PyErr_SetString(PyExc_ValueError, "results are those of a whole call");
+        return -1;
+    }
     if (self->range < 0) {
         PyErr_SetString(PyExc_ValueError, "a nest has a range");
         return -1;
@@ -350,6 +409,7 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->owner = Py_NewRef(owner);
     self->range = -1;
     self->budget = 0.010;
+    self->most_size = Py_HUGE_VAL;
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
     if (temporaries == NULL || read_slots(self, slots) < 0 ||
         read_temporaries(self, temporaries, scratches) < 0 || check_columns(self) < 0 ||
@@ -423,8 +483,9 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Nest(address, owner, slots, temporaries=(), scratches=0, views=())\n--\n\n"
      "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
-     "and gives the numbers that have changed and the arrays that are bound "
-     "again: one alone, or a tuple, or None. NotImplemented: nothing was done."},
+     "and gives the numbers that have changed, the arrays that are bound "
+     "again and the results of a whole call: one alone, or a tuple, or None. NotImplemented: "
+     "nothing was done."},
     {Py_tp_new, nest_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, nest_traverse},

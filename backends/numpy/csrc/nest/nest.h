@@ -13,7 +13,7 @@
 #include "nest/pending.h"
 #include "scalars/scalars.h"
 
-enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4, MOST_COLUMNS = 8 };
+enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4, MOST_COLUMNS = 8, MOST_KINDS = 4 };
 
 /* Numbers: Python's or NumPy's the first three, then NumPy's only. */
 #define NUMBER_SLOTS(X)                                                                            \
@@ -30,6 +30,8 @@ enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4, MOST_COLUMNS = 
     X(UINT8, "uint8", NPY_UBYTE)
 
 typedef enum {
+    SLOT_RESULT = -2, /* an array that a whole call gives; it has no object before */
+    SLOT_NUMBER = -1, /* a number that it gives */
     SLOT_ARRAY,
 #define NAMED(NAME, TEXT, TYPE) SLOT_##NAME,
     NUMBER_SLOTS(NAMED)
@@ -39,6 +41,7 @@ typedef enum {
     SLOT_FORWARDS,  /* the iterator of an array, a list or a tuple */
     SLOT_BACKWARDS, /* the same, `reversed` */
     SLOT_COUNT,     /* an enumerate: its count alone */
+    SLOT_ONCE,      /* no object: the only turn is a whole call of a function */
     SLOT_GROWN      /* a list that grows */
 } SlotKind;
 
@@ -52,7 +55,7 @@ typedef struct {
 /* One of the objects that a nest is called with. */
 typedef struct {
     SlotKind kind;
-    bool changed;   /* of an array: written; of a list's numbers too */
+    bool changed;   /* of an array: written; of a list's numbers too; of a result: true */
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
     bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
     int type, axes; /* of an array */
@@ -67,6 +70,8 @@ typedef struct {
     int columns;
     NestColumn column[MOST_COLUMNS];
     bool tuples, read;
+    int kinds; /* of a number that a whole call gives: how many it may be of */
+    SlotKind one_of[MOST_KINDS];
 } NestSlot;
 
 /* What an array variable may be: for each axis that of the array and a step along it; or axis -1.
@@ -87,12 +92,13 @@ typedef struct {
 
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
- * for each number its value, a complex one's two parts, and whether it is NumPy's; for each array
- * that is rebound the number of an array, its own at first, or behind the temporaries' that of a
- * view; for one that may be a view MOST_LENGTHS places and lengths; of an iterator the next number
- * or place, the step, and how many turns are left; how many turns may begin. `memory`: the
- * temporaries', then scratch. Returns 0 with all cells stored; 1 for a doubt, with the last one
- * stored.
+ * for each number its value, a complex one's two parts, and whether it is NumPy's; for one that a
+ * whole call gives twice the place of its kind, one more for NumPy's, and a value for each kind;
+ * for each array that is rebound the number of an array, its own at first, or behind the
+ * temporaries' that of a view; for one that may be a view MOST_LENGTHS places and lengths; of an
+ * iterator the next number or place, the step, and how many turns are left; how many turns may
+ * begin. `memory`: the temporaries', then scratch. Returns 0 with all cells stored; 1 for a doubt,
+ * with the last one stored.
  */
 typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 
@@ -111,6 +117,7 @@ typedef struct {
     NestMemory *memory;
     NestView *view;
     int views;
+    int given; /* slots for which an object comes, the first ones */
     int slots, arrays, words, cells, written, rebound, outputs;
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
@@ -120,6 +127,8 @@ typedef struct {
     /* What calls before have shown. */
     double turn_ns;        /* 0: not known */
     double size;           /* of what the last call was given, about */
+    double most_size;      /* of what a whole call may be given: not long ones */
+    int long_calls;        /* of these, less short ones */
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     double native_ns;      /* in machine code */
     int improved_cost;     /* of chunks of better code that were undone */

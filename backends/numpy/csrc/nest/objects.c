@@ -132,6 +132,12 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_GROWN) {
         return 0;
     }
+    if (slot->kind == SLOT_RESULT) {
+        return 1 + slot->viewed * 2 * MOST_LENGTHS;
+    }
+    if (slot->kind == SLOT_NUMBER) {
+        return 1 + slot->kinds;
+    }
     return slot->kind >= SLOT_COMPLEX ? 3 : 2;
 }
 
@@ -139,7 +145,7 @@ slot_cells(const NestSlot *slot)
 bool
 slot_iterates(const NestSlot *slot)
 {
-    return slot->kind >= SLOT_RANGE && slot->kind <= SLOT_COUNT;
+    return slot->kind >= SLOT_RANGE && slot->kind <= SLOT_ONCE;
 }
 
 /* What numbers of a kind are, Python's or NumPy's. */
@@ -309,9 +315,13 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             }
             arrays++;
         }
+        else if (slot->kind < SLOT_ARRAY) {
+            memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
+        }
         else if (slot_iterates(slot)) {
-            Range range;
-            if (!(slot->kind == SLOT_RANGE ? range_read(objects[i], &range)
+            Range range = {.next = 0, .step = 1, .left = 1};
+            if (slot->kind != SLOT_ONCE &&
+                !(slot->kind == SLOT_RANGE ? range_read(objects[i], &range)
                                            : iterator_read(slot->kind, objects[i], &range))) {
                 return false;
             }
@@ -339,7 +349,7 @@ objects_move(const Nest *nest, PyObject *const *objects, int64_t turns)
                 range_move(objects[i], range.left - turns);
             }
         }
-        else if (slot_iterates(&nest->slot[i])) {
+        else if (slot_iterates(&nest->slot[i]) && kind != SLOT_ONCE) {
             iterator_move(kind, objects[i], turns);
         }
     }
@@ -496,6 +506,18 @@ number_now(const NestSlot *slot, PyObject *object, const Register *before, const
     return number_object(&number[after[1].whole != 0], after[0]);
 }
 
+/* A number that a whole call gives, from its cells; NULL, perhaps with an exception. */
+static PyObject *
+number_given(const NestSlot *slot, const Register *cells)
+{
+    uint64_t place = cells[0].natural / 2;
+    if (place >= (uint64_t)slot->kinds) {
+        return NULL;
+    }
+    const Number *number = number_of[slot->one_of[place] - SLOT_FLOAT];
+    return number_object(&number[cells[0].natural % 2], cells[1 + place]);
+}
+
 /*
  * Make what the changed numbers and the rebound arrays are now: new references. A number that is as
  * it was is the object that was given. False, with no exception and nothing made: no memory, or
@@ -514,8 +536,11 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
-            made[count] = is_array ? variable_now(&arrays, &after[cell])
-                                   : number_now(slot, objects[i], &before[cell], &after[cell]);
+            made[count] = is_array || slot->kind == SLOT_RESULT
+                              ? variable_now(&arrays, &after[cell])
+                          : slot->kind == SLOT_NUMBER
+                              ? number_given(slot, &after[cell])
+                              : number_now(slot, objects[i], &before[cell], &after[cell]);
             done = made[count] != NULL;
             count += done;
         }

@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.nests import FLAGS, MATH, NATIVE, DoubtError, State, native_nest, nest
+from tests.support.nests import (
+    FLAGS,
+    MATH,
+    NATIVE,
+    DoubtError,
+    State,
+    bits_of,
+    native_nest,
+    nest,
+)
 from tests.support.tiles import assert_same
 from ufuse.backends.numpy import _tiles
 
@@ -818,3 +827,55 @@ def test_no_leaks() -> None:
     assert resident() - before < 200
     for one, count in zip(watched, references, strict=True):
         assert abs(sys.getrefcount(one) - count) < 500
+
+
+WHOLE = (("array", "d", 1, False), ("result", ("int", "float")), ("result", ("array",)), ("once",))
+
+
+def whole_call(kind: int, array: int, slots: tuple[Any, ...] = WHOLE) -> Any:
+    """A nest of a whole call that gives the number 2 of a kind, and an array."""
+
+    @NATIVE  # type: ignore[untyped-decorator]
+    def code(_: Any, cells: Any, __: Any) -> int:
+        cells[0], cells[1], cells[2], cells[3] = kind, 2, bits_of(2.0), array
+        cells[4], cells[6], cells[7] = 1, 0, cells[7] - 1
+        return 0
+
+    return native_nest(code, slots)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(0, 2), (1, np.int64(2)), (2, 2.0), (3, np.float64(2))]
+)
+def test_results_of_whole_calls(kind: int, expected: Any) -> None:
+    """No object comes for them; the first cell says of which kind a number is."""
+    x = np.ones(3)
+    found, array = whole_call(kind, 0)(x)
+    assert (type(found), found) == (type(expected), expected)
+    assert array is x
+
+
+@pytest.mark.parametrize(("kind", "array"), [(4, 0), (-1, 0), (0, 1), (0, -1)])
+def test_odd_results_of_whole_calls(kind: int, array: int) -> None:
+    """What machine code says is never believed blindly."""
+    assert whole_call(kind, array)(np.ones(3)) is NotImplemented
+
+
+@pytest.mark.parametrize(
+    "slots",
+    [
+        (*WHOLE[1:], WHOLE[0]),
+        (*WHOLE[:3], RANGE),
+        (*WHOLE, RANGE),
+        (("result", ()), ("once",)),
+        (("result", ("array", "int")), ("once",)),
+        (("result", ("int", "text")), ("once",)),
+        (("result", ("int",) * 5), ("once",)),
+        (("result", (1,)), ("once",)),
+        (("array", "d", 1, True, True), *WHOLE[1:]),
+    ],
+)
+def test_slots_of_whole_calls(slots: tuple[Any, ...]) -> None:
+    """Results come last, in a nest whose only turn is a call, and whose array variables are its own."""
+    with pytest.raises(ValueError, match=r"result|object"):
+        whole_call(0, 0, slots)

@@ -1,0 +1,322 @@
+"""Entries that run whole calls: a function that is read as a nest, in the one turn of a loop around its call.
+
+Small calls spend most of their time between the loops of a function, and before and behind them. Where machine code
+does all of a call, arguments are read once, and results made once. What is in doubt is left to entries of its parts.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+import types
+import weakref
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.instructions import slot_names, slot_uses
+from ufuse.frame_hook.entries.entry import Specialisation
+from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.entries.recipe_iterators import Made, Register
+from ufuse.frame_hook.nests import calls, conversions, elementwise, views
+from ufuse.frame_hook.nests.entry import NestMaker, guarded
+from ufuse.frame_hook.nests.outermost import Outermost
+from ufuse.frame_hook.nests.outside import Outside
+from ufuse.frame_hook.nests.reader import ITERATOR, Read, Reader
+from ufuse.frame_hook.nests.values import (
+    Array,
+    ConstantKind,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    NotNativeError,
+    Number,
+    Part,
+    Whole,
+    constant_kind,
+    kind_of,
+)
+from ufuse.frame_hook.trace import symbols
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Source
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.nest import I64, ArraySlot, ListSlot, RangeSlot, ResultSlot, Slot
+from ufuse.graph.node import Graph
+
+MOST_TRIES = 3  # to read a function, for other types
+CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
+SHORT = 200e-6  # seconds between calls
+VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+ARRAY, VIEW = "array", "view"
+MOST_KINDS = 4  # of a number, by the way that the call takes
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The very object that an argument is."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A number or an array, by its place among the results."""
+
+    place: int
+    what: str
+
+
+Form = Given | Placed | ConstantKind | tuple[Any, ...]  # of what a call gives
+Leaf = Number | Array | Part
+
+
+def put_off(cache: Any, record: CodeRecord, *, measures: bool = True) -> None:
+    """Have C ask for an entry of whole calls after some calls more that none takes."""
+    record.whole_since = time.perf_counter()
+    cache.whole_call_after = CALLS if measures else 1
+
+
+def capture(
+    maker: NestMaker,
+    cache: Any,
+    function: types.FunctionType,
+    state: tuple[Any, ...],
+    record: CodeRecord,
+    *,
+    measures: bool,
+) -> None:
+    """Have an entry run whole calls of a function, if they are short and it can be read.
+
+    Calls of another size or type than those for which the last was made come here again.
+    """
+    if measures and time.perf_counter() - record.whole_since > CALLS * SHORT:
+        put_off(cache, record)
+        return
+    record.whole_tries += 1
+    try:
+        cache.set_whole_call(whole_entry(maker, cache, function, state))
+    except NotNativeError as why:
+        record.why_not_whole = str(why)
+        return
+    if record.whole_tries < MOST_TRIES:
+        put_off(cache, record, measures=measures)
+
+
+def whole_entry(
+    maker: NestMaker, cache: Any, function: types.FunctionType, state: tuple[Any, ...]
+) -> Any:
+    """The entry that runs whole calls of a function, whose frame begins with a state.
+
+    Raises:
+        NotNativeError: there is none.
+
+    """
+    trace = Trace(state, slot_names(cache.code), _hook.NULL)
+    try:
+        reader = WholeReader(trace, function, state)
+        read = _guarded(trace, cache.code, reader, state)
+    except GraphBreak as graph_break:
+        raise NotNativeError(f"it uses {graph_break.what}") from None
+    artefact = maker.compile_nest(read.nest)
+    if artefact is None:
+        raise NotNativeError("there is no native code here")
+    entry = _hook.Entry(
+        trace.guards.for_c(), read.slots, artefact, *_ending(trace, reader.form, read)
+    )
+    code = cache.code
+    entry.data = Specialisation(
+        0, weakref.ref(code), 0, frozenset(), Graph((), (), (), code.co_name),
+        trace.guards.remembered(), (), None, code.co_firstlineno, nest=read.nest,
+    )  # fmt: skip
+    return entry
+
+
+class WholeReader(Reader):
+    """Reads a call as the only turn of a loop: the function is read in the place of the call."""
+
+    def __init__(self, trace: Trace, function: types.FunctionType, state: tuple[Any, ...]) -> None:
+        code = function.__code__
+        if code.co_flags & VARYING:
+            raise NotNativeError("it takes any number of arguments")
+        count = code.co_argcount + code.co_kwonlyargcount
+        around = _loop_around(code.co_name, code.co_varnames[:count])
+        header = next(
+            one.position for one in instructions.instructions(around) if one.opname == "FOR_ITER"
+        )
+        own = (*state[:count], _hook.NULL, iter(range(1)))
+        outside = Outside(trace, function, state)
+        super().__init__(around, header, own, _hook.NULL, outside)
+        self._outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
+        self._function, self._given = function, count
+        outside.known(function, _called(trace, function, state))
+        self.form: Form | None = None
+        self._kinds: list[list[str]] = []  # of each result
+
+    def turn(self) -> None:
+        """Call the function."""
+        code = self._function.__code__
+        self.stack.pop()
+        for slot in range(self._given):
+            self.load(slot)
+        arguments, self.stack = self.stack, []
+        only = code.co_varnames[code.co_argcount : self._given]
+        keywords = dict(zip(only, arguments[code.co_argcount :], strict=True))
+        self.next = self.position
+        calls.enter(self, self._function, arguments[: code.co_argcount], keywords)
+        self.run(self.next)
+
+    def leave(self, item: Item) -> None:
+        """Return from a function; from that of the whole call, give what it returns."""
+        caller = self.frame.caller
+        if caller is None or caller.caller is not None:
+            super().leave(item)
+            return
+        elementwise.settle(self)
+        leaves: list[Leaf] = []
+        form = self._form(item, leaves)
+        if self.form is None:
+            self.form = form
+            self._kinds = [[] for _ in leaves]
+        if form != self.form:
+            self.go_to_doubt()
+            return
+        for place, leaf in enumerate(leaves):
+            self._give(place, leaf)
+        self.resume(caller)
+        self.jump(self.position)
+
+    def results(self) -> list[Slot]:
+        """The slots of what the call gives."""
+        return [ResultSlot(_name(place), tuple(kinds)) for place, kinds in enumerate(self._kinds)]
+
+    def _form(self, item: Item, leaves: list[Leaf]) -> Form:
+        """What is given, and as numbers and arrays with their places."""
+        match item:
+            case Items(items):
+                return tuple(self._form(one, leaves) for one in items)
+            case Known(value) if kind_of(value) is not None:
+                return self._form(conversions.number(self.out, item), leaves)
+            case Known():
+                return constant_kind(item)
+            case Number():
+                slot = self._argument(item)
+                return Given(slot) if slot is not None else _place(item, leaves, "number")
+            case Lazy():
+                return self._form(elementwise.computed(self, item), leaves)
+            case Array() | Part():
+                return _place(item, leaves, "array")
+        raise NotNativeError("it returns what is no number or array")
+
+    def _argument(self, item: Number) -> int | None:
+        """The slot of the argument that a number is; None for others."""
+        function = self.frame.function
+        written = {
+            slot for one in function.table.values() for use, slot in slot_uses(one) if use == "w"
+        }
+        for slot, kind in self.slots.items():
+            if slot < self._given and slot not in written and kind == item.type:
+                kept = self.kept(function.prefix + function.names[slot], kind)
+                if kept == item:
+                    return slot
+        return None
+
+    def _give(self, place: int, leaf: Leaf) -> None:
+        out, name, kinds = self.out, _name(place), self._kinds[place]
+        if isinstance(leaf, Number):
+            kind = leaf.type.kind
+            if kind not in kinds:
+                kinds.append(kind)
+            if len(kinds) > MOST_KINDS:
+                raise NotNativeError("it returns numbers of too many types")
+            place_and_whose = 2 * kinds.index(kind) + leaf.type.numpy
+            out.set(f"{name}.{kind}", leaf.value)
+            out.set(f"{name}.kind", out.constant(I64, place_and_whose))
+            return
+        if isinstance(leaf, Array) and not leaf.indices:
+            kinds[:] = kinds or [ARRAY]
+            number = out.op("array", I64, attributes=(self.array(leaf.holder),))
+        else:
+            kinds[:] = [VIEW]
+            kept = views.keep(self, views.bindable(self, leaf, "what is returned"))
+            view = views.give_back(self, name, kept)
+            number = out.op("view", I64, attributes=(kept.number, view))
+        out.set(f"{name}.array", number)
+
+
+def _name(place: int) -> str:
+    return f"result{place}"
+
+
+def _place(leaf: Leaf, leaves: list[Leaf], what: str) -> Placed:
+    """Its place among those before, of which one may be the same."""
+    if leaf not in leaves:
+        leaves.append(leaf)
+    return Placed(leaves.index(leaf), what)
+
+
+def _loop_around(name: str, parameters: tuple[str, ...]) -> types.CodeType:
+    """A function with some parameters, all of which a loop uses."""
+    turn = "turn"
+    while turn in parameters:
+        turn += "_"
+    text = f"def loop({', '.join(parameters)}):\n for {turn} in loop: ({', '.join(parameters)},)"
+    made = compile(text, "<whole call>", "exec", dont_inherit=True)
+    return next(one for one in made.co_consts if isinstance(one, types.CodeType)).replace(
+        co_name=name
+    )
+
+
+def _called(trace: Trace, function: types.FunctionType, state: tuple[Any, ...]) -> symbols.Function:
+    """What a call needs of the function, which the cache is of."""
+    code = function.__code__
+    names = slot_names(code)
+    first = len(names) - len(code.co_freevars)
+    cells = tuple(
+        trace.reader.cell(Source(slot, names[slot]), state[slot])
+        for slot in range(first, len(names))
+    )
+    return symbols.Function(code, function.__globals__, (), {}, cells)
+
+
+def _guarded(
+    trace: Trace, code: types.CodeType, reader: WholeReader, state: tuple[Any, ...]
+) -> Read:
+    read = replace(reader.read(), empty=frozenset())
+    if any(
+        isinstance(slot, ListSlot)
+        or (isinstance(slot, ArraySlot) and slot.items and slot.is_written)
+        for slot in read.nest.slots
+    ):
+        raise NotNativeError("it changes a list")
+    names = slot_names(code)
+    for slot in read.slots:
+        if slot < len(names) and kind_of(state[slot]) is not None:
+            trace.guards.check("TYPE", Source(slot, names[slot]), type(state[slot]))
+    return guarded(trace, code, read, reader.outside)
+
+
+def _ending(trace: Trace, form: Form | None, read: Read) -> tuple[int, Any, tuple[Any, ...]]:
+    """How many outputs the nest has, the recipe of what the call gives, and its register."""
+    assert form is not None
+    count = len(read.nest.slots) - len(read.nest.given) - 1
+    recipe = Recipe(trace, others=count)
+    if isinstance(form, tuple) and count > 1:
+        places = [one.place if isinstance(one, Placed) else -1 for one in form]
+        if places == [*range(count)]:  # the nest's own tuple
+            return 1, recipe.for_c(), ("return", recipe.number(Made("output", 0)))
+    register = recipe.number(_register(recipe, form))
+    return count, recipe.for_c(), ("return", register)
+
+
+def _register(recipe: Recipe, form: Form) -> Register:
+    match form:
+        case Given(slot):
+            return slot
+        case Placed(place):
+            return Made("output", place)
+        case ConstantKind(item=item):
+            return recipe.constant(item.value)
+    return recipe.row("tuple", *(_register(recipe, one) for one in form))

@@ -1,0 +1,290 @@
+"""Short calls of functions with loops run as one nest, which gives what plain Python does."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import check_same
+from tests.support.native_loops import native_turns
+from tests.support.recording import arguments
+from ufuse.frame_hook import session
+from ufuse.frame_hook.nests import choice, whole
+from ufuse.frame_hook.tracing import Tracer
+
+pytest.importorskip("llvmlite")
+
+N = 40
+X = np.linspace(0.5, 2.0, N)
+HALF = 0.5
+
+
+def leaving(tracer: type[Tracer], *given: Any, leaves_loops: bool, **named: Any) -> Tracer:
+    """A tracer that does not unroll loops."""
+    return tracer(*given, leaves_loops=True, **named)
+
+
+@pytest.fixture(autouse=True)
+def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)
+    monkeypatch.setattr(session, "Tracer", partial(leaving, Tracer))
+
+
+def hits(compiled: Any) -> int:
+    """How many calls the entry of whole calls took and did not decline."""
+    entry = compiled.__ufuse_cache__.whole_call
+    return 0 if entry is None else entry.hits - entry.declined
+
+
+def called(function: Callable[..., Any], *calls: tuple[Any, ...]) -> Any:
+    """The function, compiled and called some times."""
+    compiled = ufuse.compile(function)
+    for _ in range(6):
+        for one in calls:
+            compiled(*one)
+    return compiled
+
+
+def distance(one, other):
+    n, m = len(one), len(other)
+    table = np.zeros((n + 1, m + 1), dtype=np.int64)
+    for i in range(n + 1):
+        table[i, 0] = i
+    for j in range(m + 1):
+        table[0, j] = j
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            cost = 0 if one[i - 1] == other[j - 1] else 1
+            table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + cost)
+    return int(table[n, m])
+
+
+def total(x):
+    """An int without turns, else a float."""
+    s = 0
+    for value in x:
+        s += value
+    return s
+
+
+def first_above(x, limit):
+    for i in range(len(x)):
+        if x[i] > limit:
+            return x[i]
+    return None
+
+
+def rolled(x, count):
+    """Views, one array twice, and one that was given."""
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] += y[i - 1]
+    return y[::-1], (y, y[1:count]), x, count, y[0]
+
+
+def in_place(x, *, factor=2.0):
+    for i in range(len(x)):
+        x[i] *= factor
+
+
+def nothing(x):
+    for i in range(len(x)):
+        x[i] += HALF
+
+
+def pair(x):
+    s, t = 0.0, 1.0
+    for i in range(len(x)):
+        s += x[i]
+        t *= x[i]
+    return s, t
+
+
+def one_of_one(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return (s,)
+
+
+def around(scale):
+    def scaled(x):
+        y = np.empty_like(x)
+        for i in range(len(x)):
+            y[i] = math.sqrt(x[i]) * scale
+        return y
+
+    return scaled
+
+
+def rows(a):
+    """A matrix, whose rows are sums."""
+    out = np.zeros_like(a)
+    for i in range(len(a)):
+        out[i] = a[i] * 2.0
+        out[i, 0] = np.sum(a[i])
+    return out, out.shape
+
+
+def mean_or_zero(x, n):
+    """Several ways out, of numbers of Python's and NumPy's."""
+    s = 0.0
+    for i in range(n):
+        if x[i] < 0:
+            return x[i]
+        if x[i] > 100:
+            return -1
+        s += x[i]
+    return s / n if n else 0
+
+
+PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
+    (distance, lambda: (np.arange(20) % 3, np.arange(30) % 4)),
+    (total, lambda: (X,)),
+    (total, lambda: (X[:0],)),
+    (first_above, lambda: (X, 1.5)),
+    (first_above, lambda: (X, 9.0)),
+    (rolled, lambda: (X, 3)),
+    (in_place, lambda: (X.copy(),)),
+    (nothing, lambda: (X.copy(),)),
+    (pair, lambda: (X,)),
+    (pair, lambda: (X.astype(np.float32),)),
+    (one_of_one, lambda: (X,)),
+    (around(3.0), lambda: (X,)),
+    (rows, lambda: (np.arange(3.0 * N).reshape(N, 3),)),
+    (mean_or_zero, lambda: (X, N)),
+    (mean_or_zero, lambda: (X, 0)),
+    (mean_or_zero, lambda: (X - 1.0, N)),
+    (mean_or_zero, lambda: (X * 60.0, N)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_whole_calls(number: int) -> None:
+    """What a call gives and changes, and which objects are one, is as in plain Python."""
+    function, make = PROGRAMS[number]
+    native_turns(function, make)
+    compiled = called(function, next(one for other, one in PROGRAMS if other is function)())
+    check_same(function, compiled, lambda: arguments(*make()))
+
+
+@pytest.mark.parametrize(
+    "function", [distance, total, first_above, rolled, in_place, pair, one_of_one, rows]
+)
+def test_they_are_taken(function: Callable[..., Any]) -> None:
+    """A function of loops, new arrays and numbers is one nest from its first short calls on."""
+    make = next(make for one, make in PROGRAMS if one is function)
+    compiled = called(function, make())
+    before = hits(compiled)
+    for _ in range(5):
+        compiled(*make())
+    assert hits(compiled) == before + 5
+
+
+def test_kinds_of_a_result() -> None:
+    """A number is of the type that the call's way gives it, in one entry."""
+    compiled = called(total, (X,))
+    before = hits(compiled)
+    for x in (X, X[:0], X[:1], X[:0]):
+        found, expected = compiled(x), total(x)
+        assert type(found) is type(expected)
+        assert repr(found) == repr(expected)
+    assert hits(compiled) == before + 4
+
+
+def test_a_doubt_is_done_in_parts() -> None:
+    """Warnings, errors and what was changed before them are plain Python's."""
+    calls = [(np.array([1.0, 2.0, 3.0, 4.0]),), (np.array([1.0, 1e308, 1e308, 2.0]),)]
+    compiled = called(pair, calls[0])
+    for one in (*calls, *calls):
+        heard = []
+        for function in (pair, compiled):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                result = function(*one)
+            heard.append((repr(result), [(one.lineno, str(one.message)) for one in caught]))
+        assert heard[0] == heard[1]
+    short = np.ones(3)
+    with pytest.raises(IndexError):
+        called(mean_or_zero, (X, N))(short, 4)
+
+
+def test_other_types_get_another_entry() -> None:
+    """An entry is for the types of the arguments; others run in parts, until there is one for them."""
+    compiled = called(pair, (X,))
+    first = compiled.__ufuse_cache__.whole_call
+    single = X.astype(np.float32)
+    for _ in range(4):
+        found, expected = compiled(single), pair(single)
+        assert repr(found) == repr(expected)
+    assert compiled.__ufuse_cache__.whole_call is not first
+
+
+def test_long_calls_run_in_parts() -> None:
+    """What takes long is no whole call: signals and other threads would wait."""
+    compiled = called(distance, (np.arange(20) % 3, np.arange(30) % 4))
+    one, other = np.arange(1500) % 3, np.arange(1500) % 4
+    for _ in range(40):
+        compiled(one, other)
+    entry = compiled.__ufuse_cache__.whole_call
+    declined = entry.declined
+    compiled(one, other)
+    assert entry.declined == declined + 1
+    before = hits(compiled)
+    compiled(one[:9], other[:9])
+    assert hits(compiled) == before + 1
+
+
+def test_a_function_that_is_no_nest_says_why() -> None:
+    """What stands around the loops is read, too."""
+
+    def texts(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i]
+        return f"{s:.1f}"
+
+    compiled = called(texts, (X,))
+    assert compiled(X) == texts(X)
+    assert compiled.__ufuse_cache__.whole_call is None
+    record = compiled.__ufuse_session__.record(texts.__code__)
+    assert "is not compiled yet" in record.why_not_whole
+
+
+def test_measured_calls_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where calls are timed, many have to be short before the function is read."""
+    monkeypatch.setattr("ufuse.decorator.MEASURING", True)
+    monkeypatch.setattr(whole, "CALLS", 50)
+    compiled = ufuse.compile(distance)
+    given = np.arange(30) % 3, np.arange(40) % 4
+    for _ in range(3000):
+        compiled(*given)
+        if hits(compiled):
+            break
+    assert hits(compiled)
+
+
+def test_nothing_leaks() -> None:
+    """References to arguments, results and temporaries are as many as before."""
+    x = X.copy()
+    compiled = called(rolled, (x, 3))
+    counts = []
+    for _ in range(3):
+        for _ in range(200):
+            compiled(x, 3)
+        gc.collect()
+        counts.append((sys.getrefcount(x), len(gc.get_objects())))
+    assert counts[1] == counts[2]
