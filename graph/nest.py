@@ -101,6 +101,16 @@ class Value:
 FOLDS = ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and")
 DOTS = ("dot", "matmul")
 POSITIONS = ("argmax", "argmin")
+# What `draw` gives, by the name of the generator's method: the types of its inputs, and of its result.
+DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
+    "random": ((), F64),
+    "standard_normal": ((), F64),
+    "standard_exponential": ((), F64),
+    "normal": ((F64, F64), F64),  # the mean, the standard deviation
+    "uniform": ((F64, F64), F64),  # the least, and how much more it may be
+    "exponential": ((F64,), F64),
+    "integers": ((I64, I64), I64),  # the least and the greatest
+}
 WRITERS = frozenset(
     {"store", "append", "map", "reduce", "matmul", "take", "put"}
 )  # what writes arrays
@@ -194,6 +204,8 @@ class Instruction:
     (attributes: the Views of an array, of int64 indices and of another array, over the axes of the latter and the axis
     that is indexed; inputs: these lengths, those of the Views; `other[i, ...] = array[indices[i], ...]`, and the other
     way round), `position` (attributes: a name of POSITIONS, a View; inputs: a length, the view's; the first).
+
+    `draw` (attributes: a name of DRAWS, the name of a generator's slot) gives a random number, and moves the generator.
 
     A backend may note that an instruction `is_sure`: it is never in doubt, and an index is not negative; and that it
     `is_dense`: the elements along the last axis are neighbours.
@@ -317,7 +329,14 @@ class ResultSlot:
         return self.kinds in (("array",), ("view",))
 
 
-Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot
+@dataclass(frozen=True, slots=True)
+class GeneratorSlot:
+    """A generator of random numbers of NumPy, from which instructions draw."""
+
+    name: str
+
+
+Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -359,6 +378,11 @@ class Nest:
     def numbered(self) -> tuple[ArraySlot, ...]:
         """All arrays by number: those that the nest is given, then the temporaries."""
         return (*self.arrays, *self.temporaries)
+
+    @property
+    def generators(self) -> tuple[GeneratorSlot, ...]:
+        """The generators that the nest is given."""
+        return tuple(slot for slot in self.slots if isinstance(slot, GeneratorSlot))
 
     @property
     def cells(self) -> tuple[Variable, ...]:
@@ -475,6 +499,8 @@ def _described(slot: Slot) -> str:
             return f"{name}: growing list of {of}, {', '.join(columns)}{read}"
         case ResultSlot():
             return f"{name}: {' or '.join(slot.kinds)}, given back"
+        case GeneratorSlot():
+            return f"{name}: a generator of random numbers"
     return f"{name}: the {slot.kind} of the loop"
 
 

@@ -17,6 +17,7 @@ from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.graph.nest import (
     KINDS,
     ArraySlot,
+    GeneratorSlot,
     ListSlot,
     Nest,
     NumberSlot,
@@ -84,6 +85,8 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
                 slot.is_rebound,
                 slot.is_viewed,
             )
+        case GeneratorSlot():
+            return ("generator",)
         case NumberSlot():
             return slot.kind, slot.is_changed
         case ListSlot():

@@ -6,7 +6,7 @@ from typing import Any
 
 from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
 
-OF_MEMORY = ("load", "fold", "dot", "position")  # whose results change with the memory
+OF_MEMORY = ("load", "fold", "dot", "position", "draw")  # whose results change with the memory
 
 
 class Code:

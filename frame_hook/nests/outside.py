@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests import draws
 from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
     Bound,
+    Generator,
     Item,
     Items,
     Known,
@@ -53,6 +55,7 @@ class Outside:
         self.lists: dict[int, Numbers] = {}  # by register; `arrays` has what they are like
         self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
+        self.generators: dict[int, str] = {}  # their names, by register
         self._things: dict[int, Thing] = {}
         self._classes: dict[int, Thing] = {}  # by id
 
@@ -150,6 +153,16 @@ class Outside:
         self.arrays[kind.slot] = source, value
         return kind
 
+    def _generator(self, source: Source, value: np.random.Generator) -> Generator:
+        """One from which numbers are drawn: any other of its type may take its place."""
+        if why := draws.why_not_followed(value):
+            raise NotNativeError(why)
+        self._trace.guards.check("TYPE", source, type(value))
+        is_known = source.text in self.generators.values()
+        name = f"{source.text}@{source.register}" if is_known else source.text
+        self.generators.setdefault(source.register, name)
+        return Generator(source.register)
+
     def iterated(self, source: Source, iterator: object) -> tuple[Source, Any]:
         """What an iterator of the frame goes over."""
         self._trace.guards.check("TYPE", source, type(iterator))
@@ -189,6 +202,8 @@ class Outside:
             return Array(self.array(symbol.source, symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is list:
             return self.list_of(symbol.source, symbol.value)
+        if isinstance(symbol, Unread) and type(symbol.value) is np.random.Generator:
+            return self._generator(symbol.source, symbol.value)
         symbol = self._trace.look(symbol)
         if isinstance(symbol, Number):
             example = self._trace.number_examples.get(symbol.node)

@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     calls,
     complexes,
     conversions,
+    draws,
     elements,
     elementwise,
     extremes,
@@ -47,6 +48,8 @@ from ufuse.frame_hook.nests.values import (
     Complex,
     ConstantKind,
     Empty,
+    Generating,
+    Generator,
     Holder,
     Item,
     Items,
@@ -82,6 +85,7 @@ from ufuse.graph.nest import (
     I64,
     TURNS,
     ArraySlot,
+    GeneratorSlot,
     Nest,
     NumberSlot,
     Slot,
@@ -153,6 +157,7 @@ class Reader:
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind)
         )
         self._used: set[int] = set()
+        self._drawn_from: set[int] = set()  # registers of generators
         self.stored: set[int] = set()  # slots of arrays that are written
         self.lists = lists.Lists()
         self._arrays: dict[Holder | ColumnKind, int] = {}
@@ -282,6 +287,8 @@ class Reader:
                 )
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
+        drawn = sorted(self._drawn_from)
+        slots += (GeneratorSlot(self.outside.generators[one]) for one in drawn)
         slots += self.results()
         slots += self._outermost.slots
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
@@ -297,7 +304,7 @@ class Reader:
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = replace(nest, others=others)
-        registers = (*used, *self._outermost.registers)
+        registers = (*used, *drawn, *self._outermost.registers)
         empty = self._written - changed
         return Read(nest, registers, empty, frozenset(self._ordered), begins)
 
@@ -482,6 +489,8 @@ class Reader:
             case Known():
                 return constant_kind(item)
             case Empty() | Turning() | Thing() | Bound() | Numbers() | OtherList():
+                return item
+            case Generator() | Generating():
                 return item
             case Array(holder, ()):
                 return holder
@@ -777,6 +786,12 @@ class Reader:
             return self.outside.lists[holder.slot].type
         return self.element_kind(self.dtype(holder))
 
+    def drawn_from(self, method: Generating) -> str:
+        """The slot of the generator from which a method draws."""
+        register = method.owner.register
+        self._drawn_from.add(register)
+        return self.outside.generators[register]
+
     def writes(self, holder: Holder) -> None:
         """An array is written."""
         if isinstance(holder, ArrayKind):
@@ -807,6 +822,8 @@ class Reader:
             return complexes.attribute(owner, name)
         if isinstance(owner, Numbers | OtherList) and name == "append":
             return Method(owner, name)
+        if isinstance(owner, Generator):
+            return Generating(owner, name)
         if isinstance(owner, Thing):
             return self.outside.attribute_of(owner, name)
         if isinstance(owner, Known) and isinstance(owner.value, type):
@@ -828,6 +845,9 @@ class Reader:
                 self.stack.append(lists.called_method(self, owner, name, arguments))
                 return
             self.stack.append(array_calls.called_method(self, owner, name, arguments, keywords))
+            return
+        if isinstance(function, Generating):
+            self.stack.append(draws.called(self, function, arguments, keywords))
             return
         if isinstance(function, Bound):
             calls.enter(self, function.function, [function.owner, *arguments], keywords)

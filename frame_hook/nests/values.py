@@ -179,6 +179,21 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class Generator:
+    """A generator of random numbers, by the register that it lies in."""
+
+    register: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generating:
+    """A method of a generator."""
+
+    owner: Generator
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Length:
     """The length of an axis; one that is known to be 1 fits any other. `seen`: the least that it was seen to be."""
 
@@ -340,6 +355,7 @@ ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf
     | ReversedOf | Turning | Empty | Thing | Bound | Numbers | OtherList
+    | Generator | Generating
 )  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
@@ -356,6 +372,8 @@ Kind = (
     | Bound
     | Numbers
     | OtherList
+    | Generator
+    | Generating
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))

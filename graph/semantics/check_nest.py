@@ -9,6 +9,7 @@ import numpy as np
 from ufuse.graph.nest import (
     COMPLEX,
     DOTS,
+    DRAWS,
     ELEMENTS,
     F32,
     F64,
@@ -354,6 +355,16 @@ def _why_not_position(
     return _why_not_parts(nest, (view,), 1, given)
 
 
+def _why_not_draw(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    name, slot = one.attributes
+    if slot not in [each.name for each in nest.generators]:
+        return f"there is no generator {slot} (law 4)"
+    row = DRAWS.get(name)
+    return None if row == (given, result) else f"it draws one of {', '.join(DRAWS)} (law 3)"
+
+
 def _why_not_doubt(
     _: Nest, __: Instruction, given: tuple[str, ...], result: str | None
 ) -> str | None:
@@ -364,6 +375,7 @@ Rule = Callable[[Nest, Instruction, tuple[str, ...], "str | None"], "str | None"
 # fmt: off
 RULES: dict[str, Rule] = {
     "const":    _why_not_const,
+    "draw":     _why_not_draw,
     "select":   _why_not_select,
     "call":     _why_not_call,
     "load":     _why_not_access,

@@ -26,6 +26,7 @@ from ufuse.graph.nest import (
     TURNS,
     ArraySlot,
     Block,
+    GeneratorSlot,
     Instruction,
     ListSlot,
     Map,
@@ -60,6 +61,8 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     At most `turns` turns are done, and none that ends in a doubt. Arrays and the iterator are changed in place.
     """
     arrays = arrays_of(nest, objects)
+    generators = generators_of(nest, objects)
+    states = [one.bit_generator.state for one in generators.values()]
     cells = unboxed(nest, objects)
     left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
@@ -68,13 +71,15 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     while given > 0:
         cells[TURNS] = given
         tried, temporaries = dict(cells), list[np.ndarray]()
-        if execute(nest, arrays, tried, temporaries, columns):
+        if execute(nest, arrays, tried, temporaries, columns, generators):
             _move(nest, objects, left - turns_left(nest, tried))
             change_lists(nest, objects, columns, [*arrays, *temporaries])
             return boxed(nest, tried, [*arrays, *temporaries])
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
+        for one, state in zip(generators.values(), states, strict=True):
+            one.bit_generator.state = state
         given -= int(tried[TURNS]) + 1
     return NotImplemented
 
@@ -123,6 +128,12 @@ def change_lists(
 
 def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:
     return np.dtype(kind).type(number) if is_numpy else number.item()
+
+
+def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, np.random.Generator]:
+    """The generators among an object for each slot, by the slot's name."""
+    pairs = zip(nest.slots, objects, strict=True)
+    return {slot.name: one for slot, one in pairs if isinstance(slot, GeneratorSlot)}
 
 
 def _item_type(slot: ArraySlot) -> type:
@@ -307,13 +318,14 @@ def execute(
     cells: dict[str, Number],
     temporaries: list[np.ndarray] | None = None,
     columns: Mapping[int, np.ndarray] = MappingProxyType({}),
+    generators: Mapping[str, np.random.Generator] = MappingProxyType({}),
 ) -> bool:
     """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False).
 
     The temporaries, as they are at the end, are put into an empty list. `columns`: what those of lists begin with.
     """
     try:
-        follow(nest, arrays, cells, temporaries, columns)
+        follow(nest, arrays, cells, temporaries, columns, generators)
     except DoubtError:
         return False
     return True
@@ -325,6 +337,7 @@ def follow(
     cells: dict[str, Number],
     temporaries: list[np.ndarray] | None = None,
     columns: Mapping[int, np.ndarray] = MappingProxyType({}),
+    generators: Mapping[str, np.random.Generator] = MappingProxyType({}),
 ) -> None:
     """As `execute`.
 
@@ -333,7 +346,8 @@ def follow(
 
     """
     zeros: dict[str, Number] = {F64: 0.0, F32: np.float32(0), I1: False}
-    variables: dict[str, Number] = {one.name: zeros.get(one.type, 0) for one in nest.others}
+    variables: dict[str, Any] = {one.name: zeros.get(one.type, 0) for one in nest.others}
+    variables.update(generators)
     variables.update(cells)
     every = [*arrays, *(np.empty((0,) * one.ndim, one.dtype) for one in nest.temporaries)]
     for number, column in columns.items():
@@ -351,7 +365,7 @@ def follow(
     cells.update((name, variables[name]) for name in cells)
 
 
-def _run_block(block: Block, arrays: list[np.ndarray], variables: dict[str, Number]) -> str | None:
+def _run_block(block: Block, arrays: list[np.ndarray], variables: dict[str, Any]) -> str | None:
     values: dict[Value, Number] = {}
     for one in block.instructions:
         inputs = [values[value] for value in one.inputs]
@@ -373,7 +387,7 @@ def _computed(
     one: Instruction,
     inputs: list[Any],
     arrays: list[np.ndarray],
-    variables: dict[str, Number],
+    variables: dict[str, Any],
 ) -> Any:
     match one.op:
         case "map":
@@ -406,6 +420,9 @@ def _computed(
             return inputs[1] if inputs[0] else inputs[2]
         case "call":
             return _called(one.attributes[0], inputs)
+        case "draw":
+            name, slot = one.attributes
+            return _drawn(name, variables[slot], inputs)
         case "load":
             array = _elements(one, arrays)
             element = array[_index(array, inputs)]
@@ -589,6 +606,16 @@ def _called(name: str, inputs: Sequence[Any]) -> Any:
     if not math.isfinite(result):
         raise DoubtError
     return np.float32(result) if is_single else result
+
+
+def _drawn(name: str, generator: np.random.Generator, inputs: Sequence[Any]) -> Number:
+    """One random number."""
+    if name == "uniform":
+        least, more = inputs
+        return float(least + more * generator.random())
+    endpoint = {"endpoint": True} if name == "integers" else {}
+    number: Number = getattr(generator, name)(*inputs, **endpoint)
+    return number
 
 
 def _real(type_: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -17,6 +17,7 @@ from ufuse.graph.nest import (
     Block,
     Column,
     End,
+    GeneratorSlot,
     Instruction,
     ListSlot,
     Map,
@@ -51,7 +52,7 @@ NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
 PART = re.compile(rf"%\d+|{VIEW} = .*? over \d-d|{VIEW}|{NUMBER}|{NAME}")
 STEP = re.compile(r"(\w+)\.([\w/]+)\(([\d ]*)\)$")
 ENDS = ("jump", "branch", "leave", "doubt")
-NAMED = ("get", "set", "call")  # whose attributes are names, whatever they look like
+NAMED = ("get", "set", "call", "draw")  # whose attributes are names, whatever they look like
 
 
 def parse_nest(text: str) -> Nest:
@@ -91,6 +92,8 @@ def _slot(text: str) -> Slot:
     name = _name(name)
     if (iterator := ITERATOR.fullmatch(what)) is not None:
         return RangeSlot(name, iterator[1])
+    if what == "a generator of random numbers":
+        return GeneratorSlot(name)
     if (listed := LIST.fullmatch(what)) is not None:
         whose, dtype, written, walked = listed.groups()
         return ArraySlot(

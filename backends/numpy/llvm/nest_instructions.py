@@ -15,6 +15,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
     result_type,
 )
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
+from ufuse.backends.numpy.llvm.nest_draws import emit_draw
 from ufuse.backends.numpy.llvm.nest_folds import (
     emit_dot,
     emit_fold,
@@ -456,6 +457,7 @@ RULES: dict[str, Rule] = {
     "set":     _set,
     "select":  _select,
     "call":    _call,
+    "draw":    emit_draw,
     "load":    _load,
     "store":   _store,
     "dim":     _dim,

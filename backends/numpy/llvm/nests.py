@@ -187,6 +187,10 @@ class _Function:
                 self._load_word(f"length{number}.{axis}", "i64", at + 1 + axis, ", !range !3")
                 self._load_word(f"stride{number}.{axis}", "i64", at + 1 + array.ndim + axis)
             at += 1 + 2 * array.ndim
+        if self.nest.generators:
+            self.lines.append("%drawn = alloca i64")
+        for number in range(len(self.nest.generators)):
+            self._load_word(f"generator{number}", "ptr", at + number)
         self._write_temporaries()
         for variable in self.nest.others:
             zero = f"{TYPES[variable.type]} {ZEROS[variable.type]}"

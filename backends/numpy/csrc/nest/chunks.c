@@ -52,6 +52,7 @@ typedef struct {
     Register *cells;       /* those of the chunk under way */
     PyObject **outputs;    /* made of `reached`; NULL before the first commit */
     PyObject **made;
+    const Generator *generators;
     Saved saved;
     NestFunction *function; /* the better one, or the nest's own */
     int64_t done;           /* turns */
@@ -256,6 +257,12 @@ save_written(Call *call)
             saved_add(&call->saved, (PyArrayObject *)call->objects[i]);
         }
     }
+    for (int i = 0; i < nest->generators; i++) {
+        const Generator *one = &call->generators[i];
+        for (int part = 0; part < one->parts; part++) {
+            saved_add_vector(&call->saved, one->part[part].data, (int64_t)one->part[part].bytes, 1);
+        }
+    }
 }
 
 /*
@@ -408,7 +415,7 @@ static void
 run_call(Call *call)
 {
     Nest *nest = call->nest;
-    struct SavedArray arrays[nest->written + 1];
+    struct SavedArray arrays[nest->written + 2 * nest->generators + 1];
     call->saved = (Saved){.array = arrays};
     save_written(call);
     double size = size_of(nest, call->words, call->given);
@@ -441,7 +448,8 @@ run_call(Call *call)
  * that can be seen, and `outputs` are new references.
  */
 static bool
-call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **outputs)
+call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, const Generator *generators,
+             PyObject **outputs)
 {
     int64_t words[nest->words + 1];
     Register given[nest->cells], reached[nest->cells], cells[nest->cells];
@@ -451,6 +459,9 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
         given[nest->range_cell + 2].whole < 1 || !objects_read_arrays(nest, objects, words) ||
         !lists_begin(nest, objects, given[nest->range_cell + 2].whole)) {
         return false;
+    }
+    for (int i = 0; i < nest->generators; i++) {
+        words[nest->words - nest->generators + i] = (int64_t)(intptr_t)generators[i].bits;
     }
     given[nest->cells - 1].whole = 0;
     memcpy(current, objects, sizeof(PyObject *) * (size_t)nest->given);
@@ -468,6 +479,7 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, PyObject **out
         .cells = cells,
         .outputs = outputs,
         .made = made,
+        .generators = generators,
     };
     run_call(&call);
     if (call.done == 0) {
@@ -509,20 +521,20 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
         error_state_read(&mask, &only_warns) < 0) {
         return declined();
     }
-    if (nest->outputs < 2) {
-        PyObject *output = NULL;
-        if (!call_outputs(nest, objects, mask, &output)) {
-            return declined();
-        }
-        return output == NULL ? Py_NewRef(Py_None) : output;
-    }
-    PyObject *outputs = PyTuple_New(nest->outputs);
-    if (outputs == NULL) {
+    PyObject *output = NULL;
+    PyObject *outputs = nest->outputs < 2 ? NULL : PyTuple_New(nest->outputs);
+    PyObject **made = outputs == NULL ? &output : ((PyTupleObject *)outputs)->ob_item;
+    Generator generators[nest->generators + 1];
+    if ((nest->outputs >= 2 && outputs == NULL) ||
+        generators_take(nest, objects, generators) != 0) {
+        Py_XDECREF(outputs);
         return declined();
     }
-    if (!call_outputs(nest, objects, mask, ((PyTupleObject *)outputs)->ob_item)) {
-        Py_DECREF(outputs);
+    bool was_run = call_outputs(nest, objects, mask, generators, made);
+    generators_give(nest, generators);
+    if (!was_run) {
+        Py_XDECREF(outputs);
         return declined();
     }
-    return outputs;
+    return outputs != NULL ? outputs : output != NULL ? output : Py_NewRef(Py_None);
 }

@@ -195,7 +195,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
                                         "forwards",
                                         "backwards",
                                         "count",
-                                        "once"};
+                                        "once",
+                                        "grown",
+                                        "generator"};
+    static_assert(Py_ARRAY_LENGTH(kinds) == SLOT_GENERATOR + 1, "a name for each kind");
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);
@@ -211,8 +214,7 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         PyUnicode_CompareWithASCIIString(name, "list") == 0) {
         return read_list(self, slot, given);
     }
-    if (name != NULL && PyUnicode_Check(name) &&
-        PyUnicode_CompareWithASCIIString(name, "grown") == 0) {
+    if (known && kind == SLOT_GROWN) {
         return read_grown(self, slot, given);
     }
     if (name != NULL && PyUnicode_Check(name) &&
@@ -220,6 +222,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         return read_result(self, slot, given);
     }
     slot->kind = (SlotKind)kind;
+    if (known && kind == SLOT_GENERATOR && PyTuple_GET_SIZE(given) == 1) {
+        self->generators++;
+        return generators_begin();
+    }
     if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
         if (self->iterators++ == 0) {
             self->range = (int)(slot - self->slot);
@@ -258,6 +264,7 @@ read_slots(Nest *self, PyObject *given)
         }
     }
     self->slots = (int)count;
+    self->words += self->generators;
     self->cells++; /* how many turns may begin */
     for (int i = 0; i < self->slots; i++) {
         bool is_given = self->slot[i].kind >= SLOT_ARRAY && self->slot[i].kind != SLOT_ONCE;

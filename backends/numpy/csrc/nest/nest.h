@@ -42,7 +42,8 @@ typedef enum {
     SLOT_BACKWARDS, /* the same, `reversed` */
     SLOT_COUNT,     /* an enumerate: its count alone */
     SLOT_ONCE,      /* no object: the only turn is a whole call of a function */
-    SLOT_GROWN      /* a list that grows */
+    SLOT_GROWN,     /* a list that grows */
+    SLOT_GENERATOR  /* of random numbers */
 } SlotKind;
 
 /* Numbers of a list that grows: in which temporary, and what they all are. */
@@ -121,6 +122,7 @@ typedef struct {
     int slots, arrays, words, cells, written, rebound, outputs;
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
+    int generators;
     int iterators;
     int range, range_cell; /* the slot of the first iterator, and its first cell */
     double budget;         /* seconds that a call may take, about */
@@ -161,6 +163,21 @@ bool slot_iterates(const NestSlot *slot);
 const Number *item_number(SlotKind item, bool numpy);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                   const Register *after, PyObject **made);
+
+/* generators.c: where their state lies, and the lock that everybody takes who draws. */
+typedef struct {
+    PyObject *lock; /* NULL: not taken */
+    void *bits;     /* a bitgen_t */
+    int parts;
+    struct {
+        char *data;
+        size_t bytes;
+    } part[2];
+} Generator;
+
+int generators_begin(void);
+int generators_take(const Nest *nest, PyObject *const *objects, Generator *generators);
+void generators_give(const Nest *nest, Generator *generators);
 
 /* saved.c: the elements of arrays that are written, and where they lie. */
 typedef struct {

@@ -129,7 +129,7 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
-    if (slot->kind == SLOT_GROWN) {
+    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR) {
         return 0;
     }
     if (slot->kind == SLOT_RESULT) {
@@ -314,6 +314,9 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
                 cells[0].whole = arrays;
             }
             arrays++;
+        }
+        else if (slot->kind == SLOT_GENERATOR) {
+            continue;
         }
         else if (slot->kind < SLOT_ARRAY) {
             memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));

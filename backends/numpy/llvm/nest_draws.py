@@ -1,0 +1,115 @@
+"""Random numbers from NumPy's generators: the functions that its C API for distributions has.
+
+Source: NumPy's `numpy/random/distributions.h` and `numpy/random/bitgen.h`, documented as "C API for random".
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.random import _generator
+
+from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.graph.nest import Instruction
+
+SYMBOLS = {
+    "random": "random_standard_uniform",
+    "standard_normal": "random_standard_normal",
+    "standard_exponential": "random_standard_exponential",
+    "normal": "random_normal",
+    "uniform": "random_uniform",
+    "exponential": "random_exponential",
+    "integers": "random_bounded_uint64_fill",
+}
+# What `bitgen_t` holds: its state, and the function that gives the next double.
+NEXT_DOUBLE = 24
+COMPARED = 64  # numbers
+
+
+def emit_draw(body: Body, one: Instruction) -> str:
+    """Append a random number."""
+    name, slot = one.attributes
+    generator = f"%generator{[each.name for each in body.nest.generators].index(slot)}"
+    for value in one.inputs:
+        body.settle(value)
+    operands = [body.operand(value) for value in one.inputs]
+    if name == "random":
+        at = body.add_new(f"getelementptr i8, ptr {generator}, i64 {NEXT_DOUBLE}")
+        function = body.add_new(f"load ptr, ptr {at}, !invariant.load !2")
+        state = body.add_new(f"load ptr, ptr {generator}, !invariant.load !2")
+        return body.add_new(f"call double {function}(ptr {state}) #1")
+    function = f"inttoptr (i64 {_address(name)} to ptr)"
+    if name != "integers":
+        given = ", ".join([f"ptr {generator}", *(f"double {each}" for each in operands)])
+        return body.add_new(f"call double {function}({given}) #1")
+    least, most = operands
+    more = body.add_new(f"sub i64 {most}, {least}")
+    given = f"ptr {generator}, i64 {least}, i64 {more}, i64 1, i8 0, ptr %drawn"
+    body.lines.append(f"call void {function}({given}) #1")
+    return body.add_new("load i64, ptr %drawn")
+
+
+@lru_cache(maxsize=64)
+def _address(name: str) -> int:
+    """Where the function lies.
+
+    Raises:
+        LookupError: there is none, or it gives other numbers than the generator's method.
+
+    """
+    try:
+        function = getattr(_library(), SYMBOLS[name])
+    except AttributeError:
+        raise LookupError(f"NumPy has no {SYMBOLS[name]}") from None
+    found = ctypes.cast(function, ctypes.c_void_p).value
+    if found is None or not _agrees(name, function):
+        raise LookupError(f"NumPy's {SYMBOLS[name]} is not what its generators use")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(_generator.__file__)
+
+
+def _agrees(name: str, function: Callable[..., float]) -> bool:
+    """Whether a function gives what the method does."""
+    one, other = (np.random.Generator(np.random.PCG64(1)) for _ in range(2))
+    found = [_drawn(name, function, one) for _ in range(COMPARED)]
+    inputs = EXAMPLES[name]
+    method = getattr(other, name)
+    return found == [method(*inputs) for _ in range(COMPARED)]
+
+
+EXAMPLES: dict[str, tuple[float, ...]] = {
+    "standard_normal": (),
+    "standard_exponential": (),
+    "normal": (0.5, 3.0),
+    "uniform": (-1.0, 0.5),
+    "exponential": (2.5,),
+    "integers": (-3, 1000),
+}
+
+
+def _drawn(name: str, function: Callable[..., float], generator: np.random.Generator) -> float:
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    bits = ctypes.c_void_p(pointer(generator.bit_generator.capsule, b"BitGenerator"))
+    inputs = EXAMPLES[name]
+    if name == "integers":
+        least, beyond = map(int, inputs)
+        number = ctypes.c_int64()
+        function.restype = None  # type: ignore[attr-defined]
+        function(
+            bits, ctypes.c_uint64(least % 2**64), ctypes.c_uint64(beyond - 1 - least), ctypes.c_ssize_t(1),
+            ctypes.c_bool(False), ctypes.byref(number),
+        )  # fmt: skip
+        return number.value
+    if name == "uniform":
+        low, high = inputs
+        inputs = low, high - low
+    function.restype = ctypes.c_double  # type: ignore[attr-defined]
+    return function(bits, *map(ctypes.c_double, inputs))

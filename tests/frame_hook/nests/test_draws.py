@@ -1,0 +1,201 @@
+"""Random numbers in native loops."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.native_loops import loops_of, native_turns
+
+BITS = [np.random.PCG64, np.random.MT19937]
+
+
+def generator(bits=np.random.PCG64):
+    return np.random.Generator(bits(7))
+
+
+def walk(rng, out):
+    level = 0.0
+    for i in range(len(out)):
+        if rng.random() < 0.3:
+            level += rng.normal(0.5, scale=2.0) + rng.standard_normal()
+        elif rng.integers(6) == 3:
+            level -= rng.exponential(0.1) * rng.standard_exponential()
+        else:
+            level += rng.uniform(-1, 1) + rng.integers(-3, 4) + rng.normal()
+        out[i] = level
+    return level, out, rng.random(5), rng.integers(9, dtype=np.int32)
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_every_method(bits) -> None:
+    """The numbers are eager's, and so is what the generator gives behind the loop."""
+    assert native_turns(walk, lambda: (generator(bits), np.zeros(4000))) > 4000
+
+
+def annealed(spins, beta, steps, rng):
+    size = len(spins)
+    for _ in range(steps):
+        i, j = rng.integers(0, size), rng.integers(0, size)
+        near = (
+            spins[i - 1, j] + spins[(i + 1) % size, j] + spins[i, j - 1] + spins[i, (j + 1) % size]
+        )
+        cost = 2 * spins[i, j] * near
+        if cost <= 0 or rng.random() < math.exp(-beta * cost):
+            spins[i, j] = -spins[i, j]
+    return spins, rng.random()
+
+
+def test_draws_that_depend_on_draws() -> None:
+    """How many there are in a turn depends on what they gave."""
+
+    def make() -> tuple[object, ...]:
+        return np.ones((12, 12), np.int64), 0.4, 3000, generator()
+
+    assert native_turns(annealed, make) > 3000
+
+
+def divided(rng, out):
+    for i in range(len(out)):
+        out[i] = 1.0 / np.float64(rng.integers(0, 60))
+    return out, rng.random()
+
+
+@pytest.mark.parametrize("policy", ["ignore", "warn", "raise"])
+def test_what_is_undone_is_drawn_again(policy) -> None:
+    """A turn in doubt, after others in its chunk: the generator is where it was before that turn."""
+
+    def errs(rng, out):
+        with np.errstate(divide=policy):
+            return divided(rng, out)
+
+    native_turns(errs, lambda: (generator(), np.zeros(900)))
+
+
+def unfit(rng, scales, out):
+    for i in range(len(out)):
+        out[i] = rng.normal(0.0, scales[i]) + rng.integers(5, 5 + int(scales[i] > 0))
+    return out, rng.random()
+
+
+def test_parameters_that_raise() -> None:
+    """A scale that is negative, in the middle."""
+    scales = np.ones(500)
+    scales[300] = -1.0
+    native_turns(unfit, lambda: (generator(), scales.copy(), np.zeros(500)))
+
+
+def shared(one, other, out):
+    for i in range(len(out)):
+        out[i] = one.random() - other.random()
+    return out, one.random()
+
+
+def test_two_variables_of_one_generator() -> None:
+    """They draw in turns."""
+
+    def make() -> tuple[object, ...]:
+        rng = generator()
+        return rng, rng, np.zeros(2000)
+
+    assert native_turns(shared, make) > 2000
+    assert native_turns(shared, lambda: (generator(), generator(), np.zeros(2000))) > 2000
+
+
+def of_model(model, out):
+    for i in range(len(out)):
+        out[i] = model.rng.random()
+    return out
+
+
+def test_generators_of_objects() -> None:
+    """An attribute of an object from outside."""
+    assert native_turns(of_model, lambda: (SimpleNamespace(rng=generator()), np.zeros(2000))) > 2000
+
+
+def draw_many(rng, count):
+    total = 0.0
+    for _ in range(count):
+        total += rng.random()
+    return total
+
+
+def test_a_generator_that_another_thread_uses() -> None:
+    """Its lock is held: plain Python waits for it."""
+    compiled = ufuse.compile(draw_many)
+    for _ in range(3):
+        compiled(generator(), 20_000)
+    assert sum(one.turns for one in loops_of(compiled))
+    rng = generator()
+    rng.bit_generator.lock.acquire()
+    found: list[float] = []
+    thread = threading.Thread(target=lambda: found.append(compiled(rng, 20_000)))
+    thread.start()
+    thread.join(0.05)
+    assert thread.is_alive()
+    rng.bit_generator.lock.release()
+    thread.join()
+    assert found == [draw_many(generator(), 20_000)]
+
+
+@pytest.mark.parametrize("bits", [np.random.SFC64, np.random.Philox])
+def test_other_bit_generators(bits) -> None:
+    """Their states are not followed: the loop says so, and is plain; also where one comes later."""
+    compiled = ufuse.compile(draw_many)
+    assert compiled(generator(bits), 20_000) == draw_many(generator(bits), 20_000)
+    assert "generator by" in loops_of(compiled)[0].why_not
+
+    def draw_more(rng, count):
+        total = 0.0
+        for _ in range(count):
+            total += rng.random()
+        return total
+
+    compiled = ufuse.compile(draw_more)
+    for _ in range(4):
+        compiled(generator(), 20_000)
+    assert sum(one.turns for one in loops_of(compiled))
+    for kind in (bits, np.random.PCG64, bits):
+        assert compiled(generator(kind), 20_000) == draw_many(generator(kind), 20_000)
+
+
+class Loaded(np.random.Generator):
+    """Whose numbers are others."""
+
+    def random(self, *args: object, **keywords: object) -> float:  # type: ignore[override]
+        """Less often small."""
+        return math.sqrt(super().random(*args, **keywords))  # type: ignore[call-overload]
+
+
+def test_classes_of_ones_own() -> None:
+    """What a subclass draws is its own business."""
+    compiled = ufuse.compile(draw_many)
+    for kind in (np.random.Generator, Loaded, np.random.Generator, Loaded):
+        made = [kind(np.random.PCG64(3)) for _ in range(2)]
+        assert compiled(made[0], 20_000) == draw_many(made[1], 20_000)
+
+
+def test_arrays_of_random_numbers() -> None:
+    """They are not followed yet: the loop says what it calls."""
+
+    def noisy(rng, x):
+        for _ in range(300):
+            x += rng.normal(size=len(x))
+        return x
+
+    compiled = ufuse.compile(noisy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(
+            compiled(generator(), np.zeros(300)), noisy(generator(), np.zeros(300))
+        )
