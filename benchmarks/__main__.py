@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 import ufuse
-from benchmarks import apart
+from benchmarks import apart, targets
 from benchmarks import peers as rivals
 from benchmarks.cases import CASES
 from benchmarks.cases.loops import GROUP as LOOP_GROUP
@@ -63,6 +63,8 @@ def main() -> int:
         if group in chosen.names or not chosen.names:
             names = list(programs)
         differing += run_programs(group, names, chosen) if names else 0
+    if not chosen.names and not chosen.quick:
+        targets.report(saves=not chosen.no_save)
     return min(differing, 1)
 
 

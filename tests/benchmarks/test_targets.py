@@ -1,0 +1,64 @@
+"""What native loops are held to: figures beside targets, and the changes of code that tell what exactness costs."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite", reason="there is no native code without it")
+
+import ufuse
+from benchmarks import targets
+from benchmarks.cases.loops import LOOPS
+from ufuse.backends.numpy.llvm import nests
+
+
+def texts_of(name: str) -> list[str]:
+    """The text of each nest that a program gets."""
+    found: list[str] = []
+
+    def kept(own: Any, *given: Any, **named: Any) -> str:
+        found.append(own(*given, **named))
+        return found[-1]
+
+    program = LOOPS[f"loops.{name}"]
+    with targets.replaced(nests, "nest_text", kept):
+        targets.run(program, program.sizes[0], ufuse.compile)
+    return found
+
+
+def test_a_figure_says_whether_it_holds() -> None:
+    """A target is the most or the least that a figure may be."""
+    assert targets.Figure("time", 4.0, "ms", 5.0).holds
+    late = targets.Figure("speed", 39.0, "x", 40.0, is_least=True)
+    assert not late.holds
+    assert str(late).endswith("39 x   >= 40   MISSED")
+
+
+def test_code_is_changed_to_tell_what_exactness_costs() -> None:
+    """No constrained arithmetic is left in plain code, and no doubt but that of `patience` behind unchecked branches."""
+    for text in texts_of("cholesky"):
+        assert "constrained.fmul" in text
+        plain = targets.rewritten(targets.PLAIN, text)
+        assert not [
+            line for line in plain.splitlines() if "call" in line and "constrained.f" in line
+        ]
+        unchecked = targets.rewritten(targets.UNCHECKED, text)
+        assert text.count("%doubt") > 5
+        assert "label %doubt" not in unchecked.replace("br label %doubt", "")
+
+
+def test_machine_code_that_notes_its_time_runs() -> None:
+    """Functions in the place of machine code are called with its arguments, and their time is kept."""
+
+    @targets.FUNCTION
+    def code(*words: int) -> int:
+        return int(words == (1, 2, 3))
+
+    seconds: list[float] = []
+    found = targets.noted(seconds, (ctypes.cast(code, ctypes.c_void_p).value or 0, None))
+    assert found is not None
+    assert targets.FUNCTION(found[0])(1, 2, 3) == 1
+    assert len(seconds) == 1
