@@ -5,41 +5,31 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, elementwise, reductions, views
+from ufuse.frame_hook.nests import composed, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.elementwise import is_array
 from ufuse.frame_hook.nests.values import (
+    CALLABLE,
     INT,
     Array,
-    Converted,
     Item,
     Items,
     Known,
     Lazy,
-    Length,
     Method,
     NotNativeError,
     Number,
     Part,
     SliceOf,
 )
-from ufuse.graph.nest import ELEMENTS, I1, I64
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 Rule = Callable[..., Item]
-CALLABLE = (
-    type,
-    FunctionType,
-    type(np.zeros),
-    type(np.sum),
-    np.ufunc,
-)  # their hashes run no code of the program
 
 
 def called(
@@ -189,80 +179,33 @@ def _transposed(reader: Reader, item: Item) -> Item:
     return views.transposed(reader, elementwise.computed(reader, item))
 
 
-# New arrays ------------------------------------------------------------------------------------------------------
-
-
-def _dtype(item: Item | None, default: np.dtype) -> np.dtype:
-    if item is None or (isinstance(item, Known) and item.value is None):
-        return default
-    known = (type, np.dtype, str)
-    if isinstance(item, Known) and isinstance(item.value, known):
-        wanted = np.dtype(item.value)
-        if wanted in ELEMENTS and wanted.char not in "qQ":  # equal to "l" and "L"
-            return wanted
-    raise NotNativeError("a new array with this dtype")
-
-
-def _lengths(reader: Reader, shape: Item) -> list[Length]:
-    found = []
-    for one in shape.items if isinstance(shape, Items) else (shape,):
-        length = conversions.number(reader.out, one)
-        if not length.type.is_whole:
-            raise NotNativeError("the length of an array is no int")
-        value = conversions.as_i64(reader.out, length)
-        known = reader.out.known(value)
-        if known is None or known < 0:
-            reader.out.doubt_if(reader.out.op("ilt", I1, value, reader.out.constant(I64, 0)))
-        found.append(Length(value, is_one=known == 1))
-    return found
-
-
-def _filled(reader: Reader, kind: np.dtype, lengths: Sequence[Length], value: Any) -> Array:
-    fresh = elementwise.allocated(reader, kind, lengths)
-    if value is not None:
-        constant = reader.out.constant(ELEMENTS[kind], kind.type(value).item())
-        elementwise.assign(reader, views.part(reader, fresh), Converted(constant, kind))
-    return fresh
-
-
-def _maker(value: Any) -> Rule:
-    def rule(reader: Reader, shape: Item, dtype: Item | None = None) -> Array:
-        lengths = _lengths(reader, shape)
-        return _filled(reader, _dtype(dtype, np.dtype(float)), lengths, value)
-
-    return rule
-
-
-def _maker_like(value: Any) -> Rule:
-    def rule(reader: Reader, item: Item, dtype: Item | None = None) -> Array:
-        if not isinstance(item, Array | Part):
-            raise NotNativeError("a new array like what is no array")
-        given = views.part(reader, item)
-        reader.keep_order(given)
-        return _filled(reader, _dtype(dtype, given.dtype), given.lengths, value)
-
-    return rule
-
-
 # fmt: off
 FOLDS = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
 }
-MAKERS: dict[Any, Rule] = {np.zeros: _maker(0), np.ones: _maker(1), np.empty: _maker(None)}
+MAKERS: dict[Any, Rule] = {
+    np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.full: making.full,
+    np.eye: making.identity, np.identity: making.identity, np.array: making.array, np.concatenate: composed.concatenate,
+}
 FUNCTIONS: dict[Any, Rule] = {
     **MAKERS,
-    np.zeros_like: _maker_like(0), np.ones_like: _maker_like(1), np.empty_like: _maker_like(None),
+    np.zeros_like: making.maker_like(0), np.ones_like: making.maker_like(1), np.empty_like: making.maker_like(None),
     **{getattr(np, name): _fold(ufunc) for name, ufunc in FOLDS.items()},
     np.mean: _mean, np.copy: _copy, np.flip: _flip, np.where: _where, np.transpose: _transposed,
     np.dot: _product, np.inner: _dot("dot"), np.vdot: _dot("matmul"),
     np.argmax: _position("argmax"), np.argmin: _position("argmin"),
     abs: functools.partial(_ufunc, function=np.absolute),
     len: _length,
+    np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
+    np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
+    np.round: composed.rounded, np.around: composed.rounded,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
 METHODS: dict[str, Rule] = {
     **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},
     "argmax": _position("argmax"), "argmin": _position("argmin"),
+    "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
+    "astype": composed.converted, "fill": composed.filled,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on

@@ -19,7 +19,7 @@ from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.refusals import why_not_instruction
-from ufuse.frame_hook.nests.values import NotNativeError, item_kind
+from ufuse.frame_hook.nests.values import CALLABLE, NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
@@ -221,7 +221,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         value = vars(value).get(name)
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
         return None
-    if isinstance(value, array_calls.CALLABLE):
+    if isinstance(value, CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)
         if value in array_calls.FUNCTIONS or any(
             (value, count) in arithmetic.FUNCTIONS

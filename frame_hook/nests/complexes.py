@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.array_calls import CALLABLE
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.conversions import (
     as_f64,
@@ -19,6 +18,7 @@ from ufuse.frame_hook.nests.conversions import (
 )
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    CALLABLE,
     COMPLEX,
     FLOAT,
     NP_BOOL,

@@ -15,6 +15,7 @@ from ufuse.frame_hook.nests.values import (
     Complex,
     Item,
     Known,
+    Listed,
     NotNativeError,
     Number,
     NumberKind,
@@ -37,6 +38,8 @@ def number(code: Code, item: Item) -> Number:
             return Number(kind, code.constant(TYPES[kind.kind], plain))
     if isinstance(item, Complex):
         raise NotNativeError("it computes with a complex number in a way that is not compiled yet")
+    if isinstance(item, Listed):
+        raise NotNativeError("making a list is not compiled yet")
     raise NotNativeError("it computes with what is no number")
 
 

@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Length,
+    Listed,
     NotNativeError,
     Number,
     Part,
@@ -389,6 +390,8 @@ def _settled(reader: Reader, item: Item) -> Item:
     match item:
         case Lazy():
             return computed(reader, item)
-        case Items(items=items) if any(isinstance(one, Lazy | Items) for one in items):
+        case Items(items=items) if any(isinstance(one, Lazy | Items | Listed) for one in items):
             return Items(tuple(_settled(reader, one) for one in items))
+        case Listed(items=items):
+            return Listed(tuple(_settled(reader, one) for one in items))
     return item

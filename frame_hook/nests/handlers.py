@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Listed,
     NotNativeError,
     Number,
     Part,
@@ -186,6 +187,24 @@ def _build_tuple(reader: Reader, count: int) -> None:
     items = tuple(reader.stack[len(reader.stack) - count :])
     del reader.stack[len(reader.stack) - count :]
     reader.stack.append(Items(items))
+
+
+@reads("BUILD_LIST")
+def _build_list(reader: Reader, count: int) -> None:
+    _build_tuple(reader, count)
+    items = reader.stack.pop()
+    assert isinstance(items, Items)
+    reader.stack.append(Listed(items.items))
+
+
+@reads("LIST_EXTEND")
+def _list_extend(reader: Reader, depth: int) -> None:
+    """Of constants: a list of three or more."""
+    items = reader.stack.pop()
+    before = reader.stack[-depth]
+    if not isinstance(items, Items) or not isinstance(before, Listed):
+        raise NotNativeError("making a list is not compiled yet")
+    reader.stack[-depth] = Listed(before.items + items.items)
 
 
 @reads("UNPACK_SEQUENCE")

@@ -278,6 +278,13 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """A list that an expression makes, of which an array is made at once."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RangeOf:
     """A range that the loop makes."""
 
@@ -353,7 +360,7 @@ class Empty:
 
 ArrayItem = Array | Part | Lazy
 Item = (
-    Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | RangeOf | EnumerateOf | ZipOf
+    Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
     | ReversedOf | Turning | Empty | Thing | Bound | Numbers | OtherList
     | Generator | Generating
 )  # fmt: skip
@@ -433,6 +440,8 @@ def constant(value: Any) -> Item:
     return Items(tuple(map(constant, value))) if type(value) is tuple else Known(value)
 
 
+# Of functions whose hashes run no code of the program.
+CALLABLE = type, types.FunctionType, type(np.zeros), type(np.sum), np.ufunc
 DTYPES = "?bBhHiIlLfdD"  # not "q", which equals "l"
 
 

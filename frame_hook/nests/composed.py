@@ -1,0 +1,222 @@
+"""Functions of arrays that are several array statements, as NumPy itself computes them, in the same order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ufuse.frame_hook.nests import arithmetic, conversions, elementwise, making, reductions, views
+from ufuse.frame_hook.nests.integers import minus, plus
+from ufuse.frame_hook.nests.values import (
+    INT,
+    NP_FLOAT,
+    Array,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    Length,
+    Listed,
+    NotNativeError,
+    Number,
+    Part,
+    SliceOf,
+)
+from ufuse.graph.nest import F64, I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+NOTHING = Known(None)
+EVERYTHING = SliceOf(NOTHING, NOTHING, NOTHING)
+FLOAT = np.dtype(float)
+BOOL = np.dtype(bool)
+MOST_DECIMALS = 15
+
+
+def _is_none(item: Item | None) -> bool:
+    return item is None or (isinstance(item, Known) and item.value is None)
+
+
+def _refuse(*items: Item | None) -> None:
+    """Refuse arguments that are given."""
+    if not all(map(_is_none, items)):
+        raise NotNativeError("a function of arrays has arguments that are not followed")
+
+
+def _array(item: Item) -> Array | Part | Lazy:
+    if not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError("it takes what is no array")
+    return item
+
+
+def _floats(reader: Reader, item: Item) -> Array | Part | Lazy:
+    one = _array(item)
+    if elementwise.dtype(reader, one) != FLOAT:
+        raise NotNativeError(f"a function of arrays of {elementwise.dtype(reader, one)}")
+    return one
+
+
+def _vector(reader: Reader, item: Item) -> Part:
+    return reductions.row(reader, _array(item))
+
+
+def norm(reader: Reader, item: Item, order: Item | None = None, axis: Item | None = None) -> Number:
+    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not."""
+    _refuse(order, axis)
+    one = _floats(reader, item)
+    row = reductions.row(reader, elementwise.copied(reader, one))
+    square = reductions.dot(reader, "dot", row, row)
+    return Number(NP_FLOAT, reader.out.op("sqrt", F64, square.value))
+
+
+def outer(reader: Reader, left: Item, right: Item) -> Lazy:
+    """`np.outer` of vectors."""
+    column = views.taken(reader, _vector(reader, left), Items((EVERYTHING, NOTHING)))
+    row = views.taken(reader, _vector(reader, right), Items((NOTHING, EVERYTHING)))
+    return elementwise.apply(reader, np.multiply, column, row)
+
+
+def diff(reader: Reader, item: Item) -> Lazy:
+    """`np.diff` of a vector."""
+    one = _vector(reader, item)
+    if one.dtype == BOOL:
+        raise NotNativeError("differences of bools")
+    behind = views.taken(reader, one, SliceOf(Known(1), NOTHING, NOTHING))
+    before = views.taken(reader, one, SliceOf(NOTHING, Known(-1), NOTHING))
+    return elementwise.apply(reader, np.subtract, behind, before)
+
+
+def roll(reader: Reader, item: Item, shift: Item) -> Part:
+    """`np.roll` of a vector: a view of a new array."""
+    out, one = reader.out, _vector(reader, item)
+    length = one.axes[0].length
+    offset = out.op("mod", I64, views.index(reader, shift), length.value)
+    rest = minus(out, length.value, offset)
+    fresh = elementwise.allocated(reader, one.dtype, [Length(length.value, length.is_one)])
+    target = views.part(reader, fresh)
+    _copy(reader, target, (offset, None), one, (None, rest))
+    _copy(reader, target, (None, offset), one, (rest, None))
+    return target
+
+
+Bounds = tuple[Value | None, Value | None]
+
+
+def _copy(reader: Reader, target: Part, to: Bounds, source: Part, bounds: Bounds) -> None:
+    """Copy a part of a vector to a part of another."""
+    into, given = (
+        views.taken(reader, one, SliceOf(_bound(start), _bound(stop), NOTHING))
+        for one, (start, stop) in ((target, to), (source, bounds))
+    )
+    elementwise.assign(reader, into, given)
+
+
+def _bound(value: Value | None) -> Item:
+    return NOTHING if value is None else Number(INT, value)
+
+
+def concatenate(reader: Reader, items: Item) -> Array:
+    """`np.concatenate` of vectors of one dtype."""
+    if not isinstance(items, Items | Listed) or not items.items:
+        raise NotNativeError("it joins what is no tuple of arrays")
+    out, rows = reader.out, [_vector(reader, one) for one in items.items]
+    if len({one.dtype for one in rows}) > 1:
+        raise NotNativeError("it joins arrays of several types")
+    ends = [out.constant(I64, 0)]
+    for one in rows:
+        ends.append(plus(out, ends[-1], one.axes[0].length.value))
+    fresh = elementwise.allocated(reader, rows[0].dtype, [Length(ends[-1])])
+    target = views.part(reader, fresh)
+    for one, begin, end in zip(rows, ends, ends[1:], strict=False):
+        _copy(reader, target, (begin, end), one, (None, None))
+    return fresh
+
+
+def clip(reader: Reader, item: Item, low: Item, high: Item) -> Lazy:
+    """`np.clip` of floats to two numbers: where they are equal, the limit."""
+    least, most = _limit(reader, low), _limit(reader, high)
+    given = _floats(reader, item)
+    is_below = elementwise.apply(reader, np.less_equal, given, least)
+    found = elementwise.where(reader, is_below, least, given)
+    is_above = elementwise.apply(reader, np.greater_equal, found, most)
+    return elementwise.where(reader, is_above, most, found)
+
+
+def _limit(reader: Reader, limit: Item) -> Number:
+    one = conversions.number(reader.out, limit)
+    if one.type.kind not in ("float", "int"):
+        raise NotNativeError("it clips to what is no number")
+    conversions.doubt_inexact(reader.out, one)
+    value = conversions.as_f64(reader.out, one)
+    reader.out.doubt_if(reader.out.op("fne", I1, value, value))
+    return Number(NP_FLOAT, value)
+
+
+def variance(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number:
+    """`np.var` of all floats of an array."""
+    one = reductions.array_of(reader, _floats(reader, item))
+    taken = ddof.value if isinstance(ddof, Known) else 0 if ddof is None else None
+    if type(taken) is not int:
+        raise NotNativeError("ddof is no constant")
+    out = reader.out
+    mean = reductions.mean(reader, one)
+    assert isinstance(mean, Number)
+    distance = elementwise.apply(reader, np.subtract, one, mean)
+    total = reductions.fold(
+        reader, "add", elementwise.apply(reader, np.multiply, distance, distance)
+    )
+    assert isinstance(total, Number)
+    count = one.lengths[0].value
+    for length in one.lengths[1:]:
+        count = out.op("mul", I64, count, length.value)
+    count = minus(out, count, out.constant(I64, taken))
+    out.doubt_if(out.op("ile", I1, count, out.constant(I64, 0)))
+    return Number(NP_FLOAT, out.op("div", F64, total.value, out.op("to_f64", F64, count)))
+
+
+def deviation(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number:
+    """`np.std` of all floats of an array."""
+    found = variance(reader, item, ddof=ddof)
+    return Number(NP_FLOAT, reader.out.op("sqrt", F64, found.value))
+
+
+def extent(reader: Reader, item: Item) -> Number:
+    """`np.ptp` of all floats of an array."""
+    one = reductions.array_of(reader, _floats(reader, item))
+    high, low = (reductions.fold(reader, name, one) for name in ("maximum", "minimum"))
+    return arithmetic.binary(reader.out, "-", high, low)
+
+
+def rounded(reader: Reader, item: Item, decimals: Item = Known(0)) -> Lazy:  # noqa: B008 (it never changes)
+    """`np.round` of an array of floats."""
+    one = _floats(reader, item)
+    places = decimals.value if isinstance(decimals, Known) else None
+    if type(places) is not int or not 0 <= places <= MOST_DECIMALS:
+        raise NotNativeError("it rounds to many decimals")
+    if places == 0:
+        return elementwise.apply(reader, np.rint, one)
+    scale = Known(float(10**places))
+    scaled = elementwise.apply(reader, np.multiply, one, scale)
+    return elementwise.apply(reader, np.divide, elementwise.apply(reader, np.rint, scaled), scale)
+
+
+def converted(reader: Reader, item: Item, dtype: Item) -> Item:
+    """`item.astype(dtype)`: a new array."""
+    one, wanted = _array(item), making.dtype_of(dtype, FLOAT)
+    lazy = elementwise.copied(reader, one)
+    if lazy.dtype != wanted:
+        source = one if isinstance(one, Lazy) else views.part(reader, one)
+        lazy = Lazy("cast", (source.dtype, wanted), (source,), source.lengths)
+    return elementwise.computed(reader, lazy)
+
+
+def filled(reader: Reader, item: Item, value: Item) -> Item:
+    """`item.fill(value)` of an array of floats."""
+    if not isinstance(item, Array | Part):
+        raise NotNativeError("it fills what is no array")
+    _floats(reader, item)
+    conversions.number(reader.out, value)
+    elementwise.assign(reader, views.part(reader, item), value)
+    return NOTHING

@@ -1,0 +1,146 @@
+"""New arrays in loops that are read as nests: of a shape, like another, of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook.nests import complexes, conversions, elementwise, views
+from ufuse.frame_hook.nests.values import (
+    Array,
+    Converted,
+    Item,
+    Items,
+    Known,
+    Length,
+    Listed,
+    NotNativeError,
+    Number,
+    Part,
+)
+from ufuse.graph.nest import ELEMENTS, I1, I64
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+Rule = Callable[..., Item]
+MOST_NUMBERS = 64  # of an array that is made of numbers
+
+
+def dtype_of(item: Item | None, default: np.dtype) -> np.dtype:
+    """The dtype that an argument names."""
+    if item is None or (isinstance(item, Known) and item.value is None):
+        return default
+    known = (type, np.dtype, str)
+    if isinstance(item, Known) and isinstance(item.value, known):
+        wanted = np.dtype(item.value)
+        if wanted in ELEMENTS and wanted.char not in "qQ":  # equal to "l" and "L"
+            return wanted
+    raise NotNativeError("a new array with this dtype")
+
+
+def _lengths(reader: Reader, shape: Item) -> list[Length]:
+    found = []
+    for one in shape.items if isinstance(shape, Items) else (shape,):
+        length = conversions.number(reader.out, one)
+        if not length.type.is_whole:
+            raise NotNativeError("the length of an array is no int")
+        value = conversions.as_i64(reader.out, length)
+        known = reader.out.known(value)
+        if known is None or known < 0:
+            reader.out.doubt_if(reader.out.op("ilt", I1, value, reader.out.constant(I64, 0)))
+        found.append(Length(value, is_one=known == 1))
+    return found
+
+
+def _filled(reader: Reader, kind: np.dtype, lengths: Sequence[Length], value: Any) -> Array:
+    fresh = elementwise.allocated(reader, kind, lengths)
+    if value is not None:
+        constant = reader.out.constant(ELEMENTS[kind], kind.type(value).item())
+        elementwise.assign(reader, views.part(reader, fresh), Converted(constant, kind))
+    return fresh
+
+
+def maker(value: Any) -> Rule:
+    """`np.zeros` and the like."""
+
+    def rule(reader: Reader, shape: Item, dtype: Item | None = None) -> Array:
+        lengths = _lengths(reader, shape)
+        return _filled(reader, dtype_of(dtype, np.dtype(float)), lengths, value)
+
+    return rule
+
+
+def maker_like(value: Any) -> Rule:
+    """`np.zeros_like` and the like."""
+
+    def rule(reader: Reader, item: Item, dtype: Item | None = None) -> Array:
+        if not isinstance(item, Array | Part):
+            raise NotNativeError("a new array like what is no array")
+        given = views.part(reader, item)
+        reader.keep_order(given)
+        return _filled(reader, dtype_of(dtype, given.dtype), given.lengths, value)
+
+    return rule
+
+
+def full(reader: Reader, shape: Item, value: Item, dtype: Item | None = None) -> Array:
+    """`np.full` of a number."""
+    one = conversions.number(reader.out, value)
+    kind = dtype_of(dtype, one.type.dtype)
+    if kind != one.type.dtype:
+        raise NotNativeError(f"a new array of {kind} of another number")
+    fresh = elementwise.allocated(reader, kind, _lengths(reader, shape))
+    elementwise.assign(reader, views.part(reader, fresh), Converted(one.value, kind))
+    return fresh
+
+
+def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
+    """`np.eye` of a constant."""
+    count = size.value if isinstance(size, Known) else None
+    if type(count) is not int or not 1 <= count <= MOST_NUMBERS:
+        raise NotNativeError("np.eye of what is no small constant")
+    kind = dtype_of(dtype, np.dtype(float))
+    fresh = _filled(reader, kind, _lengths(reader, Items((size, size))), 0)
+    unit = reader.out.constant(ELEMENTS[kind], kind.type(1).item())
+    for i in range(count):
+        place = reader.out.constant(I64, i)
+        reader.out.store(reader.array(fresh.holder), place, place, unit)
+    return fresh
+
+
+def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
+    """`np.array` of a list or tuple of numbers, or of such lists."""
+    if isinstance(items, Array | Part):
+        raise NotNativeError("np.array of an array")
+    rows = items.items if isinstance(items, Items | Listed) else ()
+    shape: tuple[int, ...] = (len(rows),)
+    if rows and all(isinstance(row, Items | Listed) for row in rows):
+        within = [row.items for row in rows if isinstance(row, Items | Listed)]
+        if len({len(row) for row in within}) > 1:
+            raise NotNativeError("an array of tuples of several lengths")
+        shape, rows = (len(rows), len(within[0])), tuple(one for row in within for one in row)
+    if not 1 <= len(rows) <= MOST_NUMBERS or any(map(complexes.is_complex, rows)):
+        raise NotNativeError("an array of what are no numbers, or of many")
+    elementwise.settle(reader)
+    numbers = [conversions.number(reader.out, one) for one in rows]
+    kind = dtype_of(dtype, np.result_type(*(one.type.dtype for one in numbers)))
+    return _of_numbers(reader, shape, numbers, kind)
+
+
+def _of_numbers(
+    reader: Reader, shape: Sequence[int], numbers: Sequence[Number], kind: np.dtype
+) -> Array:
+    out = reader.out
+    if any(one.type.is_real for one in numbers) and kind.kind != "f":
+        raise NotNativeError("an array of integers is made of floats")
+    type_ = ELEMENTS[kind]
+    values = [conversions.as_element(out, one, type_) for one in numbers]
+    lengths = [Length(out.constant(I64, length), is_one=length == 1) for length in shape]
+    fresh = elementwise.allocated(reader, kind, lengths)
+    for place, value in zip(np.ndindex(*shape), values, strict=True):
+        index = (out.constant(I64, each) for each in place)
+        out.store(reader.array(fresh.holder), *index, value)
+    return fresh

@@ -1,0 +1,100 @@
+"""Functions of arrays that native loops compute by several array statements, and arrays made of numbers."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.native_loops import native_turns
+
+pytest.importorskip("llvmlite")
+
+TURNS = 500
+VECTORS = (
+    "np.diff(x)", "np.roll(x, 1)", "np.roll(x, -i)", "np.roll(x * 2, shift=i)", "np.concatenate((x, x[:2]))",
+    "np.concatenate([x[::-1], x, x * 2])", "np.clip(x, 0.25, 0.75)", "x.clip(-1, i)", "np.clip(x, 0.75, 0.25)",
+    "np.round(x, 2)", "np.round(x)", "(x * 7).round(1)", "x.astype(float)", "x.astype(np.float32)",
+    "(x * 9).astype(int)", "x[::2].astype('f4')", "np.full(3, x[0])", "np.full(i % 4 + 1, 2)",
+    "np.array([x[0], i, 2.5])", "np.array((i, i + 1))", "np.array([1.5, 2.5, 3.5])", "np.outer(x, x)[-1]",
+    "np.outer(x[::-1], x[:3])[0]", "np.eye(3)[i % 3]", "np.identity(2)[0]", "np.array([[x[0], 1], [i, 0.5]])[i % 2]",
+    "np.array([x[0], 3], dtype=np.float32)", "x / np.linalg.norm(x)",
+)  # fmt: skip
+WARNS = ("(x * 9).astype(int)", "x / np.linalg.norm(x)")  # of odd numbers, in nearly every turn
+NUMBERS = (
+    "np.linalg.norm(x)", "np.linalg.norm(x - A[0, : len(x)])", "np.var(x)", "x.std()", "np.std(x, ddof=1)", "np.ptp(x)",
+    "np.std(A)", "np.linalg.norm(np.array([x[0], 3.0, i]))", "np.var(x * 3, ddof=0)",
+)  # fmt: skip
+
+
+def made(text: str) -> Any:
+    """The function of a text."""
+    space: dict[str, Any] = {"np": np}
+    exec(text, space)
+    return space["loop"]
+
+
+def given(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and where results go."""
+    rng = np.random.default_rng(4)
+    a = rng.random((20, 24))
+    if kind == "odd":
+        a[rng.random(a.shape) < 0.1] = np.nan
+        a[rng.random(a.shape) < 0.1] = -0.0
+        a[rng.random(a.shape) < 0.02] = np.inf
+    if kind == "strided":
+        a = a[::-1, ::-2]
+    if kind == "columns":
+        a = rng.random((24, 20)).T
+    return a, np.zeros((20, 40))
+
+
+@pytest.mark.parametrize("expression", VECTORS)
+def test_vectors(expression) -> None:
+    """Every length, where elements are neighbours and where they are not, odd numbers too."""
+    loop = made(
+        "def loop(A, out, turns):\n"
+        "    for i in range(turns):\n"
+        "        x = A[i % 20, : i % 7 + 2]\n"
+        f"        y = {expression}\n"
+        "        out[i % 20, : len(y)] = y\n"
+        "    return out, y\n"
+    )
+    for kind in ("plain", "strided", "columns"):
+        assert native_turns(loop, lambda kind=kind: (*given(kind), TURNS)) > 100
+    if expression not in WARNS:
+        native_turns(loop, lambda: (*given("odd"), TURNS))
+
+
+@pytest.mark.parametrize("expression", NUMBERS)
+def test_numbers(expression) -> None:
+    """The same of what gives a number."""
+    loop = made(
+        "def loop(A, out, turns):\n"
+        "    for i in range(turns):\n"
+        "        x = A[i % 20, : i % 7 + 2]\n"
+        f"        y = {expression}\n"
+        "        out[i % 20, i % 7] = y\n"
+        "    return out, y\n"
+    )
+    for kind in ("plain", "strided", "columns"):
+        turns = native_turns(loop, lambda kind=kind: (*given(kind), TURNS))
+        assert turns > 100 or (kind != "plain" and "(A)" in expression)
+    native_turns(loop, lambda: (*given("odd"), TURNS))
+
+
+def filled(a, turns):
+    for i in range(turns):
+        a[i % 20].fill(i * 0.5)
+        a[:, 3].fill(i)
+    return a
+
+
+def test_fill() -> None:
+    """Of a row and a column."""
+    assert native_turns(filled, lambda: (given("plain")[0], TURNS)) > 100
