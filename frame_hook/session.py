@@ -150,7 +150,7 @@ class Session:
                 _end_at_nest(cache, header, record)
                 _leave_behind(cache, header, record)
                 if not record.whole_tries and not self.every_frame:
-                    whole.put_off(cache, record, measures=self.measures)
+                    whole.put_off(cache, measures=self.measures)
             if found is None:
                 _unroll_again(cache, position, record)
             made = position if isinstance(found, _hook.Entry) else None

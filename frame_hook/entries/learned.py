@@ -182,9 +182,8 @@ class CodeRecord:
     ends: set[int] = field(default_factory=set)  # where frames go on behind loops with nests
     # By header of a loop with a nest: the kinds of numbers with which that begins.
     begins: dict[int, tuple[Mapping[int, Any], ...]] = field(default_factory=dict)
-    # Of a function with such loops: how often it was read as a whole, when that was put off, and why it is no nest.
+    # Of a function with such loops: how often it was read as a whole, and why it is no nest.
     whole_tries: int = 0
-    whole_since: float = 0.0
     why_not_whole: str = ""
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet

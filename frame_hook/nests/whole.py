@@ -7,7 +7,6 @@ does all of a call, arguments are read once, and results made once. What is in d
 from __future__ import annotations
 
 import inspect
-import time
 import types
 import weakref
 from dataclasses import dataclass, replace
@@ -48,7 +47,6 @@ from ufuse.graph.node import Graph
 
 MOST_TRIES = 3  # to read a function, for other types
 CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
-SHORT = 200e-6  # seconds between calls
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 ARRAY, VIEW = "array", "view"
 MOST_KINDS = 4  # of a number, by the way that the call takes
@@ -73,9 +71,8 @@ Form = Given | Placed | ConstantKind | tuple[Any, ...]  # of what a call gives
 Leaf = Number | Array | Part
 
 
-def put_off(cache: Any, record: CodeRecord, *, measures: bool = True) -> None:
+def put_off(cache: Any, *, measures: bool) -> None:
     """Have C ask for an entry of whole calls after some calls more that none takes."""
-    record.whole_since = time.perf_counter()
     cache.whole_call_after = CALLS if measures else 1
 
 
@@ -88,13 +85,10 @@ def capture(
     *,
     measures: bool,
 ) -> None:
-    """Have an entry run whole calls of a function, if they are short and it can be read.
+    """Have an entry run whole calls of a function, if it can be read.
 
     Calls of another size or type than those for which the last was made come here again.
     """
-    if measures and time.perf_counter() - record.whole_since > CALLS * SHORT:
-        put_off(cache, record)
-        return
     record.whole_tries += 1
     try:
         cache.set_whole_call(whole_entry(maker, cache, function, state))
@@ -102,7 +96,7 @@ def capture(
         record.why_not_whole = str(why)
         return
     if record.whole_tries < MOST_TRIES:
-        put_off(cache, record, measures=measures)
+        put_off(cache, measures=measures)
 
 
 def whole_entry(
