@@ -148,7 +148,7 @@ class Reader:
             for slot in range(len(self.own.names))
             if state[slot] is not null
             and (kind := _slot_kind(slot, state[slot])) is not None
-            and not self._is_idle(slot, kind)
+            and not self._is_idle(slot)
         }
         # Whose new values the frame gets back.
         self._changed = frozenset(
@@ -212,7 +212,7 @@ class Reader:
         names, live = self.own.names, self._live
         for slot in sorted(self._written - self._changed):
             value = self.state[slot]
-            if slot in live or (value is not self.null and kind_of(value) is None):
+            if slot in live or (value is not self.null and _slot_kind(slot, value) is None):
                 raise NotNativeError(
                     f"{names[slot]} has no value yet, or is no number or array", later=True
                 )
@@ -313,10 +313,9 @@ class Reader:
         names = self.own.names
         return names[slot] if slot < len(names) else self.outside.text(slot)
 
-    def _is_idle(self, slot: int, kind: SlotKind) -> bool:
-        """Whether a local is a number that each turn overwrites, and nobody reads behind the loop."""
-        is_number = isinstance(kind, NumberKind)
-        return is_number and slot in self._written and slot not in self._live
+    def _is_idle(self, slot: int) -> bool:
+        """Whether each turn overwrites a local that nobody reads behind the loop."""
+        return slot in self._written and slot not in self._live
 
     def _items_of(self, slot: int) -> str:
         """Whose numbers a list has; "" of an array."""

@@ -12,7 +12,8 @@ import weakref
 import numpy as np
 import pytest
 
-from tests.support.native_loops import native_turns
+import ufuse
+from tests.support.native_loops import loops_of, native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.entry import why_not_read
@@ -123,3 +124,39 @@ def test_a_nest_goes_on_after_a_number_has_become_numpys() -> None:
     """A chunk begins with the arrays as the frame has them, and with any types that the numbers have in between."""
     x = np.linspace(0, 1, 300)
     assert native_turns(best_of_new_arrays, lambda: (x, N)) > N
+
+
+def totals(x, n):
+    s = 0.0
+    for i in range(n):
+        scaled = x * (i % 7)
+        part = scaled[1:]
+        s += part.sum()
+    return s
+
+
+def test_arrays_of_one_turn_are_neither_given_nor_made() -> None:
+    """One nest does the first turn, where they are not bound yet, and turns in mid-run."""
+    make = lambda: (np.linspace(0, 1, 50), N)  # noqa: E731
+    assert native_turns(totals, make) > N
+    compiled = ufuse.compile(totals)
+    for _ in range(6):
+        compiled(*make())
+    (loop,) = loops_of(compiled)
+    (nest,) = loop.nests
+    assert [slot.name for slot in nest.arrays] == ["x"]
+
+
+def seen_later(x, n):
+    kept = []
+    for i in range(n):
+        part = x[i % 5 :]
+        if i == n // 2:
+            kept.append(weakref.ref(part))
+        x[0] = part[0]
+    return [one() is None for one in kept]
+
+
+def test_an_array_that_is_watched_lives_as_long() -> None:
+    """Where its death is seen plain Python goes on."""
+    native_turns(seen_later, lambda: (np.linspace(0, 1, 50), N))

@@ -108,9 +108,11 @@ class Writer:
     loops: list[str] = field(
         default_factory=list
     )  # loop variables that are bound, the innermost last
+    lists: dict[str, str] = field(default_factory=dict)  # name: "d", "l", "?" or "t", of tuples
     free: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     depth: int = 1
+    stored: set[str] = field(default_factory=set)  # lists that are stored into
     is_odd: bool = False  # what no nest can do is rare, so that most programs have some
 
     def put(self, text: str) -> None:
@@ -181,6 +183,10 @@ class Writer:
         """A name or a number."""
         if self.loops and self.chance(0.5):
             return self.rng.choice(self.loops)
+        if self.lists and self.chance(0.1):
+            return f"len({self.rng.choice(list(self.lists))})"
+        if self.lists and self.chance(0.15) and (found := self.item_of_list("l")):
+            return found
         if self.ints and self.chance(0.6):
             return self.rng.choice(self.ints)
         if self.chance(0.3):
@@ -194,6 +200,8 @@ class Writer:
         """A float, mostly."""
         if depth < 3 and self.chance(0.6):
             return self.filled(RARE_REALS if self.is_odd and self.chance(0.15) else REALS, depth)
+        if self.lists and self.chance(0.3) and (item := self.item_of_list("d")):
+            return item
         found = self.array_of("d" if self.chance(0.8) else "dl?")
         if found and self.chance(0.5):
             return self.element(found, depth + 1)
@@ -287,6 +295,42 @@ class Writer:
         else:
             self.put(f"{place} = {expression()}")
 
+    def item_of_list(self, kind: str) -> str | None:
+        """An item of a list of numbers of a kind."""
+        known = [name for name, of in self.lists.items() if of == kind]
+        if not known:
+            return None
+        name = self.rng.choice(known)
+        place = self.pick(
+            "-1", "-1", "0", "-2", f"{self.small_integer()} % len({name})", "len(q_) - 1"
+        )
+        place = place.replace("q_", name)
+        return (
+            f"({name}[{place}] if len({name}) > 1 else 0)"
+            if self.chance(0.9)
+            else f"{name}[{place}]"
+        )
+
+    def change_list(self) -> None:
+        """Append to a list, or store into it."""
+        name = self.rng.choice(list(self.lists))
+        kind = self.lists[name]
+        expression = {"d": self.real, "l": self.integer, "?": self.truth, "t": self.integer}[kind]
+        if self.chance(0.04):
+            expression = self.anything
+        if kind == "t":
+            self.put(f"{name}.append(({self.real(1)}, {self.small_integer()}, {self.truth(2)}))")
+        elif name in self.stored and self.chance(0.95):
+            place = self.pick("-1", "0", f"({self.integer(2)}) % len({name})", self.small_integer())
+            sign = self.pick("", "", "+") if kind != "?" else ""
+            self.put(f"{name}[{place}] {sign}= {expression(1)}")
+        elif self.chance(0.03):
+            self.put(f"{name}.{self.pick('pop()', 'clear()', 'extend((1, 2))', 'insert(0, 1)')}")
+        else:
+            value = expression()
+            exact = {"d": f"float({value})", "l": f"int({value})", "?": f"bool({value})"}[kind]
+            self.put(f"{name}.append({exact if self.chance(0.7) else value})")
+
     def bounds(self, product: int) -> tuple[str, int]:
         """The arguments of a range, and about how many turns that is."""
         name = self.rng.choice(list(self.arrays))
@@ -372,6 +416,9 @@ class Writer:
     def statement(self, product: int) -> None:
         """One statement."""
         chance = self.rng.random()
+        if self.lists and self.loops and self.chance(0.25):
+            self.change_list()
+            return
         deep = self.depth > 5 or (self.depth > 1 and not self.loops)
         if chance < 0.32 or deep:
             self.assignment()
@@ -418,6 +465,12 @@ NUMBERS = {
     "n": ("50", "64", "41", "100", "50", "0", "40"),
     "m": ("3", "12", "40", "0", "-5", "True", "np.int64(9)", "2"),
     "x": ("1.5", "0.0", "-2.0", "np.float64(0.25)", "3", "np.int64(2)", "True", "float('nan')", "1e200", "np.float64(-1.0)", "2**70", "np.float32(1.5)", "np.bool_(True)"),
+}  # fmt: skip
+LISTS = {
+    "d": ("[]", "[0.5]", "[x]", "[0.0] * 50", "[1.5, 2.5]", "[np.float64(1.5)]", "[0]", "a.tolist()"),
+    "l": ("[]", "[1]", "[n]", "[0] * 50", "[1, 2, 3]", "[np.int64(3)]", "[0.5]"),
+    "?": ("[]", "[True]", "[False] * 60", "[True, False, True]", "[None]"),
+    "t": ("[]", "[(0.5, 1, True)]", "[1]", "[]"),
 }  # fmt: skip
 LAYOUTS = "C C C C C C C strided strided reversed reversed view view readonly".split()
 LAYOUTS2 = "C C C C C F F F T T strided strided reversed reversed view readonly broadcast".split()
@@ -509,6 +562,21 @@ def bounded(lines: list[str]) -> list[str]:
     ]
 
 
+def begin_lists(rng: random.Random, writer: Writer) -> list[str]:
+    """Some lists, which the program changes; their names."""
+    for name in ("out", "rows", "done")[: rng.choice((1, 1, 2, 3))]:
+        kind = rng.choice("ddll?t")
+        start = rng.choice(LISTS[kind])
+        others = [other for other, of in writer.lists.items() if of == kind]
+        if others and rng.random() < 0.1:
+            start = rng.choice(others)
+        writer.put(f"{name} = {start}")
+        writer.lists[name] = kind
+        if kind != "t" and rng.random() < 0.4:
+            writer.stored.add(name)
+    return list(writer.lists)
+
+
 def generated(seed: int) -> PythonProgram:
     """The program of a seed."""
     rng = random.Random(seed)  # noqa: S311  not for secrets
@@ -530,6 +598,8 @@ def generated(seed: int) -> PythonProgram:
             writer.put(f"{name} = {start}")
             getattr(writer, kind).append(name)
     used = [name for name in NAMES if name not in names]
+    if rng.random() < 0.4:
+        used += begin_lists(rng, writer)
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -639,7 +709,7 @@ class LoopsWorld(World):
                     {
                         name: described(value)
                         for name, value in frame.f_locals.items()
-                        if isinstance(value, int | float | np.generic | np.ndarray)
+                        if isinstance(value, int | float | np.generic | np.ndarray | list)
                     }
                     for frame in frames
                     if frame.f_code.co_filename == self.file
@@ -651,6 +721,8 @@ def described(value: Any) -> str:
     """A number or an array, to the bit."""
     if type(value) is int:
         return f"int {value:#x}"  # decimal digits may be too many
+    if isinstance(value, list | tuple):
+        return f"{type(value).__name__} [{', '.join(map(described, value))}]"
     if not isinstance(value, np.ndarray):
         return f"{type(value).__name__} {value!r}"
     return f"{value.dtype.str} {value.shape} {value.strides} {value.tobytes().hex()}"
