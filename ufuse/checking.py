@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
 
 SECONDS_OF_CHECKED_RUNS = 1e-5  # in native code
+COMPARED_BYTES = 4096  # of what a generator gives next: more than MT19937 makes at once
 
 
 class CheckFailed(UfuseError):  # noqa: N818  what happened, not an error of the user's
@@ -109,6 +111,7 @@ class CheckedNest:
         copies = _copies(objects)
         arrays = nest_reference.arrays_of(self._nest, copies)
         columns = nest_reference.columns_of(self._nest, copies)
+        generators = nest_reference.generators_of(self._nest, copies)
         cells = nest_reference.unboxed(self._nest, copies)
         result = self._artefact(*objects)
         if result is NotImplemented:
@@ -121,13 +124,13 @@ class CheckedNest:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             done = context_with(all="ignore").run(
-                nest_reference.execute, self._nest, arrays, cells, temporaries, columns
+                nest_reference.execute, self._nest, arrays, cells, temporaries, columns, generators
             )
         expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries])
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
         if done:
             nest_reference.change_lists(self._nest, copies, columns, [*arrays, *temporaries])
-            why = why or _why_other_lists(objects, copies)
+            why = why or _why_other_lists(objects, copies) or _why_other_states(objects, copies)
         found = nest_reference.arrays_of(self._nest, objects)
         names = [slot.name for slot in self._nest.arrays]
         for name, one, other in zip(names, found, arrays, strict=True):
@@ -142,8 +145,20 @@ class CheckedNest:
 
 
 def _copies(objects: tuple[Any, ...]) -> list[Any]:
-    """Copies of arrays and lists."""
-    return [list(one) if type(one) is list else one for one in reference.copies(objects)]
+    """Copies of arrays, lists and generators of random numbers."""
+    copies = [list(one) if type(one) is list else one for one in reference.copies(objects)]
+    known: dict[int, Any] = {}
+    return [deepcopy(one, known) if isinstance(one, np.random.Generator) else one for one in copies]
+
+
+def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None:
+    """Why two of what are generators do not go on with the same numbers."""
+    for one, other in zip(objects, copies, strict=True):
+        if isinstance(one, np.random.Generator):
+            coming = [deepcopy(each).bytes(COMPARED_BYTES) for each in (one, other)]
+            if coming[0] != coming[1]:
+                return f"{one} goes on with {coming[0][:16].hex()}, not {coming[1][:16].hex()}"
+    return None
 
 
 def _why_other_lists(objects: tuple[Any, ...], copies: list[Any]) -> str | None:

@@ -132,7 +132,7 @@ def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:
 
 def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, np.random.Generator]:
     """The generators among an object for each slot, by the slot's name."""
-    pairs = zip(nest.slots, objects, strict=True)
+    pairs = zip(nest.given, objects, strict=True)
     return {slot.name: one for slot, one in pairs if isinstance(slot, GeneratorSlot)}
 
 

@@ -16,6 +16,7 @@ import pytest
 
 import ufuse
 from tests.support.native_loops import loops_of, native_turns
+from ufuse import decorator
 
 BITS = [np.random.PCG64, np.random.MT19937]
 
@@ -199,3 +200,15 @@ def test_arrays_of_random_numbers() -> None:
         assert np.array_equal(
             compiled(generator(), np.zeros(300)), noisy(generator(), np.zeros(300))
         )
+
+
+def test_the_definition_draws_the_same(monkeypatch) -> None:
+    """`UFUSE_CHECK=1`: on copies of the generators, which go on alike."""
+    monkeypatch.setattr(decorator, "CHECKING", True)
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    for bits in BITS:
+        rng, other = generator(bits), generator(bits)
+        compiled = ufuse.compile(walk)
+        for _ in range(3):
+            assert np.array_equal(compiled(rng, np.zeros(900))[1], walk(other, np.zeros(900))[1])
+        assert sum(one.turns for one in loops_of(compiled))
