@@ -48,24 +48,28 @@ def _made(nest: Nest) -> Callable[..., object] | None:
     slots = tuple(_slot(one, nest) for one in nest.slots)
     views = tuple((view.array, tuple(axis or (-1, 0) for axis in view.axes)) for view in nest.views)
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views)
-    # Called where signal handlers may raise: no Python code runs there.
-    made.improver = partial(start_new_thread, partial(_begin_to_improve, nest))
+    made.improver = _improver(nest, is_alone=True)
     return cast("Callable[..., object]", made)
 
 
-def _begin_to_improve(nest: Nest, made: Any) -> None:
+def _improver(nest: Nest, *, is_alone: bool) -> Callable[[tuple[Any]], object]:
+    """What begins to improve a nest; called where signal handlers may raise: no Python code runs there."""
+    return partial(start_new_thread, partial(_begin_to_improve, nest, is_alone))
+
+
+def _begin_to_improve(nest: Nest, is_alone: bool, made: Any) -> None:
     """In a thread, which only begins the work: that is waited for before a fork and at exit."""
-    Work(partial(_improve, nest, made))
+    Work(partial(_improve, nest, made, is_alone=is_alone))
 
 
-def _improve(nest: Nest, made: Any) -> None:
+def _improve(nest: Nest, made: Any, *, is_alone: bool = True) -> None:
     try:
-        improved = nests.improved_nest(nest)
+        improved = nests.improved_nest(nest, is_alone=is_alone)
     except Exception:  # LLVM is not ours, and the nest has its code
         logging.getLogger("ufuse.kernels").info("a loop could not be improved", exc_info=True)
         return
     if improved is not None:
-        made.improve(*improved)
+        made.improve(*improved, _improver(nest, is_alone=False) if is_alone else None)
 
 
 def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:

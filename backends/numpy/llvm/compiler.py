@@ -31,7 +31,6 @@ class Effort(Enum):
     QUICK = auto()  # nothing, in a fifth of the time
     NONE = auto()  # the text is good, and its code is to be
     USUAL = auto()  # PASSES
-    MOST = auto()  # all that LLVM has, in several times the time
 
 
 class Function:
@@ -108,8 +107,6 @@ class Compiler:
         module = self._binding.parse_assembly(text)
         if effort is Effort.USUAL:
             self._improve(module)
-        elif effort is Effort.MOST:
-            self._optimise(module)
         engine.add_module(module)
         engine.finalize_object()
         made = [Function(engine.get_function_address(name), engine) for name in names]
@@ -124,13 +121,6 @@ class Compiler:
             getattr(passes, f"add_{name}_pass")()
         options = self._binding.create_pipeline_tuning_options(speed_level=2)
         passes.run(module, self._binding.create_pass_builder(self._machine, options))
-
-    def _optimise(self, module: Any) -> None:
-        """LLVM's own pipeline, with its vectorisers."""
-        options = self._binding.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = options.slp_vectorization = True
-        builder = self._binding.create_pass_builder(self._machine, options)
-        builder.getModulePassManager().run(module, builder)
 
     def assembly(self, native: Native) -> str:
         """The segment in the machine's assembly language, for people."""

@@ -83,9 +83,10 @@ def own_variable(number: int, part: str) -> str:
 class Body:
     """The lines of a nest's function, and what is known where the next is written. What was done is not done again."""
 
-    def __init__(self, nest: Nest, *, is_fast: bool = False) -> None:
+    def __init__(self, nest: Nest, *, is_fast: bool = False, is_alone: bool = False) -> None:
         self.nest = nest
         self.is_fast = is_fast
+        self.is_alone = is_alone  # whether copies of loops are alone
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.known = Known()
@@ -96,6 +97,7 @@ class Body:
             variable.name: f"%v{number}"
             for number, variable in enumerate((*nest.cells, *nest.others))
         }
+        self._types = {each.name: each.type for each in (*nest.cells, *nest.others)}
         for number in self.temporaries():
             for part in ("data", *(f"length{axis}" for axis in range(nest.numbered[number].ndim))):
                 self.places[own_variable(number, part)] = f"%{part}{number}.place"
@@ -130,8 +132,8 @@ class Body:
         return self.add(f"call {result} @{name}({operands}) #1")
 
     def strict(self, name: str, result: str, arguments: list[tuple[str, str]]) -> str:
-        """Append an operation that rounds: a constrained one; a plain one in a loose block."""
-        if self.is_loose:
+        """Append an operation that rounds: a constrained one, or a plain one."""
+        if self.is_plain:
             if name.startswith("sqrt"):
                 self.declared.add(f"declare {result} @llvm.{name}({result})")
             return self.add(plain_text(name, result, arguments))
@@ -140,7 +142,7 @@ class Body:
 
     def compare(self, predicate: str, left: str, right: str, type_: str = F64) -> str:
         """Append a quiet comparison of two reals."""
-        if self.is_loose:
+        if self.is_plain:
             return self.add(f"fcmp {predicate} {TYPES[type_]} {left}, {right}")
         return self.intrinsic(
             f"llvm.experimental.constrained.fcmp.{type_}",
@@ -187,8 +189,13 @@ class Body:
 
     @property
     def is_loose(self) -> bool:
-        """Whether the block is one of better code in which floating point is plain, and a doubt may come late."""
+        """Whether the block is one of better code in which a doubt about integers may come late."""
         return self.is_fast and self.is_copy
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the block is one of better code in which floating point is plain."""
+        return self.is_fast and (self.is_copy or self.is_alone)
 
     def note_odd(self, condition: str) -> None:
         """Append: the loop is in doubt where the condition holds; late, unless other doubts are not."""
@@ -267,6 +274,8 @@ class Body:
             f"br i1 {is_out}, label %{asking}, label %{following}, !prof !1",
             f"{asking}:",
         ]
+        if self.is_alone:
+            self.doubt_if_odd()
         helper = _tiles.nest_helpers()["patience"]
         more = self.add_new(f"call i64 inttoptr (i64 {helper} to ptr)() #2")
         self.lines.append(f"store i64 {more}, ptr %patience")
@@ -351,15 +360,22 @@ class Body:
         low = bound(one, [known.bounds.get(each) for each in inputs], last)
         if low is not None:
             known.bounds[text] = max(low, known.bounds.get(text, low))
-        if self.is_loose and is_plain(one):
+        if self.is_plain and is_plain(one):
             if result not in self.consumed:
-                infinite = self.real(math.inf, result.type)
-                self.note_odd(self.compare("ugt", text, infinite, result.type))
+                self.note_odd(self._is_odd(text, result.type))
             known.numbers.add(text)  # else the loop is in doubt
         elif _is_never_nan(one):
             known.numbers.add(text)
         elif result.type in REALS and one.op in ARITHMETIC | FOLLOWING:
             known.clashes[text] = self._clashes(one)
+
+    def _is_odd(self, text: str, type_: str) -> str:
+        return self.compare("ugt", text, self.real(math.inf, type_), type_)
+
+    def watch(self, name: str) -> None:
+        """Append a doubt where a variable is infinite or no number."""
+        type_ = self._types[name]
+        self.doubt_if(self._is_odd(self.get(name, type_), type_))
 
     def operand(self, value: Value) -> str:
         """How a value is written."""

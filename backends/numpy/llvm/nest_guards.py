@@ -22,14 +22,15 @@ def emit_fits(body: Body, one: Instruction) -> str:
     conditions += [
         body.add(f"icmp sge i64 {_text(body, other, {})}, {turns}") for other in fits.others
     ]
+    always = [_is_small(body, _atom(body, each, {})) for each in fits.small]
     last: dict[Atom, str] = {}
     for name, step in fits.steps:
         way = body.add(f"mul i64 {more}, {_text(body, step, {})}")
         last["get", name] = body.add(f"add i64 {body.get(name, I64)}, {way}")
-        conditions += [_is_small(body, body.get(name, I64)), _is_small(body, last["get", name])]
-    conditions += [_is_small(body, _atom(body, each, {})) for each in fits.small]
+        always.append(_is_small(body, body.get(name, I64)))
+        conditions.append(_is_small(body, last["get", name]))
     for name, value in fits.equal:
-        conditions.append(body.add(f"icmp eq i64 {body.get(name, I64)}, {value}"))
+        always.append(body.add(f"icmp eq i64 {body.get(name, I64)}, {value}"))
     for inside in fits.inside:
         conditions += _are_inside(body, fits, inside, last)
     for array in fits.dense:
@@ -37,11 +38,23 @@ def emit_fits(body: Body, one: Instruction) -> str:
         stride = body.stride(array, axis)
         if stride != str(dtype.itemsize):
             conditions.append(body.add(f"icmp eq i64 {stride}, {dtype.itemsize}"))
+    found = _all(body, conditions)
+    if fits.is_alone:
+        none = body.add(f"icmp sle i64 {turns}, 0")
+        found = body.add(f"or i1 {found}, {none}")
+    found = _all(body, [found, *always])
+    if fits.is_inner:
+        done = body.add(f"select i1 {found}, i64 {turns}, i64 0")
+        if fits.is_alone:
+            done = body.intrinsic("llvm.smax.i64", "i64", [("i64", done), ("i64", "0")])
+        body.lose_patience(done)
+    return found
+
+
+def _all(body: Body, conditions: list[str]) -> str:
     found = conditions[0]
     for condition in dict.fromkeys(conditions[1:]):
         found = body.add(f"and i1 {found}, {condition}")
-    if fits.is_inner:
-        body.lose_patience(body.add(f"select i1 {found}, i64 {turns}, i64 0"))
     return found
 
 

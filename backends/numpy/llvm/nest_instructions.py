@@ -75,7 +75,7 @@ def _divide(body: Body, one: Instruction) -> str:
     divisor = one.inputs[1]
     if not body.constant(divisor):
         operand, zero = body.operand(divisor), ZEROS[divisor.type]
-        if body.is_loose:
+        if body.is_plain:
             body.note_odd(body.compare("oeq", operand, zero, divisor.type))
         else:
             body.go_on_if(body.compare("une", operand, zero, divisor.type))
@@ -85,7 +85,7 @@ def _divide(body: Body, one: Instruction) -> str:
 def _real_negative(body: Body, one: Instruction) -> str:
     type_ = _type(one)
     negative = body.add(f"fneg {type_} {_operands(body, one)[0]}")
-    if body.is_loose:
+    if body.is_plain:
         return negative
     # Else `a + -b` would become `a - b`, where a NaN keeps its sign.
     return body.intrinsic(f"llvm.arithmetic.fence.{one.inputs[0].type}", type_, [(type_, negative)])
@@ -112,7 +112,7 @@ def _to_double(body: Body, one: Instruction) -> str:
 
 
 def _extended(body: Body, operand: str) -> str:
-    if body.is_loose:
+    if body.is_plain:
         return body.add(f"fpext float {operand} to double")
     extra = ("metadata", '!"fpexcept.strict"')
     name = "llvm.experimental.constrained.fpext.f64.f32"
@@ -445,9 +445,12 @@ def _doubt(body: Body, one: Instruction) -> str:
 
 def _left(body: Body, one: Instruction) -> str:
     """Where a loop without checks is left."""
-    del one
+    last, is_tested = one.attributes
     if body.is_fast:
-        body.doubt_if_odd()
+        for name in last:
+            body.watch(name)
+        if is_tested:
+            body.doubt_if_odd()
     return ""
 
 

@@ -3,7 +3,8 @@
 LLVM may drop or fold a plain operation, and its flags with it; and it may choose another NaN. So
 
 1. every result that no plain operation of the same block takes is compared with a number that LLVM does not know,
-   infinity: what the comparison says depends on the exact result, and is looked at where the loop is left;
+   infinity: what the comparison says depends on the exact result, and is looked at where the loop is left; of
+   variables that each turn computes with plain operations from what they were before (`carried`), only the last;
 2. that comparison holds for NaN: then the loop is in doubt, late;
 3. constants are numbers that LLVM does not know.
 
@@ -11,6 +12,8 @@ Flags may be raised too often, by what is done before it is known that it is nee
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ufuse.graph.nest import REALS, Block, Instruction, Value
 
@@ -32,12 +35,28 @@ def is_plain(one: Instruction) -> bool:
 
 
 def consumed(block: Block) -> set[Value]:
-    """The results that plain operations of the block take."""
-    found: set[Value] = set()
+    """The results that plain operations of the block take, or of the next turn: law 1."""
+    found = {one.inputs[0] for one in block.instructions if one.op == "set" and one.is_sure}
     for one in reversed(block.instructions):
         if is_plain(one) or one.op == "to_i64" or (one.op in SIGNS and one.result in found):
             found.update(one.inputs)
     return found
+
+
+def carried(blocks: Sequence[Block]) -> set[str]:
+    """The variables of a loop that each turn computes from what they were in the turn before, in one block."""
+    sets = [one.attributes[0] for block in blocks for one in block.instructions if one.op == "set"]
+    found: set[str] = set()
+    for block in blocks:
+        taken = consumed(block)
+        read: set[str] = set()
+        makers = {one.result: one for one in block.instructions}
+        for one in block.instructions:
+            if one.op == "get" and one.result in taken:
+                read.add(one.attributes[0])
+            elif one.op == "set" and one.attributes[0] in read and is_plain(makers[one.inputs[0]]):
+                found.add(one.attributes[0])
+    return {name for name in found if sets.count(name) == 1}
 
 
 def plain_text(name: str, result: str, operands: list[tuple[str, str]]) -> str:

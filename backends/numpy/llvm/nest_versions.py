@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
-from ufuse.backends.numpy.llvm.nest_plain import is_plain
+from ufuse.backends.numpy.llvm.nest_plain import carried, is_plain
 from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
-from ufuse.graph.nest import I1, TURNS, Block, End, Instruction, Nest, Value
+from ufuse.graph.nest import I1, INTEGERS, TURNS, Block, End, Instruction, Nest, Value
 
 NOT_COPIED = {  # they take most of a turn
     "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "alloc", "append",
@@ -26,6 +26,9 @@ SUFFIX = ".sure"
 CHECKED = ".checked"  # of a copy that has other ways out than the end of its loop
 CHECKS = {"call", "doubt_if"}
 WHOLE = {"add", "sub", "mul", "neg"}
+NEVER_ODD = {  # give integers that fit
+    "const", "get", "load", "dim", "select", "widen", "and", "or", "xor", "invert", "lshift", "rshift",
+}  # fmt: skip
 HIGHEST = (1 << 63) - 1
 
 
@@ -58,22 +61,28 @@ class Fits:
     inside: tuple[Inside, ...]
     dense: tuple[int, ...]
     is_inner: bool  # whether its turns are counted to know when to look for signals
+    is_alone: bool = False  # whether it has to be so where there are no turns, too
 
 
-def versioned(nest: Nest) -> Nest:
-    """The nest with a test and a copy for each innermost loop that is better without checks."""
+def versioned(nest: Nest, *, is_alone: bool = False) -> Nest:
+    """The nest with a test and a copy for each innermost loop that is better without checks.
+
+    Where the copies are alone, a test that fails is a doubt, and the loops with checks are left out.
+    """
     flow = Flow(nest)
     constants = constant_variables(nest)
     blocks = {block.label: [block] for block in nest.blocks}
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
             copy = _Copy(nest, Integers(flow, header, labels, constants))
-            made = copy.blocks(header)
+            made = copy.blocks(header, is_alone=is_alone)
             if made:
                 for label in flow.blocks.keys() - labels:
                     blocks[label] = [
                         _led(block, {header: made[0].label}) for block in blocks[label]
                     ]
+                if is_alone:
+                    blocks.update((label, []) for label in labels)
                 blocks[header].insert(0, made[0])
                 blocks[max(labels, key=flow.place)] += made[1:]
                 break
@@ -153,9 +162,14 @@ class _Copy:
         self._sure: set[tuple[str, int]] = set()
         self._dense: set[tuple[str, int]] = set()
         self._small: set[Atom] = set()
+        self._carried = carried(integers.blocks)
 
-    def blocks(self, header: str) -> list[Block]:
-        """The block with the test, those of the copy, and one for each way out of it; none where no check is saved."""
+    def blocks(self, header: str, *, is_alone: bool) -> list[Block]:
+        """The block with the test, those of the copy, and one for each way out of it; none where no check is saved.
+
+        Where the copy is alone, there is one more for what does not fit, and ways out are looked at only
+        where integers may be in doubt: what follows trusts that they were not.
+        """
         turns = self._integers.turns
         if turns is None:
             return []
@@ -170,9 +184,10 @@ class _Copy:
         if not self._is_better():
             return []
         result = Value(0, I1)
-        fits = Instruction("fits", (), result, (self._fits(turns),))
+        fits = Instruction("fits", (), result, (replace(self._fits(turns), is_alone=is_alone),))
         suffix = CHECKED if self._is_checked() else SUFFIX
-        end = End("branch", (header + suffix, header), result)
+        unfit = f"{header}.unfit{SUFFIX}" if is_alone else header
+        end = End("branch", (header + suffix, unfit), result)
         labels = {block.label: block.label + suffix for block in self._integers.blocks}
         exits = {
             target: f"{target}.after.{header}{suffix}"
@@ -180,13 +195,33 @@ class _Copy:
             for target in block.end.targets
             if target not in labels
         }
+        last = tuple(sorted(self._carried))
+        is_tested = not is_alone or self._may_be_odd()
+        if not is_tested and not last:
+            exits = {target: target for target in exits}
         copies = [self._copied(block, labels | exits) for block in self._integers.blocks]
-        left = (Instruction("left", ()),)
+        left = (Instruction("left", (), None, (last, is_tested)),)
         return [
             Block(f"{header}.test", (fits,), end),
             *copies,
-            *(Block(label, left, End("jump", (target,))) for target, label in exits.items()),
+            *(
+                Block(label, left, End("jump", (target,)))
+                for target, label in exits.items()
+                if label != target
+            ),
+            *([Block(unfit, (), End("doubt"))] if is_alone else []),
         ]
+
+    def _may_be_odd(self) -> bool:
+        """Whether the copy has arithmetic of integers in doubt."""
+        return any(
+            one.result is not None
+            and one.result.type in INTEGERS
+            and one.op not in NEVER_ODD
+            and (block.label, place) not in self._sure
+            for block in self._integers.blocks
+            for place, one in enumerate(block.instructions)
+        )
 
     def _choose_accesses(self, turns: Turns) -> None:
         """Choose loads and stores that need no check if some indices are inside."""
@@ -335,7 +370,8 @@ class _Copy:
                 made.append(replace(one, op="const", attributes=(number,)))
                 continue
             key = block.label, place
-            is_sure, is_dense = key in self._sure, key in self._dense
+            is_carried = one.op == "set" and one.attributes[0] in self._carried
+            is_sure, is_dense = key in self._sure or is_carried, key in self._dense
             made.append(replace(one, is_sure=is_sure, is_dense=is_dense))
         end, turns = block.end, self._integers.turns
         if turns is not None and turns.label == block.label:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
@@ -63,7 +64,7 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
     return function.address, function.owner
 
 
-def improved_nest(nest: Nest) -> tuple[int, object] | None:
+def improved_nest(nest: Nest, *, is_alone: bool = True) -> tuple[int, object] | None:
     """As `compiled_nest`, better code for arrays of which none that is written shares memory with another.
 
     It may doubt too often, and raise flags too many. None where there is none.
@@ -72,11 +73,10 @@ def improved_nest(nest: Nest) -> tuple[int, object] | None:
     if is_of_arrays(nest):
         return None
     prepare(nest)
-    nest = versioned(nest)
+    nest = versioned(nest, is_alone=is_alone)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
         return None
-    function = compiled_text(nest_text(nest, "NAME", is_fast=True), Effort.MOST)
-    return function.address, function.owner
+    return best_code(nest_text(nest, "NAME", is_fast=True, is_alone=is_alone))
 
 
 def is_of_arrays(nest: Nest) -> bool:
@@ -88,9 +88,9 @@ def is_of_arrays(nest: Nest) -> bool:
     )
 
 
-def nest_text(nest: Nest, name: str, *, is_fast: bool = False) -> str:
+def nest_text(nest: Nest, name: str, *, is_fast: bool = False, is_alone: bool = False) -> str:
     """The nest as a module with one function that can be seen from outside."""
-    text = _Function(nest, is_fast=is_fast)
+    text = _Function(nest, is_fast=is_fast, is_alone=is_alone)
     text.write()
     head = f"define i32 @{name}({PARAMETERS}) #0 {{"
     if is_fast:
@@ -135,10 +135,10 @@ def _data_words(nest: Nest) -> Iterator[str]:
 class _Function:
     """The lines of a nest's function."""
 
-    def __init__(self, nest: Nest, *, is_fast: bool) -> None:
+    def __init__(self, nest: Nest, *, is_fast: bool, is_alone: bool) -> None:
         self.nest = nest
         self._is_fast = is_fast
-        self.body = Body(nest, is_fast=is_fast)
+        self.body = Body(nest, is_fast=is_fast, is_alone=is_alone)
         self.lines = self.body.lines
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
         self._flow = Flow(nest)
@@ -256,6 +256,8 @@ class _Function:
         return known
 
     def _write_leave(self) -> None:
+        if self.body.is_alone:
+            self.body.doubt_if_odd()
         for number, variable in enumerate(self.nest.cells):
             at = self._cell(number)
             word = self.body.add_new(

@@ -16,8 +16,11 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_checks import over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
+from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
-from ufuse.backends.numpy.llvm.background import finish
+from ufuse.backends.numpy.llvm.apart import best_code
+from ufuse.backends.numpy.llvm.background import Work, finish
+from ufuse.backends.numpy.llvm.nest_plain import carried
 from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import nest_object
@@ -223,6 +226,95 @@ def test_it_is_made_while_the_nest_runs() -> None:
     for _ in range(calls):
         b = np.sqrt(b + 1.0)
     assert a.tobytes() == b.tobytes()
+
+
+def test_a_turn_that_does_not_fit_is_the_only_one_without_better_code() -> None:
+    """Where the test in front of an inner loop fails in some turns of the outer one: here an index wraps in the first."""
+    code = Code(array("a"), array("b", is_written=True), RANGE)
+    i = code.header("i", "body")
+    is_first = code.op("ieq", i, code.whole(0))
+    code.set("i", i)
+    code.set("less", code.select(is_first, code.whole(1), code.whole(0)))
+    j = turning(code)
+    i, place = code.get("i"), code.op("sub", j, code.get("less"))
+    code.store(1, i, code.op("add", code.load(1, i), code.load(0, place)))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    nest = code.nest()
+    made: Any = nest_object(nest)
+    made.improver = None
+    made.improve(*Work(lambda: improved_nest(nest) or ()).result())
+    a, wanted = np.arange(1.0, 31.0), np.full(50, np.arange(1.0, 31.0).sum())
+    for calls in range(1, 9):
+        b, iterator = np.zeros(50), iter(range(50))
+        while iterator.__length_hint__():
+            assert made(a, b, iterator) is None
+        assert b.tobytes() == wanted.tobytes()
+        assert made.improved_turns == 49 * calls
+    assert made.doubts == 0
+
+
+def test_better_code_that_is_given_up_is_followed_by_one_with_checks() -> None:
+    """Where no turn fits: here each reads an element that wraps."""
+    code = Code(array("a"), array("b", is_written=True), RANGE)
+    code.set("i", code.header("i", "body"))
+    j = turning(code)
+    i, place = code.get("i"), code.op("sub", j, code.whole(1))
+    code.store(1, i, code.op("add", code.load(1, i), code.load(0, place)))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    nest = code.nest()
+    made: Any = nest_object(nest)
+    del made.improver
+    asked: list[Any] = []
+    made.improve(*Work(lambda: improved_nest(nest) or ()).result(), asked.append)
+    a, b = np.arange(1.0, 31.0), np.zeros(3000)
+    for _ in range(1000):
+        made(a, b, iter(range(3000)))
+    assert asked == [(made,)]
+    assert made.improved_turns == 0
+    made.improve(*Work(lambda: improved_nest(nest, is_alone=False) or ()).result())
+    b[:] = 0.0
+    iterator = iter(range(3000))
+    while iterator.__length_hint__():
+        made(a, b, iterator)
+    assert made.improved_turns == 3000
+    assert b.tobytes() == np.full(3000, a.sum()).tobytes()
+
+
+def test_only_the_last_of_what_is_carried_on_is_watched() -> None:
+    """Of a sum one comparison stands behind the loop; the flags of all turns are raised."""
+    code = Code(array("a"), array("b", is_written=True), number("s"), RANGE)
+    code.header("i", "body")
+    j = turning(code)
+    code.set("s", code.op("div", code.load(0, j), code.op("add", code.get("s"), code.load(0, j))))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.store(1, code.whole(0), code.get("s"))
+    code.end("jump", "header")
+    nest = code.nest()
+    assert carried(nest.blocks) == {"s"}
+    machine = Machine(nest, is_improved=True)
+    for middle in (1.0, 1e308, -1e308, math.inf, math.nan, 5e-324):
+        a = np.ones(21)
+        a[[10, 11]] = middle
+        check(machine, [a, np.zeros(3)], over(range(2), s=1.5, **{"s.numpy": True}))
+    machine.execute([np.ones(21), np.zeros(3)], over(range(2), s=1.5, **{"s.numpy": True}))
+    text = nest_text(versioned(nest, is_alone=True), "NAME", is_fast=True, is_alone=True)
+    turn = text[text.index("fdiv double") :]
+    assert "fcmp ugt" not in turn[: turn.index("\nb")]
+
+
+def test_text_that_llvm_cannot_read() -> None:
+    """What LLVM says of it."""
+    with pytest.raises(ValueError, match="expected top-level entity"):
+        Work(lambda: best_code("nonsense")).result()
+    with pytest.raises(ValueError, match="an address"):
+        Work(lambda: best_code("define void @other() { ret void }")).result()
+    with pytest.raises(ValueError, match="no such functions"):
+        _tiles.compiled_address(b"", b"", b"", b"f")
 
 
 def test_large_nests_keep_their_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,10 +54,11 @@ typedef struct {
     PyObject **made;
     const Generator *generators;
     Saved saved;
-    NestFunction *function; /* the better one, or the nest's own */
+    NestFunction *function; /* `better`, or the nest's own */
+    NestFunction *better;   /* what chunks begin with; the nest's own where there is none */
     int64_t done;           /* turns */
     bool undone;            /* a chunk of better code, and it is not known whether it had to be */
-    bool suspected;         /* better code was in doubt: the next chunk is not for it */
+    bool suspected;         /* better code was in doubt: the next turn is not for it */
     bool odd;               /* a turn was in doubt, or raised a flag */
     bool stopped;           /* for a signal; what was not committed has not happened */
 } Call;
@@ -149,7 +150,8 @@ run_turns(Call *call, int64_t turns)
 
 /*
  * Better code could not do the turns, perhaps for no reason: go on without it. Returns how many to
- * do. Turns before one in doubt are done by better code still, as they are many in a search.
+ * do. Turns before one in doubt are done by better code still, as they are many in a search, and
+ * so are those behind it, as a loop may be odd at its ends.
  */
 static int64_t
 turns_of_both(Call *call, const Run *run, int64_t turns)
@@ -160,7 +162,7 @@ turns_of_both(Call *call, const Run *run, int64_t turns)
         return run->begun - 1;
     }
     call->function = call->nest->function;
-    return turns;
+    return run->doubt && run->begun == 1 ? 1 : turns;
 }
 
 /*
@@ -171,16 +173,19 @@ static int64_t
 run_chunk(Call *call, int64_t turns)
 {
     Nest *nest = call->nest;
+    call->function = call->better;
     if (call->suspected) {
+        call->suspected = false;
         call->function = nest->function;
+        turns = 1;
     }
     while (turns > 0) {
         bool improved = call->function != nest->function;
         Run run = run_turns(call, turns);
         if (!run.doubt && !run.flagged && range_agrees(call, run.begun) &&
             commit(call, run.begun)) {
-            if (improved || call->undone) {
-                improved_learn(nest, improved ? run.begun : 0);
+            if ((improved || call->undone) && !improved_learn(nest, improved ? run.begun : 0)) {
+                call->better = nest->function;
             }
             call->undone = call->undone && improved;
             return run.begun;
@@ -292,7 +297,7 @@ rebind(Call *call)
         return false;
     }
     save_written(call);
-    call->function = improved_function(nest, call->words);
+    call->better = improved_function(nest, call->words);
     if (call->saved.bytes > bytes) {
         saved_drop(&call->saved);
     }
@@ -429,7 +434,7 @@ run_call(Call *call)
     if (saving_is_too_long(nest, call->saved.bytes, call->given[nest->range_cell + 2].whole)) {
         return;
     }
-    call->function = improved_function(nest, call->words);
+    call->better = improved_function(nest, call->words);
     Status before = status_keep();
     if (is_short(call)) {
         run_short(call);

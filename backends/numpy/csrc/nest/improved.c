@@ -4,8 +4,9 @@
 /* Nanoseconds of native work until better code is asked for. */
 static const double ASK_AFTER = 10e6;
 
-/* What an undone chunk of better code costs, and how much of that until it is given up. */
-enum { COST = 4, MOST_COST = 16 };
+/* What an undone chunk of better code costs, how much of that until it is given up, and how many
+ * turns make up for it. */
+enum { COST = 4, MOST_COST = 16, MANY_TURNS = 16 };
 
 typedef struct {
     uintptr_t begin, end;
@@ -60,16 +61,24 @@ improved_function(const Nest *nest, const int64_t *words)
     return nest->improved != NULL && are_apart(nest, words) ? nest->improved : nest->function;
 }
 
-/* Note how many turns of a chunk of better code were kept; where mostly none are, it is given up.
+/*
+ * Note how many turns of a chunk of better code were kept. Where mostly none are, it is given up
+ * for code that is perhaps asked for then. False: there is none now.
  */
-void
+bool
 improved_learn(Nest *nest, int64_t kept)
 {
     nest->improved_turns += kept;
-    nest->improved_cost += kept > 0 ? -(nest->improved_cost > 0) : COST;
+    nest->improved_cost += kept == 0 ? COST : kept < MANY_TURNS ? -1 : -COST;
+    nest->improved_cost = nest->improved_cost < 0 ? 0 : nest->improved_cost;
     if (nest->improved_cost >= MOST_COST) {
         nest->improved = NULL;
+        if (nest->improver == NULL) {
+            nest->improver = nest->next_improver;
+            nest->next_improver = NULL;
+        }
     }
+    return nest->improved != NULL;
 }
 
 /*
@@ -92,12 +101,12 @@ improved_ask(Nest *nest)
     return asked == NULL ? -1 : 0;
 }
 
-/* Python's `improve(address, owner)`. */
+/* Python's `improve(address, owner, next=None)`. */
 PyObject *
 nest_improve(PyObject *self, PyObject *args)
 {
-    PyObject *address, *owner;
-    if (!PyArg_ParseTuple(args, "O!O:improve", &PyLong_Type, &address, &owner)) {
+    PyObject *address, *owner, *next = NULL;
+    if (!PyArg_ParseTuple(args, "O!O|O:improve", &PyLong_Type, &address, &owner, &next)) {
         return NULL;
     }
     void *function = PyLong_AsVoidPtr(address);
@@ -106,6 +115,7 @@ nest_improve(PyObject *self, PyObject *args)
     }
     Nest *nest = (Nest *)self;
     Py_XSETREF(nest->improved_owner, Py_NewRef(owner));
+    Py_XSETREF(nest->next_improver, Py_XNewRef(next));
     nest->improved = nest->function == NULL ? NULL : (NestFunction *)function;
     nest->improved_cost = 0;
     Py_RETURN_NONE;

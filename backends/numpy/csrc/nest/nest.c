@@ -434,6 +434,7 @@ nest_traverse(Nest *self, visitproc visit, void *arg)
     Py_VISIT(self->owner);
     Py_VISIT(self->improved_owner);
     Py_VISIT(self->improver);
+    Py_VISIT(self->next_improver);
     return 0;
 }
 
@@ -446,6 +447,7 @@ nest_clear(Nest *self)
     Py_CLEAR(self->owner);
     Py_CLEAR(self->improved_owner);
     Py_CLEAR(self->improver);
+    Py_CLEAR(self->next_improver);
     return 0;
 }
 
@@ -481,8 +483,10 @@ static PyMemberDef members[] = {
 
 static PyMethodDef methods[] = {
     {"improve", nest_improve, METH_VARARGS,
-     "improve(address, owner)\n--\n\nTake better machine code, where no array that is written "
-     "shares memory with another. What it doubts, or raises flags in, is done again without it."},
+     "improve(address, owner, next=None)\n--\n\nTake better machine code, where no array that is "
+     "written shares memory with another. What it doubts, or raises flags in, is done again "
+     "without "
+     "it; where that is mostly so, `next` is the improver."},
     {NULL},
 };
 

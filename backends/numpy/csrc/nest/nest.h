@@ -112,7 +112,8 @@ typedef struct {
      * with another; it may doubt too often, and raise flags too many: `function` decides then. */
     NestFunction *improved;
     PyObject *improved_owner;
-    PyObject *improver; /* to be asked for it with (nest,); NULL where it was, or cannot be */
+    PyObject *improver;      /* to be asked for it with (nest,); NULL where it was, or cannot be */
+    PyObject *next_improver; /* where what that gave is given up; or NULL */
     NestSlot *slot;
     NestSlot *temporary;
     NestMemory *memory;
@@ -208,7 +209,7 @@ PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count
 
 /* improved.c */
 NestFunction *improved_function(const Nest *nest, const int64_t *words);
-void improved_learn(Nest *nest, int64_t kept);
+bool improved_learn(Nest *nest, int64_t kept);
 int improved_ask(Nest *nest);
 PyObject *nest_improve(PyObject *self, PyObject *args);
 

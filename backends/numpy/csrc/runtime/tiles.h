@@ -241,6 +241,9 @@ char *threads_scratch(size_t bytes);
 int threads_begin(void);
 extern PyMethodDef threads_methods[];
 
+/* llvm.c */
+extern PyMethodDef llvm_methods[];
+
 /* error_state.c */
 int error_state_begin(void);
 int error_state_read(unsigned *mask, bool *only_warns);

@@ -59,7 +59,8 @@ def test_what_better_code_cannot_do_is_done_again(flags: int) -> None:
                 assert one(x, iterator) is None
             assert x.tolist() == [1.0] * 10
             assert one.doubts == 0
-            assert len(better) == min(times, 4)  # then it is given up
+            # In a chunk each: of a doubt that is one turn. Then it is given up.
+            assert min(times, 4) <= len(better) <= 4
 
 
 def test_turns_before_a_doubt_are_kept() -> None:
