@@ -240,6 +240,7 @@ def assign(reader: Reader, target: Part, item: Item | Converted) -> None:
     """`target[...] = item`."""
     one = item if isinstance(item, Converted) else stored(reader, item, target.dtype)
     if one == target:
+        reader.writes(target.holder)  # nothing changes, but memory that is read-only refuses
         return
     if isinstance(one, Lazy) and _shape(one.lengths) != _shape(target.lengths):
         one = views.part(reader, computed(reader, one))  # it is repeated along an axis

@@ -232,6 +232,21 @@ def test_memory_that_cannot_be_written() -> None:
     native_turns(backwards, make)
 
 
+def test_what_an_array_holds_stored_into_it_again() -> None:
+    """Nothing changes, but memory that cannot be written refuses it, too."""
+
+    def stored_again(x, turns):
+        for _ in range(turns):
+            x[1:] = x[1:]
+
+    compiled = ufuse.compile(stored_again)
+    compiled(np.ones(N), N)
+    compiled(np.ones(N), N)
+    assert sum(loop.turns for loop in compiled.loops)
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(np.broadcast_to(1.0, N), N)
+
+
 def test_two_views_of_one_array() -> None:
     """Elements are read and written in the program's order."""
 
