@@ -287,4 +287,5 @@ def test_nothing_leaks() -> None:
             compiled(x, 3)
         gc.collect()
         counts.append((sys.getrefcount(x), len(gc.get_objects())))
-    assert counts[1] == counts[2]
+    assert counts[1][0] == counts[2][0]
+    assert counts[2][1] < counts[1][1] + 100  # threads that compile end meanwhile
