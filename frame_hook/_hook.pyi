@@ -8,8 +8,9 @@ Guard: TypeAlias = tuple[Any, ...]
 # `(KIND, operand, …)`; csrc/guards/guards.h lists the kinds and their operands.
 Step: TypeAlias = tuple[Any, ...]
 # `(name, operand, …)`; csrc/guards/recipe.c lists the names and their operands.
-Ending: TypeAlias = tuple[str, int] | tuple[str, int, Sequence[int]]
-# `("return", register)` or `("resume", position, registers)`, -1 for an empty slot.
+Ending: TypeAlias = tuple[Any, ...]
+# `("return", register)`, `("resume", position, registers)`, -1 for an empty slot, or `("choose", *resumes)`: which of
+# these the last output says.
 
 _DispatcherType = TypeVar("_DispatcherType", bound=type[Dispatcher])
 

@@ -135,12 +135,13 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
-        if self.loops is not None and goes_to_loop(code, position, state):
+        headers = self._headers(code, record)
+        if self.loops is not None and goes_to_loop(code, position, state, headers):
             self._give_up(cache, position, "a loop's header comes next")
             self._no_stops(cache, {position}, record)
             return None
         at_loop = self.loops is not None and begins_loop(code, position, state)
-        at_end = at_loop and not has_turns(state)
+        at_end = at_loop and not has_turns(code, position, state)
         if not at_loop and by_position(code)[position].opname == "FOR_ITER":
             record.iterators[position] = type(state[-1]).__name__
         if self.loops is not None and at_loop and not at_end:
@@ -533,11 +534,12 @@ def _is_held(code: CodeType, position: int, record: CodeRecord) -> bool:
 
 def _leave_behind(cache: Any, header: int, record: CodeRecord) -> None:
     """Have frames whose loop has run as native code go on behind the loop, where an entry may end them."""
-    position = behind_loop(cache.code, header)
-    if why_not_resume(cache.code, position) is not None:
-        return
-    cache.leave_at(header, position)
-    record.ends.add(position)
+    if by_position(cache.code)[header].opname == "FOR_ITER":
+        position = behind_loop(cache.code, header)
+        if why_not_resume(cache.code, position) is None:
+            cache.leave_at(header, position)
+            record.ends.add(position)
+    record.ends |= record.exits.get(header, frozenset())
     for end in record.ends:  # of a loop before this one, too: what lies between may be an entry now
         if record.given_up.pop(end, None) is not None:
             cache.reconsider(end)
@@ -545,11 +547,12 @@ def _leave_behind(cache: Any, header: int, record: CodeRecord) -> None:
 
 def _end_at_nest(cache: Any, header: int, record: CodeRecord) -> None:
     """Graphs that end in a turn of a loop that has a nest now are traced again, to end before it."""
-    behind = behind_loop(cache.code, header)
+    is_for = by_position(cache.code)[header].opname == "FOR_ITER"
+    behind = {behind_loop(cache.code, header)} if is_for else record.exits.get(header, frozenset())
     for position in record.traces:
         for entry in cache.entries(position):
             ran, is_cut = entry.data.ran, entry.data.ends_with is not None
-            if is_cut and position != header and header in ran and behind not in ran:
+            if is_cut and position != header and header in ran and not behind & ran:
                 cache.remove(position, entry)
 
 

@@ -48,6 +48,7 @@ from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Retur
 from ufuse.frame_hook.library import blind_writes
 from ufuse.frame_hook.nests.arrival import headers_outside, kinds_of, nests_that_take
 from ufuse.frame_hook.nests.choice import is_left, open_headers
+from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
 from ufuse.frame_hook.trace.changes import described
@@ -218,6 +219,7 @@ class Tracer:
             state, all_names, _hook.NULL,
             Varying(frozenset(record.dynamic), position != 0, frozenset(record.varying), self._static_sizes),
         )  # fmt: skip
+        headers = open_headers(code, record) if self._ends_at_nests else frozenset[int]()
         interpreter = Interpreter(
             trace,
             call=calls.call,
@@ -227,7 +229,8 @@ class Tracer:
             watched=watched(trace, state),
             may_end=self._end(code, position, deadline),
             deadline=deadline,
-            left_headers=open_headers(code, record) if self._leaves_loops else frozenset(),
+            left_headers=headers if self._leaves_loops else headers & while_headers(code),
+            open_headers=headers,
             leaves_loop=partial(self._leaves, code, position, function, trace),
             nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
             headers=headers_outside(code, position) if self._ends_at_nests else (),
@@ -249,7 +252,7 @@ class Tracer:
         code: CodeType, start: int, function: FunctionType, trace: Trace, frame: Frame
     ) -> bool:
         """Whether a trace ends before a loop."""
-        return goes_on(code, start, frame.position) and is_left(function, trace, frame)
+        return goes_on(code, start, frame.position) and is_left(function, trace, frame, start)
 
     def _end(
         self, code: CodeType, position: int, deadline: float | None

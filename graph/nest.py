@@ -6,7 +6,8 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 2. Every instruction computes what Python or NumPy would, to the bit, or ends the run with a *doubt*: an index out of
    range, an integer that no longer fits 64 bits, a division by zero. What runs a nest then undoes its stores.
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
-   at a doubt too: so the turn in doubt is known.
+   at a doubt too: so the turn in doubt is known. A nest is left at its header, or by an *exit*, in mid-turn: the turn
+   counts as done.
 4. Only `store`, `append`, `map`, `reduce`, `matmul`, `take` and `put` write memory, only through the nest's arrays and
    temporaries, and they do so in the program's order. A `map` reads everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
@@ -29,6 +30,7 @@ U64, U32, U16, U8 = "u64", "u32", "u16", "u8"
 REALS = (F64, F32)
 INTEGERS = (I64, I32, I16, I8, U64, U32, U16, U8)
 TURNS = ".turns"  # no local can be called so
+EXIT = ".exit"  # by which the nest was left: 0 at its header
 # What a slot's number may be, by name, and the type of its variable: Python's and NumPy's own, then NumPy's only.
 KINDS = {
     "float": F64, "int": I64, "bool": I1, "float32": F32,
@@ -221,11 +223,15 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a block ends: `jump` (one target), `branch` (a condition; targets then and else), `leave` or `doubt`."""
+    """How a block ends: `jump` (one target), `branch` (a condition; targets then and else), `leave` or `doubt`.
+
+    A nest is left at its header (`number` 0), or by one of its exits.
+    """
 
     kind: str
     targets: tuple[str, ...] = ()
     condition: Value | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,12 +274,14 @@ class NumberSlot:
 
     `kind` is one of NUMBERS. It lies in two variables, `name` and `name.numpy`: whether it is a scalar of NumPy, which
     a float may be (float64), an int (int64), a bool or a complex number, and what is of another kind always is. A
-    complex number lies in `name.real` and `name.imag`.
+    complex number lies in `name.real` and `name.imag`. One that is not `is_given` is made by the nest alone, for some
+    of its exits: it begins as zero, whatever is passed.
     """
 
     name: str
     kind: str
     is_changed: bool
+    is_given: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +351,7 @@ Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlo
 class Nest:
     """Code that begins at its first block, which is the header of the outermost loop.
 
+    Where no slot is an iterator, the loop has no end but its exits: `while`.
     `slots` are what it is given; the arrays among them are numbered in their order, behind them the `temporaries`, and
     behind these the `views` that array variables may be. `others` are its other variables.
     """
@@ -383,6 +392,11 @@ class Nest:
     def generators(self) -> tuple[GeneratorSlot, ...]:
         """The generators that the nest is given."""
         return tuple(slot for slot in self.slots if isinstance(slot, GeneratorSlot))
+
+    @property
+    def exits(self) -> int:
+        """How many exits it has."""
+        return max((block.end.number for block in self.blocks), default=0)
 
     @property
     def cells(self) -> tuple[Variable, ...]:
@@ -434,7 +448,8 @@ class Nest:
             condition = (
                 [f"%{block.end.condition.number}"] if block.end.condition is not None else []
             )
-            parts = ", ".join([*condition, *map(name_text, block.end.targets)])
+            number = [str(block.end.number)] if block.end.number else []
+            parts = ", ".join([*condition, *map(name_text, block.end.targets), *number])
             yield f"  {block.end.kind} {parts}".rstrip()
 
 
@@ -488,7 +503,8 @@ def _described(slot: Slot) -> str:
             walked = f" under {name_text(slot.iterator)}" if slot.iterator else ""
             return f"{name}: {', '.join(parts)}{walked}"
         case NumberSlot():
-            return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}"
+            made = ", made" if not slot.is_given else ""
+            return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}{made}"
         case ListSlot():
             of = "tuples" if slot.has_tuples else "numbers"
             columns = (

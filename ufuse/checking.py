@@ -113,13 +113,14 @@ class CheckedNest:
         columns = nest_reference.columns_of(self._nest, copies)
         generators = nest_reference.generators_of(self._nest, copies)
         cells = nest_reference.unboxed(self._nest, copies)
+        left = nest_reference.turns_left(self._nest, cells)
+        before = getattr(self._artefact, "turns", 0)
         result = self._artefact(*objects)
         if result is NotImplemented:
             return result
-        left = nest_reference.turns_left(self._nest, cells)
         behind = nest_reference.turns_left(self._nest, nest_reference.unboxed(self._nest, objects))
         is_whole = len(self._nest.given) < len(self._nest.slots)
-        cells[TURNS] = 1 if is_whole else left - behind
+        cells[TURNS] = 1 if is_whole else left - behind or self._artefact.turns - before
         temporaries: list[np.ndarray] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

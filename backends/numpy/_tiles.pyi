@@ -91,6 +91,7 @@ class Nest:
         temporaries: tuple[tuple[str, int], ...] = (),  # the dtype's character, axes
         scratches: int = 0,
         views: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = (),  # array; axis and step
+        exits: int = 0,
     ) -> Self: ...
     @property
     def runs(self) -> int: ...

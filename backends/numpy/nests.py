@@ -47,7 +47,7 @@ def _made(nest: Nest) -> Callable[..., object] | None:
     temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
     slots = tuple(_slot(one, nest) for one in nest.slots)
     views = tuple((view.array, tuple(axis or (-1, 0) for axis in view.axes)) for view in nest.views)
-    made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views)
+    made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
     made.improver = _improver(nest, is_alone=True)
     return cast("Callable[..., object]", made)
 
@@ -92,7 +92,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case GeneratorSlot():
             return ("generator",)
         case NumberSlot():
-            return slot.kind, slot.is_changed
+            return slot.kind, slot.is_changed, slot.is_given
         case ListSlot():
             own = len(nest.arrays)
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)

@@ -87,6 +87,7 @@ class Visits:
     refused: str | None = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
+    is_due: bool = False  # a `while` loop: it is compiled for the sake of a loop inside
 
     @property
     def is_timed(self) -> bool:
@@ -127,6 +128,26 @@ class Visits:
         self.seconds += whole - self.counted
         self.counted = whole
         return self.turn * left
+
+    def spent(self, calls: int, called: float) -> float:
+        """Note a visit of a `while` loop; how many seconds it has taken in this call."""
+        now = program_nanoseconds() / 1e9
+        if self.iterator != calls:
+            if self.runs and calls > self.calls + 1:
+                each = (called - self.called) / (calls - self.calls)
+                self.mean = min(self.seconds / self.runs, each)
+                self.unseen += (calls - self.calls - 1) * self.mean
+            self.iterator, self.when, self.counted, self.turns = calls, now, 0.0, 0
+            self.calls, self.called = calls, called
+            self.begun += 1
+            return 0.0
+        elapsed = max(0.0, now - self.when)
+        self.turns += 1
+        self.timed = max(self.timed, self.turns)
+        self.runs += not self.counted
+        self.seconds += elapsed - self.counted
+        self.counted = elapsed
+        return elapsed
 
 
 def _run(iterator: Any, calls: int) -> Any:
@@ -185,6 +206,8 @@ class CodeRecord:
     # Of a function with such loops: how often it was read as a whole, and why it is no nest.
     whole_tries: int = 0
     why_not_whole: str = ""
+    # By header of a loop with a nest: where frames go on that leave it in mid-turn.
+    exits: dict[int, frozenset[int]] = field(default_factory=dict)
     useful: bool = False  # some graph of it computes something
     shows_locals: bool | None = None  # what it calls may read its locals; None: not determined yet
     specialisations: list[Specialisation] = field(default_factory=list)

@@ -31,6 +31,7 @@ DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
 CLOCKED = 128  # instructions between looks at the clock
+UNROLLED_TURNS = 32  # of a `while` loop that may be native code
 SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
 
 
@@ -60,6 +61,7 @@ class Interpreter:
     moment of `time.thread_time` after which the longest loop of the root is not unrolled, or, where it has none,
     functions that are being inlined break the graph. `leaves_loop` is asked before the first turn of a loop of the root
     at one of `left_headers`, whether the trace ends there, because the loop may be compiled; `has_left`: it did.
+    `open_headers` are those of loops that may be compiled: `while` loops are not unrolled far.
     `nests` are the headers of loops of the root that are native code: the trace ends where it comes to one, if that
     takes the frame as it is, or after a turn. `headers` are those at which is noted what the frame has when it first
     comes.
@@ -77,6 +79,7 @@ class Interpreter:
         may_end: Callable[[int, int], bool] | None = None,
         deadline: float | None = None,
         left_headers: frozenset[int] = frozenset(),
+        open_headers: frozenset[int] = frozenset(),
         leaves_loop: Callable[[Frame], bool] | None = None,
         nests: Mapping[int, Callable[[Frame], bool]] = MappingProxyType({}),
         headers: Collection[int] = (),
@@ -92,6 +95,7 @@ class Interpreter:
         self.may_end = may_end
         self.deadline = deadline
         self.left_headers = left_headers
+        self.open_headers = open_headers
         self.leaves_loop = leaves_loop
         self.has_left = False
         self.nests = nests
@@ -283,6 +287,10 @@ class Interpreter:
         nodes = len(self.trace.graph.nodes)
         if self._goes_to_nest(frame, instruction):
             return
+        target = instructions.by_position(frame.code)[instructions.successors(instruction)[-1]]
+        is_while = target.opname != "FOR_ITER" and frame is self.call_stack[0]
+        if is_while and turns > UNROLLED_TURNS and target.position in self.open_headers:
+            raise LoopTooLong(instruction.position)
         if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
             root = self.call_stack[0]
             if frame is not root and not root.jumps:

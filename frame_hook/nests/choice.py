@@ -17,7 +17,7 @@ from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, fu
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
-from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.positions import loop_positions, while_headers
 from ufuse.frame_hook.nests.refusals import why_not_instruction
 from ufuse.frame_hook.nests.values import CALLABLE, NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
@@ -46,6 +46,7 @@ FEWEST_RUNS = 2  # that tell how long a loop takes: the first turns of all take 
 MOST_SHORT_RUNS = 8  # of a loop, before it is known to take
 SHORT = 2e-6  # seconds in the mean
 TOO_SHORT = "it takes too little time"
+LONG_INNER = 4  # times what making a nest takes: so long a loop may wait for one around it
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
@@ -67,8 +68,14 @@ def open_headers(code: CodeType, record: CodeRecord) -> frozenset[int]:
     )
 
 
-def is_left(function: FunctionType, trace: Trace, frame: Frame) -> bool:
-    """Whether a trace ends before the loop over a range at which it stands: that is long, and may become a nest."""
+def is_left(function: FunctionType, trace: Trace, frame: Frame, start: int) -> bool:
+    """Whether a trace from a position ends before the loop at which it stands: that is long, and may become a nest.
+
+    How long `while` loops are is not known. Where a trace begins within one it is not unrolled.
+    """
+    if frame.position in while_headers(frame.code):
+        inside = start in loop_positions(frame.code, frame.position)
+        return inside and _why_not(frame.code, frame.position, function) is None
     left, header = _turns_left(trace, frame.stack[-1]), frame.position
     if left * instructions_of_turn(frame.code)[header] < UNROLLED_AT_MOST:
         return False
@@ -127,9 +134,9 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
     table = instructions.by_position(code)
     found = {}
     for one in instructions.instructions(code):
-        if one.opname != "FOR_ITER":
+        if one.opname != "FOR_ITER" and one.position not in while_headers(code):
             continue
-        positions = loop_positions(code, one.position)
+        positions = {one.position, *loop_positions(code, one.position)}
         inside = [table[position] for position in positions]
         if all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside):
             uses = (use for each in inside for use in instructions.slot_uses(each))
@@ -140,7 +147,7 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
 def why_not_instructions(code: CodeType, header: int) -> str | None:
     """Which instruction no nest has, and in which line; None where a nest can have all."""
     table = instructions.by_position(code)
-    for one in (table[position] for position in sorted(loop_positions(code, header))):
+    for one in (table[position] for position in sorted({header, *loop_positions(code, header)})):
         if one.opname not in HANDLERS and not one.opname.startswith(JUMPS):
             return f"{why_not_instruction(one.opname)}, in line {one.location[0]}"
     return None
@@ -166,7 +173,7 @@ def names_in_loops(code: CodeType) -> dict[int, frozenset[str]]:
     return {
         header: frozenset(
             code.co_names[(table[one].arg or 0) >> 1]
-            for one in loop_positions(code, header)
+            for one in (header, *loop_positions(code, header))
             if table[one].opname == "LOAD_GLOBAL"
         )
         for header in written_slots(code)
@@ -190,7 +197,7 @@ def _why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
 def attributes_in_loops(code: CodeType) -> dict[int, frozenset[tuple[str, ...]]]:
     """For the header of each of those loops: the attributes that it uses, as in `np.linalg.norm`; "" is no global."""
     found = {header: set[tuple[str, ...]]() for header in written_slots(code)}
-    inside = {header: loop_positions(code, header) for header in found}
+    inside = {header: {header, *loop_positions(code, header)} for header in found}
     chain: tuple[str, ...] = ("",)
     for one in instructions.instructions(code):
         if one.opname == "LOAD_GLOBAL":
@@ -281,6 +288,39 @@ def names_of(code: CodeType) -> frozenset[str] | None:
     )
 
 
+def _whiles_around(code: CodeType, position: int) -> list[int]:
+    """The headers of `while` loops around a loop."""
+    return [
+        one
+        for one in while_headers(code)
+        if one != position and position in loop_positions(code, one)
+    ]
+
+
+def _is_open(cache: Any, header: int, record: CodeRecord) -> bool:
+    """Whether a loop may get a nest, or has one."""
+    if header not in written_slots(cache.code) or cache.given_up(header):
+        return False
+    return record.visits.get(header, NOT_VISITED).refused is None
+
+
+def _is_inner(cache: Any, position: int, state: tuple[Any, ...], record: CodeRecord) -> bool:
+    """Whether a `while` loop stands in a loop that may get a nest."""
+    code = cache.code
+    if any(_is_open(cache, one, record) for one in _whiles_around(cache.code, position)):
+        return True
+    around = [
+        one.position
+        for one in instructions.instructions(code)
+        if one.opname == "FOR_ITER" and position in loop_positions(code, one.position)
+    ]
+    nearest = sorted(around, key=lambda one: len(loop_positions(code, one)))
+    return any(
+        _is_open(cache, header, record) and turns_left(state[-1 - depth]) is not None
+        for depth, header in enumerate(nearest)
+    )
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -316,6 +356,8 @@ class Loops:
         if visits.is_settled:
             visits.failures += 1
             return min(ASK_SOON * visits.failures, ASK_LATEST)
+        if position in while_headers(cache.code):
+            return self._captured_while(cache, position, function, state, record, waits=waits)
         left = turns_left(state[-1]) or 0
         if waits and (answer := self._put_off(cache, position, state, record)) != NOW:
             if visits.seconds < READ_AFTER or visits.is_read or cache.entries(position):
@@ -323,6 +365,8 @@ class Loops:
             visits.is_read = True
             visits.refused = why_not_read(cache.code, position, function, state)
             return answer if visits.refused is None else None
+        if waits and visits.waits < MOST_WAITS and self._waits_for_while(cache, position, record):
+            return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
         around = self._reached_soon(cache, position, state, record) if waits else []
         for depth in range(len(around), 0, -1):
             outer = around[depth - 1]
@@ -394,6 +438,54 @@ class Loops:
             ):
                 found.discard(header)
         return found
+
+    def _captured_while(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+        *,
+        waits: bool,
+    ) -> Any:
+        """As `capture`, for a `while` loop: it is taken to go on as long as it has gone on so far."""
+        visits = record.visits[position]
+        if not waits:
+            return self._made(cache, position, function, state, record)
+        here = visits.spent(cache.calls, cache.run_ns / 1e9)
+        is_first = visits.turns == 0
+        before = visits.seconds - visits.counted + visits.unseen
+        seconds = self.maker.nest_seconds()
+        is_inner = _is_inner(cache, position, state, record)
+        pays = here >= (LONG_INNER * seconds if is_inner else seconds)
+        if not is_inner and here + MORE_TO_COME * before >= seconds:
+            # A nest that is read before the first turn fits the next call's first turn, too.
+            visits.waits += not is_first
+            pays = pays or is_first or visits.waits > MOST_FIRST_TURNS
+        if pays or (visits.is_due and not is_inner):
+            return self._made(cache, position, function, state, record)
+        is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
+        is_unknown = visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs and visits.mean < SHORT
+        if (is_short or is_unknown) and not is_inner and not cache.entries(position):
+            visits.refused = TOO_SHORT
+            return None
+        if visits.is_wanted:
+            return ASK_AT_ONCE
+        return min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
+
+    def _waits_for_while(self, cache: Any, position: int, record: CodeRecord) -> bool:
+        """Whether the nest of a `while` loop around one, which comes soon, makes that of the loop needless."""
+        visits = record.visits[position]
+        if visits.counted >= LONG_INNER * self.maker.nest_seconds():
+            return False
+        found = [
+            one for one in _whiles_around(cache.code, position) if _is_open(cache, one, record)
+        ]
+        for one in found:
+            record.visits.setdefault(one, Visits()).is_due = True
+        visits.waits += bool(found)
+        return bool(found)
 
     def _made(
         self,

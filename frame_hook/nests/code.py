@@ -28,11 +28,13 @@ class Code:
         assert self._label is None
         self._label = label
 
-    def end(self, kind: str, *targets: str, condition: Value | None = None) -> None:
+    def end(
+        self, kind: str, *targets: str, condition: Value | None = None, number: int = 0
+    ) -> None:
         """Close the open block."""
         assert self._label is not None
         self.blocks.append(
-            Block(self._label, tuple(self._instructions), End(kind, targets, condition))
+            Block(self._label, tuple(self._instructions), End(kind, targets, condition, number))
         )
         self._label, self._instructions = None, []
         self._results, self._constants, self._doubted = {}, {}, set()

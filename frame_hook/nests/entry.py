@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,7 +20,8 @@ from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.reader import Read, Reader
+from ufuse.frame_hook.nests.positions import while_headers
+from ufuse.frame_hook.nests.reader import Exit, Read, Reader
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
@@ -42,21 +43,28 @@ class NestMaker(Protocol):
 
 def begins_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
     """Whether a frame stands at the header of a loop that may become a nest, by what it goes over."""
+    if position in while_headers(code):
+        return True
     opname = instructions.by_position(code)[position].opname
     return opname == "FOR_ITER" and turns_left(state[-1]) is not None
 
 
-def has_turns(state: tuple[Any, ...]) -> bool:
-    """Whether the loop at whose header a frame stands goes on."""
-    return bool(turns_left(state[-1]))
+def has_turns(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
+    """Whether the loop at whose header a frame stands may go on."""
+    return position in while_headers(code) or bool(turns_left(state[-1]))
 
 
-def goes_to_loop(code: CodeType, position: int, state: tuple[Any, ...]) -> bool:
-    """Whether a frame stands before the jump back to such a header."""
+def goes_to_loop(
+    code: CodeType, position: int, state: tuple[Any, ...], headers: Collection[int]
+) -> bool:
+    """Whether a frame stands before the jump back to such a header; `headers` are those of loops not given up."""
     instruction = instructions.by_position(code)[position]
-    if instruction.opname != "JUMP_BACKWARD":
+    if position in while_headers(code) or "JUMP_BACKWARD" not in instruction.opname:
         return False
-    return begins_loop(code, instructions.successors(instruction)[0], state)
+    header = instructions.successors(instruction)[-1]
+    if header in while_headers(code):
+        return header in headers
+    return instruction.opname == "JUMP_BACKWARD" and begins_loop(code, header, state)
 
 
 def nest_entry(
@@ -98,6 +106,8 @@ def nest_entry(
     )
     entry.is_loop = True
     record.begins[position] = record.begins.get(position, ()) + read.begins
+    exits = frozenset(one.position for one in read.exits)
+    record.exits[position] = record.exits.get(position, frozenset()) | exits
     kept = Specialisation(
         journal.stats.traces, weakref.ref(code), position, frozenset({position}), Graph((), (), (), code.co_name),
         trace.guards.remembered(), (), None, instructions.by_position(code)[position].location[0] or 0,
@@ -180,18 +190,45 @@ def _array_registers(read: Read) -> list[int]:
 def _ending(
     trace: Trace, read: Read, code: CodeType, position: int, size: int
 ) -> tuple[int, Any, tuple[Any, ...]]:
-    """How many outputs there are, an empty recipe, and the state in which the frame goes on at the same header."""
+    """How many outputs there are, an empty recipe, and the states in which the frame goes on.
+
+    That is at the same header, or behind the exit whose number comes as the last output.
+    """
     recipe = Recipe(trace)
-    changed = [
-        register
+    slots = [
+        (register, slot)
         for register, slot in zip(read.slots, read.nest.slots, strict=True)
         if (isinstance(slot, NumberSlot) and slot.is_changed)
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
-    numbers = {register: recipe.number(Made("output", i)) for i, register in enumerate(changed)}
+    numbers = {slot.name: recipe.number(Made("output", i)) for i, (_, slot) in enumerate(slots)}
+    own = {
+        register: numbers[slot.name]
+        for register, slot in slots
+        if isinstance(slot, ArraySlot) or slot.is_given
+    }
     registers = tuple(
-        -1 if register in read.empty else numbers.get(register, register)
-        for register in range(size)
+        -1 if register in read.empty else own.get(register, register) for register in range(size)
     )
-    ending = "resume", position, registers, handled_slot(code, position)
-    return len(changed), recipe.for_c(), ending
+    ending: tuple[Any, ...] = "resume", position, registers, handled_slot(code, position)
+    if not read.exits:
+        return len(slots), recipe.for_c(), ending
+    states = (_behind(one, read, code, size, numbers) for one in read.exits)
+    return len(slots) + 1, recipe.for_c(), ("choose", ending, *states)
+
+
+def _behind(
+    one: Exit, read: Read, code: CodeType, size: int, numbers: Mapping[str, int]
+) -> tuple[Any, ...]:
+    """The state in which a frame goes on behind an exit. Iterators of inner loops are only dropped there."""
+    new = {slot: numbers[name] for slot, name in one.values.items()}
+    depth = len(instructions.slot_names(code)) + instructions.flow(code).depths[one.position]
+    registers = tuple(
+        new.get(register, -1)
+        if register in read.written
+        else register
+        if register < size
+        else read.slots[-1]
+        for register in range(depth)
+    )
+    return "resume", one.position, registers, handled_slot(code, one.position)

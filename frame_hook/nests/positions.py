@@ -5,6 +5,10 @@ from __future__ import annotations
 import types
 
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.stops import why_not_resume
+
+BACK = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
+NOT_IN_TESTS = ("STORE", "DELETE", "FOR_ITER", "GET_ITER", "JUMP", "RETURN", "RAISE", "POP_TOP")
 
 
 def loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
@@ -36,13 +40,70 @@ def _loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
                 seen.add(following)
                 waiting.append(following)
     found: set[int] = set()
-    waiting = [one for one in came_from.get(header, ()) if one > header]
+    first = _first_of_test(code, header) if table[header].opname != "FOR_ITER" else header
+    waiting = [one for one in came_from.get(header, ()) if one >= first]
     while waiting:
         one = waiting.pop()
         if one not in found and one in seen:
             found.add(one)
             waiting += came_from.get(one, ())
     return frozenset(found)
+
+
+@instructions.per_code
+def while_headers(code: types.CodeType) -> frozenset[int]:
+    """The headers of `while` loops: every turn comes to one; most compilers repeat the test at the end of a turn.
+
+    Where `continue` jumps to the test in front of the loop, what is behind that is the header.
+    """
+    targets = _back_targets(code)
+    return targets - {first for one in targets if (first := _first_of_test(code, one)) != one}
+
+
+@instructions.per_code
+def _back_targets(code: types.CodeType) -> frozenset[int]:
+    table = instructions.by_position(code)
+    reached = instructions.flow(code).depths
+    return frozenset(
+        one.target
+        for one in table.values()
+        if one.opname.startswith(BACK)
+        and one.target is not None
+        and one.position in reached
+        and table[one.target].opname != "FOR_ITER"
+    )
+
+
+def _first_of_test(code: types.CodeType, header: int) -> int:
+    """Where the test in front of a `while` loop begins, if turns come back to it; else the header itself."""
+    targets = _back_targets(code)
+    before = [one for one in instructions.instructions(code) if one.position < header]
+    found = header
+    for one in reversed(before):
+        is_named = one.opname == "STORE_FAST" and one.location[0] == before[-1].location[0]
+        if one.opname.startswith(NOT_IN_TESTS) and not is_named:  # `:=` is a part of the test
+            break
+        if one.position in targets:
+            found = one.position
+    return found
+
+
+def exit_place(code: types.CodeType, position: int, least: int) -> int | None:
+    """Where a frame goes on that leaves a loop for a position; None: it cannot.
+
+    What only drops iterators is passed over, as long as the stack keeps its `least` values.
+    """
+    table, depths = instructions.by_position(code), instructions.flow(code).depths
+    while True:
+        one = table[position]
+        if one.opname == "JUMP_FORWARD":
+            position = instructions.successors(one)[0]
+        elif one.opname in ("NOP", "NOT_TAKEN") or (
+            one.opname in ("POP_TOP", "POP_ITER") and depths[position] > least
+        ):
+            position += one.size
+        else:
+            return None if why_not_resume(code, position) is not None else position
 
 
 def behind_loop(code: types.CodeType, header: int) -> int:

@@ -34,9 +34,9 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
-from ufuse.frame_hook.nests.outermost import outermost
+from ufuse.frame_hook.nests.outermost import Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.positions import exit_place, loop_positions
 from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
 from ufuse.frame_hook.nests.values import (
     ELEMENT_KINDS,
@@ -96,14 +96,27 @@ MOST_VERSIONS = 16  # of one position
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
+MOST_EXITS = 32
 DOUBT = "doubt"
 SlotKind = NumberKind | ArrayKind  # of slots of the frame
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """Where the frame goes on when the nest was left in mid-turn, and which of its slots have new values there.
+
+    What the loop writes and is not among them has no value any more.
+    """
+
+    position: int
+    values: dict[int, str]  # the names of the nest's slots
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
     """A loop that was read: its nest, and the slots of the frame that its slots are; the iterator's comes last.
 
+    What the nest alone makes has some slot of the frame that is bound.
     `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
     a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
     the header with which the nest may begin, the kinds of the frame's numbers.
@@ -114,10 +127,12 @@ class Read:
     empty: frozenset[int]
     ordered: frozenset[int]
     begins: tuple[dict[int, NumberKind], ...]
+    written: frozenset[int]
+    exits: tuple[Exit, ...]
 
 
 class Reader:
-    """Reads the loop whose FOR_ITER stands at a position, for the state in which a frame comes to it."""
+    """Reads the loop whose header stands at a position, for the state in which a frame comes to it."""
 
     def __init__(
         self,
@@ -136,9 +151,10 @@ class Reader:
         self.outside = outside
         self.own = Function(code, "")
         self.region = loop_positions(code, position)
+        self._is_while = self.own.table[position].opname != "FOR_ITER"
         self._written = frozenset(
             slot
-            for one in self.region
+            for one in (position, *self.region)
             for use, slot in instructions.slot_uses(self.own.table[one])
             if use == "w"
         )
@@ -167,6 +183,10 @@ class Reader:
         self.out = Code()
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
+        self._exits: list[Exit] = []
+        self._made: dict[
+            str, str
+        ] = {}  # the kinds of numbers that the nest makes for exits, by slot
         self._functions: dict[tuple[str, int], Function] = {}  # that are called
         self._counts: dict[tuple[str, int], int] = {}
         self._doubts = False
@@ -177,9 +197,14 @@ class Reader:
         self.next = position  # where to read on
         self.keywords: tuple[str, ...] = ()  # of the call that follows
         self.frame = Frame(self.own, {}, [])
-        iterator = len(state) - 1
+        self._outermost = self._outermost_iterator()
+
+    def _outermost_iterator(self) -> Outermost | None:
+        if self._is_while:
+            return None
+        iterator = len(self.state) - 1
         source = Source(iterator, ON_STACK.format(iterator - len(self.own.names)))
-        self._outermost = outermost(outside, source, state[iterator], ITERATOR)
+        return outermost(self.outside, source, self.state[iterator], ITERATOR)
 
     @property
     def code(self) -> types.CodeType:
@@ -232,6 +257,8 @@ class Reader:
                 headers.append(version)
                 self._label(self._as_it_comes(version))
                 self._header(version)
+            elif self._is_behind(version):
+                self._leave(version)
             else:
                 self.run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
@@ -288,9 +315,16 @@ class Reader:
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
         drawn = sorted(self._drawn_from)
+        iterators = self._outermost.registers if self._outermost is not None else ()
+        lists = {*self.lists.grown, *self.outside.lists}  # they must come but once
+        bound_registers = (*iterators, *(one for one in used if one not in lists))
+        if self._is_while and not bound_registers:
+            raise NotNativeError("it uses no number and no array")
+        registers = [*used, *drawn, *bound_registers[:1] * len(self._made), *iterators]
         slots += (GeneratorSlot(self.outside.generators[one]) for one in drawn)
+        slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in self._made.items())
         slots += self.results()
-        slots += self._outermost.slots
+        slots += self._outermost.slots if self._outermost is not None else ()
         new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
         numbers = [slot for slot in used if isinstance(self._kind(slot), NumberKind)]
         begins = self._dispatch(headers, numbers)
@@ -304,9 +338,16 @@ class Reader:
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = replace(nest, others=others)
-        registers = (*used, *drawn, *self._outermost.registers)
         empty = self._written - changed
-        return Read(nest, registers, empty, frozenset(self._ordered), begins)
+        return Read(
+            nest,
+            tuple(registers),
+            empty,
+            frozenset(self._ordered),
+            begins,
+            self._written,
+            tuple(self._exits),
+        )
 
     def _text(self, slot: int) -> str:
         """What a slot is called."""
@@ -439,12 +480,45 @@ class Reader:
         """The label where control goes on with the variables and the stack as they are; sets what the stack holds."""
         if self.frame.caller is None:
             if position not in self.region and position != self.position:
-                self._doubts = True
-                return DOUBT
+                return self._exit(position)
             if position == self.position and not self._may_turn():
                 self._doubts = True
                 return DOUBT
         return self._label(self.version(position))
+
+    def _exit(self, position: int) -> str:
+        """The label where the nest is left for a position behind the loop; where it cannot be the turn is in doubt."""
+        least = len(self.state) - len(self.own.names) - (not self._is_while)
+        place = exit_place(self.own.code, position, least)
+        stack = self.stack
+        if (
+            place is not None
+            and sum(map(self._is_behind, self._labels)) < MOST_EXITS
+            and all(isinstance(one, Turning) for one in stack)
+        ):
+            self.stack = []
+            version = self.version(place)
+            self.stack = stack
+            if self._can_give_back(version):
+                return self._label(version)
+        self._doubts = True
+        return DOUBT
+
+    def _is_behind(self, version: Version) -> bool:
+        """Whether a position is behind the loop."""
+        is_own = version.function is self.own and version.caller is None
+        return is_own and version.position not in self.region
+
+    def _can_give_back(self, version: Version) -> bool:
+        """Whether the frame can have what is needed behind the loop."""
+        live = self.own.live[version.position]
+        return all(
+            isinstance(kind, NumberKind)
+            or (slot in self._changed and isinstance(kind, ArrayKind | TemporaryKind | ViewKind))
+            or slot not in self._written
+            or (slot not in live and slot not in self._changed)
+            for slot, kind in version.locals
+        )
 
     def _may_turn(self) -> bool:
         """Whether the header may be gone back to: else the turn is plain Python's."""
@@ -543,30 +617,53 @@ class Reader:
     def _header(self, version: Version) -> None:
         """Leave where no turn is left, or none may begin; else begin one."""
         out, label = self.out, self._labels[version]
-        left_name = f"{self._outermost.slots[0].name}.left"
-        left, turns = out.get(left_name, I64), out.get(TURNS, I64)
         zero = out.constant(I64, 0)
-        goes_on = out.op("and", I1, out.op("igt", I1, left, zero), out.op("igt", I1, turns, zero))
+        goes_on = out.op("igt", I1, out.get(TURNS, I64), zero)
+        left_name = ""
+        if self._outermost is not None:
+            left_name = f"{self._outermost.slots[0].name}.left"
+            goes_on = out.op("and", I1, out.op("igt", I1, out.get(left_name, I64), zero), goes_on)
         out.end("branch", f"{label}.turn", f"{label}.leave", condition=goes_on)
         out.begin(f"{label}.leave")
-        for slot, kind in version.locals:
-            if slot not in self._changed:
-                continue
-            if isinstance(kind, NumberKind):
-                out.set(f"{self.own.names[slot]}.numpy", out.constant(I1, kind.numpy))
-            elif isinstance(kind, ArrayKind | TemporaryKind):
-                number = out.op("array", I64, attributes=(self.array(kind),))
-                out.set(f"{self.own.names[slot]}.array", number)
-            elif isinstance(kind, ViewKind):
-                view = views.give_back(self, self.own.names[slot], kind)
-                number = out.op("view", I64, attributes=(kind.number, view))
-                out.set(f"{self.own.names[slot]}.array", number)
+        self._give_back(version)
         out.end("leave")
         out.begin(f"{label}.turn")
         turns = out.get(TURNS, I64)
         out.set(TURNS, out.op("sub", I64, turns, out.constant(I64, 1)))
+        if self._outermost is None:
+            self.run(self.position)
+            return
         iterating.begin_turn(self, Turning(ITERATOR, self._outermost.kind), left_name)
         self.turn()
+
+    def _leave(self, version: Version) -> None:
+        """Leave the nest in mid-turn."""
+        self._exits.append(Exit(version.position, self._give_back(version)))
+        self.out.end("leave", number=len(self._exits))
+
+    def _give_back(self, version: Version) -> dict[int, str]:
+        """Write what the frame gets back; the names of the nest's slots that have it, by the frame's."""
+        out, found = self.out, {}
+        for slot, kind in version.locals:
+            name = self.own.names[slot]
+            if isinstance(kind, NumberKind) and slot in self._written:
+                name = self.variable(slot, kind.kind)
+                if name != self.own.names[slot]:
+                    self._made[name] = kind.kind
+                out.set(f"{name}.numpy", out.constant(I1, kind.numpy))
+                found[slot] = name
+            elif slot not in self._changed:
+                continue
+            elif isinstance(kind, ArrayKind | TemporaryKind):
+                number = out.op("array", I64, attributes=(self.array(kind),))
+                out.set(f"{name}.array", number)
+                found[slot] = name
+            elif isinstance(kind, ViewKind):
+                view = views.give_back(self, name, kind)
+                number = out.op("view", I64, attributes=(kind.number, view))
+                out.set(f"{name}.array", number)
+                found[slot] = name
+        return found
 
     def turn(self) -> None:
         """Read a turn, which begins with what the iterator gives on the stack."""

@@ -12,7 +12,7 @@ from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.journal import duration
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.nests.choice import why_not_instructions
-from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.positions import loop_positions, while_headers
 from ufuse.frame_hook.nests.refusals import refusal_of, why_not_over
 from ufuse.graph.nest import Nest
 
@@ -21,7 +21,7 @@ RANGE = "range_iterator"
 
 @dataclass(frozen=True, slots=True)
 class LoopRecord:
-    """A `for` loop, as it ran.
+    """A loop, as it ran.
 
     Attributes:
         line, last_line: where it stands.
@@ -58,7 +58,11 @@ class LoopRecord:
 def loop_records(cache: Any, record: CodeRecord) -> Iterator[LoopRecord]:
     """The loops of the code of a cache of which something is known."""
     code = cache.code
-    headers = [one.position for one in instructions.instructions(code) if one.opname == "FOR_ITER"]
+    headers = [
+        one.position
+        for one in instructions.instructions(code)
+        if one.opname == "FOR_ITER" or one.position in while_headers(code)
+    ]
     turns = {header: _turns(cache, header) for header in headers}
     for header in headers:
         around = [one for one in headers if one != header and header in loop_positions(code, one)]
@@ -94,7 +98,7 @@ def _lines(code: CodeType, header: int) -> tuple[int, int]:
     table = instructions.by_position(code)
     lines = [table[one].location[0] for one in (header, *loop_positions(code, header))]
     found = [line for line in lines if line is not None] or [code.co_firstlineno]
-    return found[0], max(found)
+    return min(found) if header in while_headers(code) else found[0], max(found)
 
 
 def _why_not(code: CodeType, header: int, record: CodeRecord) -> str:

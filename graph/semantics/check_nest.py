@@ -29,6 +29,7 @@ from ufuse.graph.nest import (
     ListSlot,
     Map,
     Nest,
+    NumberSlot,
     Scalar,
     Step,
     Value,
@@ -38,7 +39,8 @@ from ufuse.graph.nest import (
 from ufuse.graph.semantics.check import GraphError
 
 LAWS = """
-1. Blocks have labels of their own, and every target is one; one block at least leaves the nest.
+1. Blocks have labels of their own, and every target is one; one block at least leaves the nest at its header. Exits
+   are numbered from 1 on, none is left out, and only blocks that leave the nest have a number.
 2. A value is made once, in the block that uses it, and before it is used; a condition is an i1.
 3. Inputs and results have the types that the operation's row says.
 4. A variable is declared, by a slot or among the others, and keeps its type.
@@ -46,6 +48,7 @@ LAWS = """
 6. The axes of views are axes of their arrays, each once; a step computes with operands and with steps before it.
 7. The variable `turns` is taken off before memory is written in a turn: somewhere the nest sets it.
 8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
+9. A number that is not given is changed.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
@@ -95,12 +98,20 @@ def _check_flow(nest: Nest) -> None:
             )
         if (end.kind == "branch") != (end.condition is not None):
             raise GraphError(f"{block.label} has a condition too many or too few (law 2)")
-    if not any(block.end.kind == "leave" for block in nest.blocks):
+        if block.end.number and block.end.kind != "leave":
+            raise GraphError(f"{block.label} has a number, but does not leave the nest (law 1)")
+    numbers = {block.end.number for block in nest.blocks if block.end.kind == "leave"}
+    if 0 not in numbers:
         raise GraphError("no block leaves the nest (law 1)")
+    if numbers != {*range(nest.exits + 1)}:
+        raise GraphError(f"blocks leave the nest by {sorted(numbers)} (law 1)")
 
 
 def _variables(nest: Nest) -> dict[str, str]:
     types: dict[str, str] = {}
+    for slot in nest.slots:
+        if isinstance(slot, NumberSlot) and not (slot.is_given or slot.is_changed):
+            raise GraphError(f"{slot.name} is neither given nor changed (law 9)")
     for one in (*nest.cells, *nest.others):
         if types.setdefault(one.name, one.type) != one.type or one.type not in TYPES:
             raise GraphError(f"the variable {one.name} is {one.type} and {types[one.name]} (law 4)")

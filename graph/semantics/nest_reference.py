@@ -13,6 +13,7 @@ import numpy as np
 
 from ufuse.graph.nest import (
     COMPARISONS,
+    EXIT,
     F32,
     F64,
     I1,
@@ -198,11 +199,12 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
                 )
                 cells.update(dict.fromkeys(parts, 0))
         elif isinstance(slot, NumberSlot):
+            number = thing if slot.is_given else 0
             if slot.kind in KINDS:
-                cells[slot.name] = PLAIN.get(slot.kind, int)(thing)
+                cells[slot.name] = PLAIN.get(slot.kind, int)(number)
             else:
-                cells |= {f"{slot.name}.{part}": float(getattr(thing, part)) for part in PARTS}
-            cells[f"{slot.name}.numpy"] = isinstance(thing, np.generic)
+                cells |= {f"{slot.name}.{part}": float(getattr(number, part)) for part in PARTS}
+            cells[f"{slot.name}.numpy"] = isinstance(number, np.generic)
         elif isinstance(slot, RangeSlot):
             place = _where(slot, thing)
             for part, number in zip(("next", "step", "left"), place, strict=True):
@@ -246,6 +248,7 @@ def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> No
 def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) -> Any:
     """The changed numbers, the rebound arrays and the results as objects: one alone, or a tuple, or None.
 
+    Where the nest has exits, the number of the one by which it was left comes last.
     `arrays` are all as they are now, also the temporaries.
     """
     outputs: list[Any] = []
@@ -261,6 +264,8 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
         elif isinstance(slot, NumberSlot) and slot.is_changed:
             value = _number(slot, cells)
             outputs.append(_boxed_number(slot.kind, value, cells[f"{slot.name}.numpy"]))
+    if nest.exits:
+        outputs.append(int(cells[EXIT]))
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
 
 
@@ -322,7 +327,8 @@ def execute(
 ) -> bool:
     """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False).
 
-    The temporaries, as they are at the end, are put into an empty list. `columns`: what those of lists begin with.
+    The number of the exit is put among them where the nest has exits. The temporaries, as they are at the end, are put
+    into an empty list. `columns`: what those of lists begin with.
     """
     try:
         follow(nest, arrays, cells, temporaries, columns, generators)
@@ -354,15 +360,18 @@ def follow(
         every[number] = column
     blocks = {block.label: block for block in nest.blocks}
     label: str | None = nest.blocks[0].label
+    last = nest.blocks[0]
     try:
         while label is not None:
-            label = _run_block(blocks[label], every, variables)
+            last, label = blocks[label], _run_block(blocks[label], every, variables)
     except DoubtError:
         cells[TURNS] = variables[TURNS]
         raise
     if temporaries is not None:
         temporaries += every[len(arrays) :]
-    cells.update((name, variables[name]) for name in cells)
+    cells.update((name, variables[name]) for name in cells if name != EXIT)
+    if nest.exits:
+        cells[EXIT] = last.end.number
 
 
 def _run_block(block: Block, arrays: list[np.ndarray], variables: dict[str, Any]) -> str | None:

@@ -32,7 +32,8 @@ def _shown(nest: Nest) -> Iterator[tuple[str, list[str]]]:
         shown = statements[:MOST_LINES]
         if len(statements) > MOST_LINES:
             shown.append(f"… and {len(statements) - MOST_LINES} more")
-        end = {"leave": ["done"], "doubt": ["left to plain Python"]}.get(block.end.kind, [])
+        done = f"left by exit {block.end.number}" if block.end.number else "done"
+        end = {"leave": [done], "doubt": ["left to plain Python"]}.get(block.end.kind, [])
         if block.end.kind == "branch":
             end = [f"if {_short(condition_of(nest, block))}"]
         lines = [block.label, *map(_short, shown), *end]

@@ -105,8 +105,8 @@ def _slot(text: str) -> Slot:
     kind, _, rest = what.partition(", ")
     if rest == "given back":
         return _result(name, kind)
-    if kind in NUMBER_KINDS and rest in ("", "changed"):
-        return NumberSlot(name, kind, bool(rest))
+    if kind in NUMBER_KINDS and rest in ("", "changed", "changed, made"):
+        return NumberSlot(name, kind, bool(rest), is_given="made" not in rest)
     ndim, dtype, marks = _found(ARRAY, what).groups()
     known = marks.split(", ")[1:]
     if not {*known} <= {"written", "bound again", "viewed"}:
@@ -154,6 +154,8 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
 
 def _end(text: str, values: dict[int, Value]) -> End:
     kind, _, rest = text.partition(" ")
+    if kind == "leave" and rest:
+        return End(kind, number=int(rest))
     parts = re.findall(rf"%\d+|{NAME}", rest)
     condition = _value(parts.pop(0), values) if kind == "branch" else None
     return End(kind, tuple(map(_name, parts)), condition)

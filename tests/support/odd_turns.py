@@ -98,7 +98,41 @@ def whole(a, d, place):
     return total, bits, i
 
 
-PROGRAMS = [elements, rows, swapped, temporaries, dots, calls, inner, whole]
+def while_turning(a, d, place):
+    i, s = 0, 0.0
+    while i < len(d):
+        s = s * 0.5 + a[i, 1] / d[i]
+        i += 1
+        if i % 7 == 3:
+            continue
+        a[i - 1 + place[i - 1], 0] = s
+    return a, s, i
+
+
+def left_late(a, d, place):
+    s = last = 0.0
+    for i in range(2 * len(d)):
+        for j in range(5):
+            s = s * 0.5 + a[i, j] / d[i]
+            if i + place[i] == len(d) - 1:
+                return a, s, i, j
+        last = s
+        a[i + place[i], 0] = last
+    return a, last, j
+
+
+PROGRAMS = [
+    elements,
+    rows,
+    swapped,
+    temporaries,
+    dots,
+    calls,
+    inner,
+    whole,
+    while_turning,
+    left_late,
+]
 
 
 def arguments_of(turn: int, what: str) -> tuple[Any, ...]:

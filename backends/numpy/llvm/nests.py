@@ -51,7 +51,7 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
 
     Its C type is `int f(void *arrays, void *cells, NestMemory *memory)`. `arrays`: for each array its data, lengths and
     strides in bytes; `cells`: `Nest.cells`, 8 bytes each; `memory`: of each temporary, then SCRATCHES more. It gives
-    0 where the nest was left, 1 at a doubt.
+    0 where the nest was left at its header, 1 at a doubt, and the number of the exit and 1.
 
     Raises:
         LookupError: a function that the mathematics library lacks, or a loop that NumPy lacks.
@@ -240,7 +240,7 @@ class _Function:
         elif end.kind == "branch" and end.condition is not None:
             self.lines.append(f"br i1 {self.body.operand(end.condition)}, {', '.join(targets)}")
         elif end.kind == "leave":
-            self._write_leave()
+            self._write_leave(end.number)
         else:
             self.lines.append("br label %doubt")
 
@@ -255,7 +255,7 @@ class _Function:
                 known.forget(instruction)
         return known
 
-    def _write_leave(self) -> None:
+    def _write_leave(self, exit_number: int) -> None:
         if self.body.is_alone:
             self.body.doubt_if_odd()
         for number, variable in enumerate(self.nest.cells):
@@ -268,7 +268,7 @@ class _Function:
                 f"store {'double' if variable.type == F64 else 'i64'} {word}, ptr {at}"
             )
         give_back_lengths(self.body)
-        self.lines.append("ret i32 0")
+        self.lines.append(f"ret i32 {exit_number and exit_number + 1}")
 
     def _write_instruction(self, one: Instruction) -> None:
         if one.op == "const":

@@ -170,25 +170,43 @@ append_outputs(Entry *entry, Registers *registers, PyObject *outputs)
     return 0;
 }
 
-/* The new state an ending asks for, a new reference; NULL with MemoryError set. */
+/* A new state, a new reference; NULL with MemoryError set. */
 static FrameState *
-build_state(Entry *entry, Registers *registers)
+build_state(const Resuming *resuming, Registers *registers)
 {
-    FrameState *state = FrameState_New(entry->resume_at, entry->n_slots, registers->n_locals);
-    for (Py_ssize_t i = 0; state != NULL && i < entry->n_slots; i++) {
-        int32_t number = entry->slots[i];
+    FrameState *state = FrameState_New(resuming->position, resuming->n_slots, registers->n_locals);
+    for (Py_ssize_t i = 0; state != NULL && i < resuming->n_slots; i++) {
+        int32_t number = resuming->slots[i];
         state->slots[i] = number < 0 ? NULL : Py_XNewRef(registers->values[number]);
     }
     if (state != NULL) {
-        state->handled = entry->handled;
+        state->handled = resuming->handled;
     }
     return state;
+}
+
+/* The way to go on that the last output (in `number`) names; NULL with SystemError set. */
+static const Resuming *
+chosen_way(Entry *entry, PyObject *number)
+{
+    Py_ssize_t chosen = PyLong_CheckExact(number) ? PyLong_AsSsize_t(number) : -1;
+    if (chosen < 0 || chosen >= entry->n_resuming) {
+        PyErr_Format(PyExc_SystemError, "ufuse: %R is none of %zd ways to go on", number,
+                     entry->n_resuming);
+        return NULL;
+    }
+    return &entry->resuming[chosen];
 }
 
 /* Run what follows the artefact: the recipe, then the ending. As `entry_run`. */
 static RunOutcome
 end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
 {
+    const Resuming *resuming = entry->resuming;
+    if (entry->n_resuming > 1 &&
+        (resuming = chosen_way(entry, registers->values[registers->n_used - 1])) == NULL) {
+        return RUN_RAISED;
+    }
     Py_ssize_t rows = recipe_rows(entry->recipe);
     if (rows > 0) {
         int status = run_recipe(entry->recipe, registers->values, registers->n_used);
@@ -197,8 +215,8 @@ end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
             return RUN_RAISED;
         }
     }
-    if (entry->resume_at >= 0) {
-        *next = build_state(entry, registers);
+    if (resuming != NULL) {
+        *next = build_state(resuming, registers);
         return *next == NULL ? RUN_RAISED : RUN_RESUMES;
     }
     *result = Py_XNewRef(registers->values[entry->result]);
@@ -285,34 +303,26 @@ state_tuple(PyObject *const *values, Py_ssize_t count)
 
 /* ---- the type ---- */
 
-/*
- * Read `("return", register)` or `("resume", position, registers[, handled])`, where `handled` is
- * FrameState's, by default AS_BEFORE. Returns 0, or -1 with an exception set.
- */
+/* Read `("resume", position, registers[, handled])`. Returns 0, or -1 with an exception set. */
 static int
-compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
+compile_resuming(Resuming *self, PyObject *ending, RegisterUse *use)
 {
     const char *name;
-    PyObject *first, *second = NULL;
+    PyObject *position, *registers = NULL;
     self->handled = AS_BEFORE;
-    if (!PyTuple_Check(ending) ||
-        !PyArg_ParseTuple(ending, "sO|On;an ending", &name, &first, &second, &self->handled)) {
-        if (!PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError, "an ending is a tuple, not %R", ending);
-        }
-        return -1;
+    if (!PyTuple_Check(ending) || !PyArg_ParseTuple(ending, "sO|On;an ending", &name, &position,
+                                                    &registers, &self->handled)) {
+        return PyErr_Occurred()
+                   ? -1
+                   : (PyErr_Format(PyExc_TypeError, "an ending is a tuple, not %R", ending), -1);
     }
-    if (strcmp(name, "return") == 0 && second == NULL) {
-        self->resume_at = -1;
-        return read_register(first, use, false, &self->result);
-    }
-    if (strcmp(name, "resume") == 0 && second != NULL) {
-        self->resume_at = PyLong_AsSsize_t(first);
-        if (self->resume_at == -1 && PyErr_Occurred()) {
+    if (strcmp(name, "resume") == 0 && registers != NULL) {
+        self->position = PyLong_AsSsize_t(position);
+        if (self->position == -1 && PyErr_Occurred()) {
             return -1;
         }
-        if (self->resume_at >= 0) {
-            if (read_registers(second, use, true, &self->slots, &self->n_slots) < 0) {
+        if (self->position >= 0) {
+            if (read_registers(registers, use, true, &self->slots, &self->n_slots) < 0) {
                 return -1;
             }
             if (self->handled >= AS_BEFORE && self->handled < self->n_slots) {
@@ -324,6 +334,47 @@ compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
     return -1;
 }
 
+/* Whether an ending begins with this word. */
+static bool
+is_ending(PyObject *ending, const char *name)
+{
+    return PyTuple_Check(ending) && PyTuple_GET_SIZE(ending) >= 2 &&
+           PyUnicode_Check(PyTuple_GET_ITEM(ending, 0)) &&
+           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(ending, 0), name) == 0;
+}
+
+/*
+ * Read `("return", register)`, `("resume", position, registers[, handled])`, where `handled` is
+ * FrameState's, by default AS_BEFORE, or `("choose", resume, ...)` with several of these, where the
+ * last output says which. Returns 0, or -1 with an exception set.
+ */
+static int
+compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
+{
+    if (is_ending(ending, "return") && PyTuple_GET_SIZE(ending) == 2) {
+        return read_register(PyTuple_GET_ITEM(ending, 1), use, false, &self->result);
+    }
+    bool chooses = is_ending(ending, "choose");
+    Py_ssize_t count = chooses ? PyTuple_GET_SIZE(ending) - 1 : 1;
+    if (chooses && self->n_outputs == 0) {
+        PyErr_Format(PyExc_ValueError, "no output chooses the ending of %R", ending);
+        return -1;
+    }
+    self->resuming = PyMem_Calloc((size_t)count, sizeof(Resuming));
+    if (self->resuming == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->n_resuming = count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *one = chooses ? PyTuple_GET_ITEM(ending, i + 1) : ending;
+        if (compile_resuming(&self->resuming[i], one, use) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Note which shortcuts of `entry_run` apply. */
 static void
 note_shortcuts(Entry *self)
@@ -333,7 +384,7 @@ note_shortcuts(Entry *self)
         self->inputs_in_order = self->inputs_in_order && self->inputs[i] == i;
     }
     self->may_return_output = self->artefact != NULL && self->n_outputs == 1 &&
-                              recipe_rows(self->recipe) == 0 && self->resume_at < 0;
+                              recipe_rows(self->recipe) == 0 && self->resuming == NULL;
 }
 
 /*
@@ -405,7 +456,10 @@ Entry_dealloc(Entry *self)
     Py_XDECREF(self->position);
     Py_XDECREF(self->data);
     PyMem_Free(self->inputs);
-    PyMem_Free(self->slots);
+    for (Py_ssize_t i = 0; i < self->n_resuming; i++) {
+        PyMem_Free(self->resuming[i].slots);
+    }
+    PyMem_Free(self->resuming);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 

@@ -13,6 +13,14 @@
 #include "guards/recipe.h"
 #include "python/state.h"
 
+/* A state from which a frame goes on. */
+typedef struct {
+    int32_t *slots; /* owned; the registers of the new state, -1 for NULL */
+    Py_ssize_t n_slots;
+    Py_ssize_t position;
+    Py_ssize_t handled; /* of the new state, or AS_BEFORE */
+} Resuming;
+
 typedef struct {
     PyObject_HEAD
     GuardProgram *guards; /* owned */
@@ -21,11 +29,9 @@ typedef struct {
     PyObject *position;   /* owned; any object, for Python */
     PyObject *data;       /* owned; any object, for Python */
     int32_t *inputs;      /* owned */
-    int32_t *slots;       /* owned; the registers of the new state, -1 for NULL */
     Py_ssize_t n_inputs;
-    Py_ssize_t n_slots;
-    Py_ssize_t resume_at; /* -1: the frame returns */
-    Py_ssize_t handled;   /* of the new state, or AS_BEFORE */
+    Resuming *resuming;    /* owned; the ways to go on; NULL: the frame returns */
+    Py_ssize_t n_resuming; /* where there are several the last output is the number of one */
     Py_ssize_t n_outputs;
     Py_ssize_t least_state; /* a state with fewer slots is not one of this entry's */
     Py_ssize_t n_appended;  /* registers behind the state's: loads, outputs, recipe */

@@ -366,11 +366,29 @@ class Writer:
         if product <= 500 and self.chance(0.2) and self.loop_over_elements(product):
             return
         turn = next(name for name in INDICES if name not in self.loops)
+        if self.chance(0.2):
+            self.while_loop(product, turn)
+            return
         text, turns = self.bounds(product)
         shadowing = self.chance(0.03) and self.ints
         name = self.rng.choice(self.ints) if shadowing and self.ints else turn
         self.put(f"for {name} in range({text}):")
         self.inside(product * turns, [name])
+        if self.chance(0.15):
+            self.put("else:")
+            self.inside(TURNS, [])
+
+    def while_loop(self, product: int, turn: str) -> None:
+        """A loop with a condition; what counts its turns stands there, so that it ends whatever else is left out."""
+        most = (
+            "3"
+            if product > 500
+            else self.pick("n", "m", f"len({self.rng.choice(list(self.arrays))})")
+        )
+        self.put(f"{turn} = {self.pick('-1', '-1', '0')}")
+        counted = f"({turn} := {turn} + 1) < {most}"
+        self.put(f"while {self.pick(counted, counted, f'{counted} and {self.truth()}')}:")
+        self.inside(product * 60, [turn])
         if self.chance(0.15):
             self.put("else:")
             self.inside(TURNS, [])

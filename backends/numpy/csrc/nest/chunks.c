@@ -15,6 +15,13 @@ static const double BYTE = 0.15;           /* to save a byte, about */
 static const double OTHERS_WAIT = 100e6;   /* threads, for the end of a turn */
 static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run in parts */
 
+/* A loop that is left by an exit is expected to be left after so many times the usual turns. */
+static const double LATE = 4;
+
+/* What the usual turns grow by where a call is declined because they are few: a later call is not.
+ */
+static const double UNUSUAL = 1.1;
+
 /* Turns of inner loops, or what takes as long, until machine code asks `nest_patience`. */
 enum { PATIENCE = 1 << 20 };
 
@@ -57,6 +64,7 @@ typedef struct {
     NestFunction *function; /* `better`, or the nest's own */
     NestFunction *better;   /* what chunks begin with; the nest's own where there is none */
     int64_t done;           /* turns */
+    int exit;               /* by which the loop was left behind the last commit, or 0 */
     bool undone;            /* a chunk of better code, and it is not known whether it had to be */
     bool suspected;         /* better code was in doubt: the next turn is not for it */
     bool odd;               /* a turn was in doubt, or raised a flag */
@@ -93,11 +101,30 @@ nest_patience(void)
 static bool
 range_agrees(const Call *call, int64_t turns)
 {
+    if (call->nest->range < 0) {
+        return turns > 0;
+    }
     const Register *before = &call->reached[call->nest->range_cell];
     const Register *after = &call->cells[call->nest->range_cell];
     return turns > 0 && after[2].whole == before[2].whole - turns &&
            after[1].whole == before[1].whole &&
            after[0].whole == before[0].whole + turns * before[1].whole;
+}
+
+/* How many turns the iterators have left. */
+static int64_t
+turns_left(const Nest *nest, const Register *cells)
+{
+    return nest->range < 0 ? INT64_MAX / 2 : cells[nest->range_cell + 2].whole;
+}
+
+/* The same, as far as they are likely to be done: a loop may be left before. */
+static int64_t
+turns_expected(const Nest *nest, const Register *cells)
+{
+    int64_t left = turns_left(nest, cells);
+    double turns = LATE * (nest->usual_turns + 1);
+    return nest->usual_turns > 0 && turns < (double)left ? (int64_t)turns : left;
 }
 
 /* Make the chunk's end the state that is reached. False: there is no memory for its objects. */
@@ -126,6 +153,7 @@ commit(Call *call, int64_t turns)
 /* What a run of machine code came to. */
 typedef struct {
     bool doubt, flagged;
+    int exit;
     int64_t begun; /* turns, with the one in doubt */
 } Run;
 
@@ -141,7 +169,9 @@ run_turns(Call *call, int64_t turns)
     watch.began = 0;
     watch.left_for = PENDING_NOTHING;
     status_clear();
-    Run run = {.doubt = call->function(call->words, call->cells, nest->memory) != 0};
+    int verdict = call->function(call->words, call->cells, nest->memory);
+    Run run = {.doubt = verdict == 1 || verdict < 0 || verdict > 1 + nest->exits,
+               .exit = verdict > 1 ? verdict - 1 : 0};
     run.flagged = (status_numbered(status_raw()) & call->mask) != 0;
     bool counted = left->whole >= 0 && left->whole <= turns;
     run.begun = counted ? turns - left->whole : 0;
@@ -188,6 +218,7 @@ run_chunk(Call *call, int64_t turns)
                 call->better = nest->function;
             }
             call->undone = call->undone && improved;
+            call->exit = run.exit;
             return run.begun;
         }
         saved_restore(&call->saved);
@@ -309,13 +340,13 @@ static void
 run_chunks(Call *call)
 {
     Nest *nest = call->nest;
-    const Register *left = &call->reached[nest->range_cell + 2];
     double begin = now_ns(), start = begin;
     double saving = (double)call->saved.bytes * BYTE;
     double time = FIRST;
-    while (left->whole > 0) {
+    while (turns_left(nest, call->reached) > 0) {
         time = time < SAVINGS * saving ? SAVINGS * saving : time;
-        int64_t turns = turns_for(nest, time < LONGEST ? time : LONGEST, left->whole);
+        int64_t turns =
+            turns_for(nest, time < LONGEST ? time : LONGEST, turns_left(nest, call->reached));
         if (call->saved.arrays > 0) {
             if (!saved_take(&call->saved)) {
                 return;
@@ -326,14 +357,14 @@ run_chunks(Call *call)
         }
         int64_t done = run_chunk(call, turns);
         double end = now_ns();
-        if (call->odd || call->stopped || (nest->rebound > 0 && !rebind(call))) {
+        if (call->odd || call->stopped || (nest->rebound > 0 && call->exit == 0 && !rebind(call))) {
             return;
         }
         learn_turn(nest, end - start, done);
         learn_whole(nest, end - start);
         nest->native_ns += end - start;
         time = nest->budget * 1e9 - (end - begin);
-        if (time < FIRST) {
+        if (time < FIRST || call->exit > 0) {
             return;
         }
         time = time < USUAL ? time : USUAL;
@@ -346,18 +377,18 @@ static bool
 is_short(const Call *call)
 {
     const Nest *nest = call->nest;
-    double turns = (double)call->given[nest->range_cell + 2].whole;
+    double turns = (double)turns_expected(nest, call->given);
     return nest->turn_ns > 0 && turns * nest->turn_ns < SHORT && call->saved.bytes <= FEW_BYTES &&
            nest->runs % TIMED_EVERY != 0;
 }
 
-/* Run all turns as one chunk, and read no clock. */
+/* Run all turns that are expected as one chunk, and read no clock. */
 static void
 run_short(Call *call)
 {
     Nest *nest = call->nest;
     if (call->saved.arrays == 0 || saved_take(&call->saved)) {
-        int64_t done = run_chunk(call, call->given[nest->range_cell + 2].whole);
+        int64_t done = run_chunk(call, turns_expected(nest, call->given));
         nest->native_ns += (double)done * nest->turn_ns;
     }
 }
@@ -369,6 +400,11 @@ learn_call(Nest *nest, const Call *call)
     nest->runs++;
     nest->turns += call->done;
     nest->doubts += call->odd;
+    if (nest->exits > 0 && call->done > 0) {
+        double done = (double)call->done;
+        bool first = nest->usual_turns == 0 || (call->exit == 0 && done > nest->usual_turns);
+        nest->usual_turns = first ? done : 0.75 * nest->usual_turns + 0.25 * done;
+    }
     if (call->odd && call->done == 0) {
         nest->skipped = nest->skipped == 0 ? FIRST_SKIP : nest->skipped * SKIP_GROWTH;
         nest->skipped = nest->skipped < MOST_SKIP ? nest->skipped : MOST_SKIP;
@@ -431,7 +467,8 @@ run_call(Call *call)
     if (size >= nest->most_size) {
         return;
     }
-    if (saving_is_too_long(nest, call->saved.bytes, call->given[nest->range_cell + 2].whole)) {
+    if (saving_is_too_long(nest, call->saved.bytes, turns_expected(nest, call->given))) {
+        nest->usual_turns *= UNUSUAL;
         return;
     }
     call->better = improved_function(nest, call->words);
@@ -460,9 +497,9 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, const Generato
     Register given[nest->cells], reached[nest->cells], cells[nest->cells];
     PyObject *made[nest->outputs + 1], *current[nest->slots];
     if (!objects_read_cells(nest, objects, given) ||
-        (nest->iterators + nest->lists > 1 && !objects_read_lists(nest, objects, given)) ||
-        given[nest->range_cell + 2].whole < 1 || !objects_read_arrays(nest, objects, words) ||
-        !lists_begin(nest, objects, given[nest->range_cell + 2].whole)) {
+        ((nest->lists > 0 || nest->iterators > 1) && !objects_read_lists(nest, objects, given)) ||
+        turns_left(nest, given) < 1 || !objects_read_arrays(nest, objects, words) ||
+        !lists_begin(nest, objects, turns_expected(nest, given))) {
         return false;
     }
     for (int i = 0; i < nest->generators; i++) {
@@ -489,6 +526,9 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, const Generato
     run_call(&call);
     if (call.done == 0) {
         return false;
+    }
+    if (nest->exits > 0) {
+        outputs[nest->outputs] = PyLong_FromLong(call.exit); /* small: never fails */
     }
     objects_move(nest, objects, call.done);
     return true;
@@ -526,11 +566,12 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
         error_state_read(&mask, &only_warns) < 0) {
         return declined();
     }
+    int count_made = nest->outputs + (nest->exits > 0);
     PyObject *output = NULL;
-    PyObject *outputs = nest->outputs < 2 ? NULL : PyTuple_New(nest->outputs);
+    PyObject *outputs = count_made < 2 ? NULL : PyTuple_New(count_made);
     PyObject **made = outputs == NULL ? &output : ((PyTupleObject *)outputs)->ob_item;
     Generator generators[nest->generators + 1];
-    if ((nest->outputs >= 2 && outputs == NULL) ||
+    if ((count_made >= 2 && outputs == NULL) ||
         generators_take(nest, objects, generators) != 0) {
         Py_XDECREF(outputs);
         return declined();

@@ -182,7 +182,8 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* The name of a kind of number, and whether it is changed; ("range",), and other iterators. */
+/* The name of a kind of number, whether it is changed, and given; ("range",), and other iterators.
+ */
 static int
 read_slot(Nest *self, NestSlot *slot, PyObject *given)
 {
@@ -234,12 +235,15 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         self->cells += 3;
         return 0;
     }
-    if (known && kind < SLOT_RANGE && PyTuple_GET_SIZE(given) == 2) {
+    Py_ssize_t size = known ? PyTuple_GET_SIZE(given) : 0;
+    if (kind < SLOT_RANGE && (size == 2 || size == 3)) {
         int changed = PyObject_IsTrue(PyTuple_GET_ITEM(given, 1));
+        int is_given = size == 2 ? 1 : PyObject_IsTrue(PyTuple_GET_ITEM(given, 2));
         slot->changed = changed == 1;
+        slot->made = is_given == 0;
         self->cells += slot_cells(slot);
         self->outputs += slot->changed;
-        return changed < 0 ? -1 : 0;
+        return changed < 0 || is_given < 0 ? -1 : 0;
     }
     PyErr_Format(PyExc_ValueError, "no slot of a nest: %R", given);
     return -1;
@@ -280,8 +284,8 @@ read_slots(Nest *self, PyObject *given)
         PyErr_SetString(PyExc_ValueError, "results are those of a whole call");
         return -1;
     }
-    if (self->range < 0) {
-        PyErr_SetString(PyExc_ValueError, "a nest has a range");
+    if (self->range < 0 && self->exits == 0) {
+        PyErr_SetString(PyExc_ValueError, "a nest has a range, or an exit");
         return -1;
     }
     for (int i = 0; i < self->slots; i++) {
@@ -395,13 +399,17 @@ read_views(Nest *self, PyObject *given)
 static PyObject *
 nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"address", "owner", "slots", "temporaries", "scratches", "views", NULL};
+    static char *names[] = {"address",   "owner", "slots", "temporaries",
+                            "scratches", "views", "exits", NULL};
     PyObject *address, *owner, *slots, *temporaries = NULL, *views = NULL;
-    int scratches = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!:Nest", names, &PyLong_Type,
+    int scratches = 0, exits = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!i:Nest", names, &PyLong_Type,
                                      &address, &owner, &PyTuple_Type, &slots, &PyTuple_Type,
-                                     &temporaries, &scratches, &PyTuple_Type, &views)) {
+                                     &temporaries, &scratches, &PyTuple_Type, &views, &exits)) {
         return NULL;
+    }
+    if (exits < 0 || exits > MOST_EXITS) {
+        return PyErr_Format(PyExc_ValueError, "%d exits", exits);
     }
     void *function = PyLong_AsVoidPtr(address);
     if (function == NULL) {
@@ -414,7 +422,8 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->vectorcall = nest_vectorcall;
     self->function = (NestFunction *)function;
     self->owner = Py_NewRef(owner);
-    self->range = -1;
+    self->range = self->range_cell = -1;
+    self->exits = exits;
     self->budget = 0.010;
     self->most_size = Py_HUGE_VAL;
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
@@ -492,11 +501,11 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Nest(address, owner, slots, temporaries=(), scratches=0, views=())\n--\n\n"
+     "Nest(address, owner, slots, temporaries=(), scratches=0, views=(), exits=0)\n--\n\n"
      "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
      "and gives the numbers that have changed, the arrays that are bound "
-     "again and the results of a whole call: one alone, or a tuple, or None. NotImplemented: "
-     "nothing was done."},
+     "again and the results of a whole call, last by which exit the loop was left where it has any, "
+     "0 for none: one alone, or a tuple, or None. NotImplemented: nothing was done."},
     {Py_tp_new, nest_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, nest_traverse},

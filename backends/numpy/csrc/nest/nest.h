@@ -6,6 +6,7 @@
  * 2. A turn in doubt is undone, and left to plain Python: an index out of range, an integer that
  *    does not fit, a floating-point flag that the error state does not ignore.
  * 3. From saving to committing or restoring no Python code runs, and no other thread's.
+ * 4. A turn in which the loop is left by an exit is a turn that was done.
  */
 #ifndef UFUSE_NEST_H
 #define UFUSE_NEST_H
@@ -13,7 +14,14 @@
 #include "nest/pending.h"
 #include "scalars/scalars.h"
 
-enum { MOST_SLOTS = 128, MOST_MEMORIES = 1024, MOST_LENGTHS = 4, MOST_COLUMNS = 8, MOST_KINDS = 4 };
+enum {
+    MOST_SLOTS = 128,
+    MOST_MEMORIES = 1024,
+    MOST_LENGTHS = 4,
+    MOST_COLUMNS = 8,
+    MOST_KINDS = 4,
+    MOST_EXITS = 64
+};
 
 /* Numbers: Python's or NumPy's the first three, then NumPy's only. */
 #define NUMBER_SLOTS(X)                                                                            \
@@ -57,6 +65,7 @@ typedef struct {
 typedef struct {
     SlotKind kind;
     bool changed;   /* of an array: written; of a list's numbers too; of a result: true */
+    bool made;      /* a number that the nest makes: its object is any, and not looked at */
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
     bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
     int type, axes; /* of an array */
@@ -99,7 +108,7 @@ typedef struct {
  * temporaries' that of a view; for one that may be a view MOST_LENGTHS places and lengths; of an
  * iterator the next number or place, the step, and how many turns are left; how many turns may
  * begin. `memory`: the temporaries', then scratch. Returns 0 with all cells stored; 1 for a doubt,
- * with the last one stored.
+ * with the last one stored; 1 + n with all cells stored where the loop was left by exit n.
  */
 typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 
@@ -125,9 +134,12 @@ typedef struct {
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
     int generators;
     int iterators;
-    int range, range_cell; /* the slot of the first iterator, and its first cell */
-    double budget;         /* seconds that a call may take, about */
+    int range,
+        range_cell; /* the slot of the first iterator, and its first cell; -1: there is none */
+    int exits;
+    double budget; /* seconds that a call may take, about */
     /* What calls before have shown. */
+    double usual_turns;    /* until the loop is left by an exit; 0: not known */
     double turn_ns;        /* 0: not known */
     double size;           /* of what the last call was given, about */
     double most_size;      /* of what a whole call may be given: not long ones */

@@ -332,6 +332,9 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             cells[1].whole = range.step;
             cells[2].whole = range.left;
         }
+        else if (slot->made) {
+            memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
+        }
         else if (slot->kind != SLOT_GROWN && !number_cells(slot->kind, objects[i], cells)) {
             return false;
         }
@@ -499,7 +502,7 @@ variable_now(Arrays *arrays, const Register *cells)
 static PyObject *
 number_now(const NestSlot *slot, PyObject *object, const Register *before, const Register *after)
 {
-    if (memcmp(before, after, sizeof(Register) * (size_t)slot_cells(slot)) == 0) {
+    if (!slot->made && memcmp(before, after, sizeof(Register) * (size_t)slot_cells(slot)) == 0) {
         return Py_NewRef(object);
     }
     if (slot->kind == SLOT_COMPLEX) {
