@@ -41,12 +41,12 @@ def _loop_positions(code: types.CodeType, header: int) -> frozenset[int]:
                 waiting.append(following)
     found: set[int] = set()
     first = _first_of_test(code, header) if table[header].opname != "FOR_ITER" else header
-    waiting = [one for one in came_from.get(header, ()) if one >= first]
+    waiting = [header]
     while waiting:
-        one = waiting.pop()
-        if one not in found and one in seen:
-            found.add(one)
-            waiting += came_from.get(one, ())
+        for one in came_from.get(waiting.pop(), ()):
+            if one not in found and one in seen and one >= first:
+                found.add(one)
+                waiting.append(one)
     return frozenset(found)
 
 

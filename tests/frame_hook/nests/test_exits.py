@@ -187,6 +187,19 @@ def nested(n):
     return i, turns
 
 
+def named_in_another(n):
+    """Turns that `continue` begins come to the test in front, as the first does in each turn of the loop around."""
+    total = 0
+    for k in range(3):
+        i = -1
+        while (i := i + 1) < n:
+            if i % 3 == k:
+                continue
+            total += i
+        total ^= k
+    return total, i
+
+
 def growing(n):
     """An int that leaves 64 bits in some turn."""
     i, product = 0, 1
@@ -198,7 +211,7 @@ def growing(n):
 
 @pytest.mark.parametrize(
     "function",
-    [counted, endless, both, with_else, named, nested, growing],
+    [counted, endless, both, with_else, named, named_in_another, nested, growing],
     ids=lambda f: f.__name__,
 )
 def test_while_loops_are_native(function) -> None:
@@ -243,7 +256,9 @@ def test_solvers_are_native(function) -> None:
     assert native_turns(function, lambda: (np.linspace(0, 1, 144).reshape(12, 12) ** 2, 1e-9)) > 50
 
 
-@pytest.mark.parametrize("function", [counted, endless, both, with_else, named, nested])
+@pytest.mark.parametrize(
+    "function", [counted, endless, both, with_else, named, named_in_another, nested]
+)
 def test_every_turn_of_a_while_loop_comes_to_its_header(function) -> None:
     """Also those that `continue` begins."""
     assert while_headers(function.__code__)
