@@ -571,8 +571,7 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     PyObject *outputs = count_made < 2 ? NULL : PyTuple_New(count_made);
     PyObject **made = outputs == NULL ? &output : ((PyTupleObject *)outputs)->ob_item;
     Generator generators[nest->generators + 1];
-    if ((count_made >= 2 && outputs == NULL) ||
-        generators_take(nest, objects, generators) != 0) {
+    if ((count_made >= 2 && outputs == NULL) || generators_take(nest, objects, generators) != 0) {
         Py_XDECREF(outputs);
         return declined();
     }

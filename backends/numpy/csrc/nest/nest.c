@@ -504,7 +504,8 @@ static PyType_Slot slots[] = {
      "Nest(address, owner, slots, temporaries=(), scratches=0, views=(), exits=0)\n--\n\n"
      "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
      "and gives the numbers that have changed, the arrays that are bound "
-     "again and the results of a whole call, last by which exit the loop was left where it has any, "
+     "again and the results of a whole call, last by which exit the loop was left where it has "
+     "any, "
      "0 for none: one alone, or a tuple, or None. NotImplemented: nothing was done."},
     {Py_tp_new, nest_new},
     {Py_tp_call, PyVectorcall_Call},
