@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -255,6 +255,19 @@ class Body:
         elif f"late {condition}" not in self.known.refuted:
             self.known.refuted.add(f"late {condition}")
             self.note_odd(condition)
+
+    def otherwise(self, condition: str, value: str, type_: str, other: Callable[[], str]) -> str:
+        """Append a choice: a value where a condition holds, as it mostly does, else what is computed only there."""
+        before, seldom, ending, following = (self.label() for _ in range(4))
+        self.lines += [f"br label %{before}", f"{before}:"]
+        self.lines.append(f"br i1 {condition}, label %{following}, label %{seldom}")
+        self.lines.append(f"{seldom}:")
+        known, self.known = self.known, self.known.copy()
+        result = other()
+        self.known = known
+        self.lines += [f"br label %{ending}", f"{ending}:"]
+        self.lines += [f"br label %{following}", f"{following}:"]
+        return self.add_new(f"phi {type_} [ {value}, %{before} ], [ {result}, %{ending} ]")
 
     def accept(self, condition: str) -> None:
         """As `go_on_if` where what follows may be done in any case."""

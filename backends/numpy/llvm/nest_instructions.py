@@ -230,11 +230,34 @@ def _floor_divide(body: Body, one: Instruction) -> str:
 
 
 def _modulo(body: Body, one: Instruction) -> str:
-    left, right = _operands(body, one)
-    type_, is_signed = _type(one), _is_signed(one.inputs[0])
+    left, type_, is_signed = body.operand(one.inputs[0]), _type(one), _is_signed(one.inputs[0])
     power = _power_of_two(body, one.inputs[1])
     if power is not None:
         return body.add(f"and {type_} {left}, {power - 1}")
+    if body.is_fast and is_signed and body.constant(one.inputs[1]) is None:
+        return _modulo_of_neighbours(body, one)
+    return _remainder(body, one)
+
+
+def _modulo_of_neighbours(body: Body, one: Instruction) -> str:
+    """A modulo without a division where the dividend is little outside of what it gives, as in windows that wrap."""
+    left, right = _operands(body, one)
+    type_ = _type(one)
+    is_below = body.add(f"icmp slt {type_} {left}, 0")
+    above = body.add(f"add {type_} {left}, {right}")
+    is_above = body.add(f"icmp sge {type_} {left}, {right}")
+    below = body.add(f"sub {type_} {left}, {right}")
+    near = body.add(f"select i1 {is_above}, {type_} {below}, {type_} {left}")
+    near = body.add(f"select i1 {is_below}, {type_} {above}, {type_} {near}")
+    is_positive = body.add(f"icmp sgt {type_} {right}, 0")
+    is_inside = body.add(f"icmp ult {type_} {near}, {right}")
+    is_near = body.add(f"and i1 {is_positive}, {is_inside}")
+    return body.otherwise(is_near, near, type_, lambda: _remainder(body, one))
+
+
+def _remainder(body: Body, one: Instruction) -> str:
+    left, right = _operands(body, one)
+    type_, is_signed = _type(one), _is_signed(one.inputs[0])
     _check_divisor(body, *one.inputs)
     remainder = body.add(f"{'srem' if is_signed else 'urem'} {type_} {left}, {right}")
     if all(body.is_small(value) for value in one.inputs):

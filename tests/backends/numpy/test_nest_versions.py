@@ -445,3 +445,24 @@ def test_a_loop_without_arrays_is_copied() -> None:
         given = over(range(turns), x=1, **{"x.numpy": False})
         assert machine.execute([], given)[0] == (turns < 63)
         assert turns > 62 or given["x"] == 1 << turns
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8])
+def test_a_modulo_with_and_without_a_division(dtype: Any) -> None:
+    """A dividend just outside of what the modulo gives needs none."""
+    code = Code(*(array(name, dtype, is_written=name == "c") for name in "abc"), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    code.store(2, j, code.op("mod", code.load(0, j), code.load(1, j)))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(code.nest(), is_improved=True)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    some = [low, low + 1, *range(-9, 10), high // 2, high - 1, high]
+    for divisor in (low, low + 1, -7, -2, -1, 0, 1, 3, 4, high - 1, high):
+        a = np.array(some, dtype)
+        b, c = np.full(len(some), divisor, dtype), np.zeros(len(some), dtype)
+        wanted = [a, b, c.copy()]
+        is_left = nest_reference.execute(nest, wanted, over(range(1)))
+        assert machine.execute([a, b, c], over(range(1)))[0] == is_left
+        assert not is_left or c.tobytes() == wanted[2].tobytes()
+        assert is_left or divisor in {0, -1}
