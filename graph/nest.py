@@ -112,6 +112,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "uniform": ((F64, F64), F64),  # the least, and how much more it may be
     "exponential": ((F64,), F64),
     "integers": ((I64, I64), I64),  # the least and the greatest
+    "masked_integers": ((I64, I64), I64),  # as a RandomState draws them
 }
 WRITERS = frozenset(
     {"store", "append", "map", "reduce", "matmul", "take", "put"}
@@ -339,7 +340,7 @@ class ResultSlot:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSlot:
-    """A generator of random numbers of NumPy, from which instructions draw."""
+    """A generator of random numbers of NumPy, or a RandomState, from which instructions draw."""
 
     name: str
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, functions
+from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, draws, functions
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, why_not_read
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
@@ -227,6 +227,8 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
             return of_object if is_other and not fits else None
         value = vars(value).get(name)
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
+        return None
+    if isinstance(value, MethodType) and draws.is_of_module(value):
         return None
     if isinstance(value, CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)

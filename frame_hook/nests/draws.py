@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
 )
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value
+from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -35,12 +37,18 @@ class _Method:
     draw: Callable[..., Number]
 
 
-def why_not_followed(generator: np.random.Generator) -> str | None:
+def why_not_followed(generator: np.random.Generator | np.random.RandomState) -> str | None:
     """Why nothing is drawn from a generator in a nest."""
-    kind = type(generator.bit_generator)
+    kind = type(bit_generator_of(generator))
     if kind not in BIT_GENERATORS:
         return f"calls of a generator by {kind.__name__} are not compiled yet"
     return None
+
+
+def is_of_module(method: types.MethodType) -> bool:
+    """Whether a method is a function of `np.random` that is followed."""
+    own = getattr(np.random.mtrand, "_rand", None)
+    return method.__self__ is own and method.__name__ in LEGACY_METHODS
 
 
 def called(
@@ -50,7 +58,8 @@ def called(
     keywords: Mapping[str, Item],
 ) -> Number:
     """The number that a method of a generator gives."""
-    found = METHODS.get(method.name)
+    methods = LEGACY_METHODS if method.owner.is_legacy else METHODS
+    found = methods.get(method.name)
     if found is None:
         raise NotNativeError(f"calls of the method {method.name} are not compiled yet")
     names = list(found.parameters)
@@ -108,7 +117,7 @@ def _uniform(draw: _Draw, low: Item, high: Item) -> Number:
     return Number(FLOAT, draw("uniform", least, more))
 
 
-def _integers(draw: _Draw, low: Item, high: Item) -> Number:
+def _integers(draw: _Draw, low: Item, high: Item, name: str = "integers") -> Number:
     """Of int64: from `low` to one less than `high`, or from 0 to one less than `low`."""
     out = draw.reader.out
     if isinstance(high, Known) and high.value is None:
@@ -119,7 +128,12 @@ def _integers(draw: _Draw, low: Item, high: Item) -> Number:
     least, beyond = (as_i64(out, one) for one in limits)
     most = out.op("sub", I64, beyond, out.constant(I64, 1))
     out.doubt_if(out.op("igt", I1, least, most))
-    return Number(NP_INT, draw("integers", least, most))
+    return Number(NP_INT, draw(name, least, most))
+
+
+def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Number:
+    """As `_integers`, drawn in another way; of Python."""
+    return Number(INT, _integers(draw, low, high, "masked_integers").value)
 
 
 ZERO, ONE = Known(0.0), Known(1.0)
@@ -131,4 +145,12 @@ METHODS = {
     "uniform": _Method({"low": ZERO, "high": ONE}, _uniform),
     "exponential": _Method({"scale": ONE}, _exponential),
     "integers": _Method({"low": None, "high": Known(None)}, _integers),
+}
+# Of `np.random.RandomState`, and of `np.random` itself. Its normal and exponential numbers are made in another way.
+LEGACY_METHODS = {
+    "random": _plain("random"),
+    "random_sample": _plain("random"),
+    "rand": _plain("random"),
+    "uniform": METHODS["uniform"],
+    "randint": _Method({"low": None, "high": Known(None)}, _legacy_integers),
 }

@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
     Bound,
+    Generating,
     Generator,
     Item,
     Items,
@@ -41,6 +42,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 
+GENERATORS = (np.random.Generator, np.random.RandomState)
 MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
 
 
@@ -153,7 +155,9 @@ class Outside:
         self.arrays[kind.slot] = source, value
         return kind
 
-    def _generator(self, source: Source, value: np.random.Generator) -> Generator:
+    def _generator(
+        self, source: Source, value: np.random.Generator | np.random.RandomState
+    ) -> Generator:
         """One from which numbers are drawn: any other of its type may take its place."""
         if why := draws.why_not_followed(value):
             raise NotNativeError(why)
@@ -161,7 +165,16 @@ class Outside:
         is_known = source.text in self.generators.values()
         name = f"{source.text}@{source.register}" if is_known else source.text
         self.generators.setdefault(source.register, name)
-        return Generator(source.register)
+        return Generator(source.register, type(value) is np.random.RandomState)
+
+    def _method_of_module(self, source: Source, method: types.MethodType) -> Generating | None:
+        """A function of `np.random`, which is a method of its own RandomState."""
+        if not draws.is_of_module(method):
+            return None
+        self._trace.guards.check("IDENTITY", source, method)
+        module = np.random.mtrand
+        owner = self.item(self._trace.module_attribute(module, "_rand", "np.random.mtrand"))
+        return Generating(owner, method.__name__) if isinstance(owner, Generator) else None
 
     def iterated(self, source: Source, iterator: object) -> tuple[Source, Any]:
         """What an iterator of the frame goes over."""
@@ -202,8 +215,12 @@ class Outside:
             return Array(self.array(symbol.source, symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is list:
             return self.list_of(symbol.source, symbol.value)
-        if isinstance(symbol, Unread) and type(symbol.value) is np.random.Generator:
+        if isinstance(symbol, Unread) and type(symbol.value) in GENERATORS:
             return self._generator(symbol.source, symbol.value)
+        if isinstance(symbol, Unread) and type(symbol.value) is types.MethodType:
+            method = self._method_of_module(symbol.source, symbol.value)
+            if method is not None:
+                return method
         symbol = self._trace.look(symbol)
         if isinstance(symbol, Number):
             example = self._trace.number_examples.get(symbol.node)

@@ -180,9 +180,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A generator of random numbers, by the register that it lies in."""
+    """A generator of random numbers, by the register that it lies in; `is_legacy`: a RandomState."""
 
     register: int
+    is_legacy: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     """
     arrays = arrays_of(nest, objects)
     generators = generators_of(nest, objects)
-    states = [one.bit_generator.state for one in generators.values()]
+    bits = [bit_generator_of(one) for one in generators.values()]
+    states = [one.state for one in bits]
     cells = unboxed(nest, objects)
     left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
@@ -79,8 +80,8 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
-        for one, state in zip(generators.values(), states, strict=True):
-            one.bit_generator.state = state
+        for one, state in zip(bits, states, strict=True):
+            one.state = state
         given -= int(tried[TURNS]) + 1
     return NotImplemented
 
@@ -131,10 +132,16 @@ def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:
     return np.dtype(kind).type(number) if is_numpy else number.item()
 
 
-def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, np.random.Generator]:
+def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, Any]:
     """The generators among an object for each slot, by the slot's name."""
     pairs = zip(nest.given, objects, strict=True)
     return {slot.name: one for slot, one in pairs if isinstance(slot, GeneratorSlot)}
+
+
+def bit_generator_of(generator: Any) -> Any:
+    """What the bits of a Generator or RandomState come from."""
+    is_legacy = isinstance(generator, np.random.RandomState)
+    return generator._bit_generator if is_legacy else generator.bit_generator
 
 
 def _item_type(slot: ArraySlot) -> type:
@@ -323,7 +330,7 @@ def execute(
     cells: dict[str, Number],
     temporaries: list[np.ndarray] | None = None,
     columns: Mapping[int, np.ndarray] = MappingProxyType({}),
-    generators: Mapping[str, np.random.Generator] = MappingProxyType({}),
+    generators: Mapping[str, Any] = MappingProxyType({}),
 ) -> bool:
     """Run the nest on its cells, which are changed: all where it was left (True), `turns` at a doubt (False).
 
@@ -343,7 +350,7 @@ def follow(
     cells: dict[str, Number],
     temporaries: list[np.ndarray] | None = None,
     columns: Mapping[int, np.ndarray] = MappingProxyType({}),
-    generators: Mapping[str, np.random.Generator] = MappingProxyType({}),
+    generators: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """As `execute`.
 
@@ -617,11 +624,14 @@ def _called(name: str, inputs: Sequence[Any]) -> Any:
     return np.float32(result) if is_single else result
 
 
-def _drawn(name: str, generator: np.random.Generator, inputs: Sequence[Any]) -> Number:
+def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
     """One random number."""
     if name == "uniform":
         least, more = inputs
         return float(least + more * generator.random())
+    if name == "masked_integers":
+        least, most = inputs
+        return int(generator.randint(least, most + 1))
     endpoint = {"endpoint": True} if name == "integers" else {}
     number: Number = getattr(generator, name)(*inputs, **endpoint)
     return number

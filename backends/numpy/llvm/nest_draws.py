@@ -8,12 +8,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.random import _generator
 
 from ufuse.backends.numpy.llvm.nest_body import Body
 from ufuse.graph.nest import Instruction
+from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 SYMBOLS = {
     "random": "random_standard_uniform",
@@ -23,9 +25,11 @@ SYMBOLS = {
     "uniform": "random_uniform",
     "exponential": "random_exponential",
     "integers": "random_bounded_uint64_fill",
+    "masked_integers": "random_bounded_uint64_fill",
 }
 # What `bitgen_t` holds: its state, and the function that gives the next double.
 NEXT_DOUBLE = 24
+WHOLE = {"integers": 0, "masked_integers": 1}  # whether bits beyond the greatest are masked
 COMPARED = 64  # numbers
 
 
@@ -42,12 +46,12 @@ def emit_draw(body: Body, one: Instruction) -> str:
         state = body.add_new(f"load ptr, ptr {generator}, !invariant.load !2")
         return body.add_new(f"call double {function}(ptr {state}) #1")
     function = f"inttoptr (i64 {_address(name)} to ptr)"
-    if name != "integers":
+    if name not in WHOLE:
         given = ", ".join([f"ptr {generator}", *(f"double {each}" for each in operands)])
         return body.add_new(f"call double {function}({given}) #1")
     least, most = operands
     more = body.add_new(f"sub i64 {most}, {least}")
-    given = f"ptr {generator}, i64 {least}, i64 {more}, i64 1, i8 0, ptr %drawn"
+    given = f"ptr {generator}, i64 {least}, i64 {more}, i64 1, i8 {WHOLE[name]}, ptr %drawn"
     body.lines.append(f"call void {function}({given}) #1")
     return body.add_new("load i64, ptr %drawn")
 
@@ -77,10 +81,11 @@ def _library() -> ctypes.CDLL:
 
 def _agrees(name: str, function: Callable[..., float]) -> bool:
     """Whether a function gives what the method does."""
-    one, other = (np.random.Generator(np.random.PCG64(1)) for _ in range(2))
+    kind = np.random.RandomState if name == "masked_integers" else np.random.Generator
+    one, other = (kind(np.random.MT19937(1)) for _ in range(2))
     found = [_drawn(name, function, one) for _ in range(COMPARED)]
     inputs = EXAMPLES[name]
-    method = getattr(other, name)
+    method = getattr(other, "randint" if name == "masked_integers" else name)
     return found == [method(*inputs) for _ in range(COMPARED)]
 
 
@@ -91,21 +96,22 @@ EXAMPLES: dict[str, tuple[float, ...]] = {
     "uniform": (-1.0, 0.5),
     "exponential": (2.5,),
     "integers": (-3, 1000),
+    "masked_integers": (-3, 1000),
 }
 
 
-def _drawn(name: str, function: Callable[..., float], generator: np.random.Generator) -> float:
+def _drawn(name: str, function: Callable[..., float], generator: Any) -> float:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    bits = ctypes.c_void_p(pointer(generator.bit_generator.capsule, b"BitGenerator"))
+    bits = ctypes.c_void_p(pointer(bit_generator_of(generator).capsule, b"BitGenerator"))
     inputs = EXAMPLES[name]
-    if name == "integers":
+    if name in WHOLE:
         least, beyond = map(int, inputs)
         number = ctypes.c_int64()
         function.restype = None  # type: ignore[attr-defined]
         function(
             bits, ctypes.c_uint64(least % 2**64), ctypes.c_uint64(beyond - 1 - least), ctypes.c_ssize_t(1),
-            ctypes.c_bool(False), ctypes.byref(number),
+            ctypes.c_bool(bool(WHOLE[name])), ctypes.byref(number),
         )  # fmt: skip
         return number.value
     if name == "uniform":

@@ -212,3 +212,29 @@ def test_the_definition_draws_the_same(monkeypatch) -> None:
         for _ in range(3):
             assert np.array_equal(compiled(rng, np.zeros(900))[1], walk(other, np.zeros(900))[1])
         assert sum(one.turns for one in loops_of(compiled))
+
+
+def legacy(state, out):
+    for i in range(len(out)):
+        out[i] = state.random_sample() + state.rand() * state.uniform(-2, 3)
+        out[i] += state.randint(10) - state.randint(-(2**40), 2**40)
+    return out, state.normal(), state.randint(5, size=3)
+
+
+def test_random_states() -> None:
+    """NumPy's older generator draws integers in another way."""
+    assert native_turns(legacy, lambda: (np.random.RandomState(5), np.zeros(3000))) > 3000
+
+
+def of_the_module(out):
+    np.random.seed(3)
+    for i in range(len(out)):
+        out[i] = np.random.random() + np.random.rand() * np.random.uniform(1, 2)
+        if np.random.randint(0, 6) == 5:
+            out[i] = -out[i]
+    return out, np.random.normal(), np.random.random()
+
+
+def test_functions_of_the_module() -> None:
+    """They are methods of its own generator, which goes on where eager's would."""
+    assert native_turns(of_the_module, lambda: (np.zeros(3000),)) > 3000

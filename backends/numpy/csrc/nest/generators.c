@@ -20,8 +20,9 @@ typedef struct {
     int position;
 } Mt19937State;
 
-static PyTypeObject *generator_type, *pcg64_type, *mt19937_type;
-static PyObject *bit_generator_name, *capsule_name, *lock_name, *acquire_name, *release_name;
+static PyTypeObject *generator_type, *legacy_type, *pcg64_type, *mt19937_type;
+static PyObject *bit_generator_name, *legacy_name, *capsule_name, *lock_name, *acquire_name,
+    *release_name;
 
 /* The bitgen_t of a bit generator, which lives as long as that. NULL with an exception. */
 static bitgen_t *
@@ -139,17 +140,19 @@ generators_begin(void)
         return -1;
     }
     generator_type = type_of(module, "Generator");
-    pcg64_type = generator_type == NULL ? NULL : type_of(module, "PCG64");
+    legacy_type = generator_type == NULL ? NULL : type_of(module, "RandomState");
+    pcg64_type = legacy_type == NULL ? NULL : type_of(module, "PCG64");
     mt19937_type = pcg64_type == NULL ? NULL : type_of(module, "MT19937");
     Py_DECREF(module);
     bit_generator_name = PyUnicode_InternFromString("bit_generator");
+    legacy_name = PyUnicode_InternFromString("_bit_generator");
     capsule_name = PyUnicode_InternFromString("capsule");
     lock_name = PyUnicode_InternFromString("lock");
     acquire_name = PyUnicode_InternFromString("acquire");
     release_name = PyUnicode_InternFromString("release");
-    is_ready = mt19937_type != NULL && bit_generator_name != NULL && capsule_name != NULL &&
-               lock_name != NULL && acquire_name != NULL && release_name != NULL &&
-               check_type(pcg64_type) == 0 && check_type(mt19937_type) == 0;
+    is_ready = mt19937_type != NULL && bit_generator_name != NULL && legacy_name != NULL &&
+               capsule_name != NULL && lock_name != NULL && acquire_name != NULL &&
+               release_name != NULL && check_type(pcg64_type) == 0 && check_type(mt19937_type) == 0;
     return is_ready ? 0 : -1;
 }
 
@@ -168,10 +171,12 @@ take_lock(PyObject *lock)
 static int
 take(PyObject *object, Generator *one)
 {
-    if (!Py_IS_TYPE(object, generator_type)) {
+    bool is_legacy = Py_IS_TYPE(object, legacy_type);
+    if (!is_legacy && !Py_IS_TYPE(object, generator_type)) {
         return 1;
     }
-    PyObject *bit_generator = PyObject_GetAttr(object, bit_generator_name);
+    PyObject *bit_generator =
+        PyObject_GetAttr(object, is_legacy ? legacy_name : bit_generator_name);
     bitgen_t *bits = bit_generator == NULL ? NULL : bits_of(bit_generator);
     int failed = bits == NULL ? -1 : !note_state(bit_generator, bits, one);
     PyObject *lock = failed ? NULL : PyObject_GetAttr(bit_generator, lock_name);
