@@ -126,14 +126,23 @@ class View:
 
     `array` is its number. For each axis of the array it takes an input: where the view begins there, not negative and
     less than the length (where the view is empty along the axis, at most the length). `axes`: for each axis of the
-    space an axis of the array and a step along it, or None where the view is the same all along it.
+    space an axis of the array and a step along it, or None where the view is the same all along it. A step of None is
+    computed: operands of a `map` take an input more for each, which is greater than zero.
     """
 
     array: int
-    axes: tuple[tuple[int, int] | None, ...]
+    axes: tuple[tuple[int, int | None] | None, ...]
+
+    @property
+    def computed_steps(self) -> int:
+        """How many steps are inputs."""
+        return sum(one is not None and one[1] is None for one in self.axes)
 
     def __str__(self) -> str:
-        axes = ("*" if one is None else f"{one[0]}:{one[1]:+d}" for one in self.axes)
+        axes = (
+            "*" if one is None else f"{one[0]}:*" if one[1] is None else f"{one[0]}:{one[1]:+d}"
+            for one in self.axes
+        )
         return f"#{self.array}[{' '.join(axes)}]"
 
 

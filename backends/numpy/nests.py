@@ -46,7 +46,14 @@ def _made(nest: Nest) -> Callable[..., object] | None:
         return None
     temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
     slots = tuple(_slot(one, nest) for one in nest.slots)
-    views = tuple((view.array, tuple(axis or (-1, 0) for axis in view.axes)) for view in nest.views)
+    # No variable is bound to a view with a computed step.
+    views = tuple(
+        (
+            view.array,
+            tuple((-1, 0) if axis is None else (axis[0], axis[1] or 0) for axis in view.axes),
+        )
+        for view in nest.views
+    )
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
     made.improver = _improver(nest, is_alone=True)
     return cast("Callable[..., object]", made)

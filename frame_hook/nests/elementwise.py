@@ -314,8 +314,8 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
             inputs.append(leaf.value)
         else:
             operands.append(view_of(reader, leaf, len(target.axes)))
-            inputs += leaf.places
-    inputs += target.places
+            inputs += places_of(leaf)
+    inputs += places_of(target)
     view = view_of(reader, target, len(target.axes))
     reader.out.map(Map(len(target.axes), tuple(operands), tuple(steps), view), *inputs)
 
@@ -343,10 +343,16 @@ def view_of(reader: Reader, one: Part, ndim: int) -> View:
     return View(reader.array(one.holder), (*[None] * (ndim - len(axes)), *axes))
 
 
-def _walked(axis: Axis) -> tuple[int, int] | None:
+def places_of(one: Part) -> list[Value]:
+    """The inputs of a view as an operand: where it begins, and its computed steps."""
+    steps = [axis.computed for axis in one.axes if axis.computed is not None and _walked(axis)]
+    return [*one.places, *steps]
+
+
+def _walked(axis: Axis) -> tuple[int, int | None] | None:
     if axis.axis is None or axis.length.is_one:
         return None
-    return axis.axis, axis.step
+    return axis.axis, None if axis.computed is not None else axis.step
 
 
 # Temporaries -----------------------------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ def _indexed(reader: Reader, container: Array | Part, key: Item) -> tuple[Part, 
     if behind:  # the axes behind the indexed one
         nothing = Known(None)
         left = views.taken(reader, left, Items((SliceOf(nothing, nothing, nothing), *behind)))
+    views.refuse_computed_steps(left)
     if not 1 <= len(left.axes) < MAP_AXES:
         raise NotNativeError("an array with too many axes is indexed")
     return left, vector

@@ -205,11 +205,15 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of a view: that of the array which it walks (None: a new one), and by which step."""
+    """An axis of a view: that of the array which it walks (None: a new one), and by which step.
+
+    `computed`: the step where it is computed; `step` is 1 then.
+    """
 
     length: Length
     axis: int | None = None
     step: int = 1
+    computed: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,8 @@ def go_to(reader: Reader, places: list[Value], axis: Axis, index: Value) -> None
     place = wrapped(out, index, axis.length.value)
     doubt_outside(out, place, axis.length.value)
     if axis.axis is not None:
+        if axis.computed is not None:
+            place = out.op("mul", I64, place, axis.computed)
         places[axis.axis] = plus(out, places[axis.axis], times(out, place, axis.step))
 
 
@@ -144,16 +146,16 @@ def _is_none(item: Item) -> bool:
 def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Axis:
     """The rest of an axis; where it begins goes into `places`."""
     out, length = reader.out, axis.length.value
-    step = 1
-    if not _is_none(bounds.step):
-        if not (isinstance(bounds.step, Known) and type(bounds.step.value) is int):
-            raise NotNativeError("the step of a slice is computed")
-        step = bounds.step.value
-        if not step:
-            raise NotNativeError("the step of a slice is zero")
-    if step == 1 and _is_none(bounds.start) and _is_none(bounds.stop):
+    step, computed = _step(reader, bounds.step)
+    if axis.computed is not None or (computed is not None and axis.step != 1):
+        raise NotNativeError("a slice with a step of one with a step that is computed")
+    if step == 1 and computed is None and _is_none(bounds.start) and _is_none(bounds.stop):
         return axis
-    if step == axis.step == 1 and (simple := _cut(reader, places, axis, bounds)) is not None:
+    if (
+        step == axis.step == 1
+        and computed is None
+        and (simple := _cut(reader, places, axis, bounds)) is not None
+    ):
         return simple
     zero, one = out.constant(I64, 0), out.constant(I64, 1)
     low, first, last, most = 0, zero, length, length
@@ -166,16 +168,34 @@ def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) ->
     if distance != length:
         distance = greatest(out, distance, 0)
     count = distance
-    if abs(step) != 1:
+    if computed is not None:
+        rounded = plus(out, distance, minus(out, computed, one))
+        count = out.op("floordiv", I64, rounded, computed)
+    elif abs(step) != 1:
         rounded = plus(out, distance, out.constant(I64, abs(step) - 1))
         count = out.op("floordiv", I64, rounded, out.constant(I64, abs(step)))
     if axis.axis is not None:
         begin = plus(out, places[axis.axis], times(out, start, axis.step))
-        if step < 0 or axis.step != 1:  # where nothing is left, it may begin outside the array
+        if (
+            step < 0 or axis.step != 1 or computed is not None
+        ):  # where nothing is left, it may begin outside the array
             is_some = out.op("igt", I1, count, zero)
             begin = out.op("select", I64, is_some, begin, places[axis.axis])
         places[axis.axis] = begin
-    return Axis(Length(count), axis.axis, axis.step * step)
+    return Axis(Length(count), axis.axis, axis.step * step, computed)
+
+
+def _step(reader: Reader, step: Item) -> tuple[int, Value | None]:
+    """The step of a slice, and the value of one that is computed, which is in doubt unless it is greater than zero."""
+    if _is_none(step):
+        return 1, None
+    if isinstance(step, Known) and type(step.value) is int:
+        if not step.value:
+            raise NotNativeError("the step of a slice is zero")
+        return step.value, None
+    out, value = reader.out, index(reader, step)
+    out.doubt_if(out.op("ile", I1, value, out.constant(I64, 0)))
+    return 1, value
 
 
 def _cut(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Axis | None:
@@ -204,6 +224,12 @@ def _cut(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Ax
     return Axis(rest, axis.axis, axis.step)
 
 
+def refuse_computed_steps(view: Part) -> None:
+    """Refuse what only elementwise statements take."""
+    if any(axis.computed is not None for axis in view.axes):
+        raise NotNativeError("a slice with a computed step is summed, multiplied or indexed")
+
+
 def transposed(reader: Reader, item: Array | Part) -> Part:
     """`item.T`."""
     given = part(reader, item)
@@ -226,6 +252,8 @@ def keep(reader: Reader, view: Part) -> ViewKind:
     """Put into variables where a view begins and how long it is; its kind."""
     if view.bound is not None:
         return view.bound
+    if any(axis.computed is not None for axis in view.axes):
+        raise NotNativeError("a variable is bound to a slice with a computed step")
     out = reader.out
     axes = tuple((one.axis, one.step, one.length.is_one, one.length.seen) for one in view.axes)
     kind = reader.new_view(view.holder, axes)

@@ -271,7 +271,7 @@ def _why_not_parts(
             continue
         if why := _why_not_view(nest, part, ndim):
             return why
-        rank = nest.numbered[part.array].ndim
+        rank = nest.numbered[part.array].ndim + part.computed_steps
         if rest[:rank] != [I64] * rank:
             return f"{part} takes {rank} places (law 3)"
         del rest[:rank]

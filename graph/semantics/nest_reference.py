@@ -300,6 +300,7 @@ def _bound(
     for i, one in enumerate(view.axes):
         if one is not None:
             axis, step = one
+            assert step is not None
             begin, length = index[axis], int(cells[f"{slot.name}.length{i}"])
             end = begin + step * length
             index[axis] = slice(begin, end if end >= 0 else None, step) if length else slice(0, 0)
@@ -483,15 +484,21 @@ def _view(view: View, lengths: Sequence[int], places: list[int], arrays: list[np
     array = arrays[view.array]
     begin = [places.pop(0) for _ in array.shape]
     last = list(begin)
-    for length, axis in zip(lengths, view.axes, strict=True):
+    steps = [
+        0 if axis is None else places.pop(0) if axis[1] is None else axis[1] for axis in view.axes
+    ]
+    for length, axis, step in zip(lengths, view.axes, steps, strict=True):
         if axis is not None:
-            last[axis[0]] += axis[1] * (length - 1)
+            last[axis[0]] += step * (length - 1)
     if 0 in lengths:
         return np.empty(lengths, array.dtype)
     ends = zip(begin, last, array.shape, strict=True)
     if any(not 0 <= place < shape for *both, shape in ends for place in both):
         raise IndexError(f"{view} of {array.shape} from {begin} over {lengths}")
-    strides = [0 if axis is None else axis[1] * array.strides[axis[0]] for axis in view.axes]
+    strides = [
+        0 if axis is None else step * array.strides[axis[0]]
+        for axis, step in zip(view.axes, steps, strict=True)
+    ]
     corner = array[tuple(slice(place, None) for place in begin)]
     return np.lib.stride_tricks.as_strided(corner, lengths, strides)
 

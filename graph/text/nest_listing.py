@@ -146,13 +146,17 @@ class _Listing:
         """As a slice; takes its places off the list."""
         array = self.nest.numbered[view.array]
         index = [places.pop(0) for _ in range(array.ndim)]
+        steps = [places.pop(0) for _ in range(view.computed_steps)]
         for length, axis in zip(lengths, view.axes, strict=False):
             if axis is not None:
-                index[axis[0]] = _slice(index[axis[0]], length, axis[1])
+                step = steps.pop(0) if axis[1] is None else axis[1]
+                index[axis[0]] = _slice(index[axis[0]], length, step)
         return f"{self._name(view.array)}[{', '.join(map(_bare, index))}]"
 
 
-def _slice(start: str, length: str, step: int) -> str:
+def _slice(start: str, length: str, step: int | str) -> str:
+    if isinstance(step, str):
+        return f"{start}:{start} + {step} * {length}:{step}"
     if step == 1:
         return f"{start}:{start} + {length}" if start != "0" else f":{_bare(length)}"
     return (

@@ -229,11 +229,11 @@ def _view(text: str) -> View:
     return View(int(number), tuple(map(_axis, axes.split())))
 
 
-def _axis(text: str) -> tuple[int, int] | None:
+def _axis(text: str) -> tuple[int, int | None] | None:
     if text == "*":
         return None
     axis, step = text.split(":")
-    return int(axis), int(step)
+    return int(axis), None if step == "*" else int(step)
 
 
 def _name(text: str) -> str:

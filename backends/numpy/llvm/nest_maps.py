@@ -6,7 +6,7 @@ What does the work is a strided loop for the innermost axis, machine code of its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -208,7 +208,8 @@ class Table:
 def place_of(body: Body, view: View, places: Sequence[Value]) -> tuple[str, list[str]]:
     """Where a view begins, and its step in bytes along each axis of the space."""
     offset = ""
-    for axis, place in enumerate(places):
+    ndim = body.nest.numbered[view.array].ndim
+    for axis, place in enumerate(places[:ndim]):
         if body.constant(place) == 0:
             continue
         part = body.add(f"mul i64 {body.operand(place)}, {body.stride(view.array, axis)}")
@@ -216,13 +217,18 @@ def place_of(body: Body, view: View, places: Sequence[Value]) -> tuple[str, list
     data = body.data(view.array)
     if offset:
         data = body.add(f"getelementptr i8, ptr {data}, i64 {offset}")
-    return data, [_step(body, view.array, one) for one in view.axes]
+    computed = iter(places[ndim:])
+    return data, [_step(body, view.array, one, computed) for one in view.axes]
 
 
-def _step(body: Body, array: int, axis: tuple[int, int] | None) -> str:
+def _step(
+    body: Body, array: int, axis: tuple[int, int | None] | None, computed: Iterator[Value]
+) -> str:
     if axis is None:
         return "0"
     stride = body.stride(array, axis[0])
+    if axis[1] is None:
+        return body.add(f"mul i64 {stride}, {body.operand(next(computed))}")
     return stride if axis[1] == 1 else body.add(f"mul i64 {stride}, {axis[1]}")
 
 
@@ -239,8 +245,8 @@ class Inputs:
         return taken
 
     def of_view(self, view: View) -> list[Value]:
-        """Where a view begins."""
-        return self.take(self.body.nest.numbered[view.array].ndim)
+        """Where a view begins, and its computed steps."""
+        return self.take(self.body.nest.numbered[view.array].ndim + view.computed_steps)
 
 
 def emit_map(body: Body, one: Instruction) -> str:

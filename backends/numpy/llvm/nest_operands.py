@@ -94,7 +94,9 @@ def _taken(
     """The inputs of each operand, and those of the target."""
     at, given = what.ndim, []
     for operand in what.operands:
-        count = 1 if isinstance(operand, Scalar) else nest.numbered[operand.array].ndim
+        count = 1
+        if isinstance(operand, View):
+            count = nest.numbered[operand.array].ndim + operand.computed_steps
         given.append(inputs[at : at + count])
         at += count
     return given, inputs[at:]
