@@ -39,8 +39,9 @@ def test_a_figure_says_whether_it_holds() -> None:
 
 def test_code_is_changed_to_tell_what_exactness_costs() -> None:
     """No constrained arithmetic is left in plain code, and no doubt but that of `patience` behind unchecked branches."""
-    for text in texts_of("cholesky"):
-        assert "constrained.fmul" in text
+    texts = texts_of("cholesky")
+    assert any("constrained.fmul" in text for text in texts)
+    for text in texts:
         plain = targets.rewritten(targets.PLAIN, text)
         assert not [
             line for line in plain.splitlines() if "call" in line and "constrained.f" in line
