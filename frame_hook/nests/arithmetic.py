@@ -23,6 +23,8 @@ from ufuse.frame_hook.nests.conversions import (
     refuse_bools,
     truth,
 )
+from ufuse.frame_hook.nests.either import KINDS as EITHER_KINDS
+from ufuse.frame_hook.nests.either import common_tag, is_either, settled, why_not_same
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ELEMENT_KINDS,
@@ -32,6 +34,7 @@ from ufuse.frame_hook.nests.values import (
     NP_FLOAT,
     NP_INT,
     TYPES,
+    EitherKind,
     Item,
     Items,
     Known,
@@ -56,6 +59,8 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     """`left operator right`."""
     one, other = number(code, left), number(code, right)
+    if (is_either(one) or is_either(other)) and why_not_same(operator, one, other) is None:
+        return _of_either(code, operator, one, other)
     if operator in FLOAT_OPS and not one.type.kind == other.type.kind == "bool":
         one, other = _counted(code, one, other), _counted(code, other, one)
     numpy = one.type.numpy or other.type.numpy
@@ -80,6 +85,14 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     if operator in ("//", "%") and (are_plain or (one.type.is_real and other.type.is_real)):
         return _float_quotient(code, operator, one, other, kind)
     raise NotNativeError(f"the operator {operator} of floats is not compiled yet")
+
+
+def _of_either(code: Code, operator: str, one: Number, other: Number) -> Number:
+    """What an operator gives for Python's numbers and for NumPy's alike; which of them it is lies in its tag."""
+    tag = common_tag(code, one, other)
+    numbers = (settled(each, numpy=tag is None) for each in (one, other))
+    found = binary(code, operator, *numbers)
+    return found if tag is None else Number(EitherKind(found.type.kind), found.value, tag)
 
 
 def _counted(code: Code, one: Number, other: Number) -> Number:
@@ -189,6 +202,16 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Number:
     return Number(kind, code.op("i" + name, I1, *inputs))
 
 
+def compare_truth(code: Code, name: str, left: Item, right: Item) -> Number:
+    """As `compare`, where only the truth of the result is used: it is the same for Python's numbers and NumPy's."""
+    one, other = number(code, left), number(code, right)
+    if {one.type.kind, other.type.kind} <= EITHER_KINDS:
+        one, other = (
+            settled(each, numpy=False) if is_either(each) else each for each in (one, other)
+        )
+    return compare(code, name, one, other)
+
+
 def _as_comparable(code: Code, one: Number, other: Number) -> tuple[Value, Value]:
     """Two integers in one type that holds both, compared as the numbers they are."""
     if one.value.type == other.value.type != I1:
@@ -205,7 +228,8 @@ def _of_own_kind(code: Code, name: str, one: Number) -> Number:
     """One operation on a number in its own type; a bool is an int then."""
     refuse_bools(one)
     kind = INT if one.type.kind == "bool" else one.type
-    return Number(kind, code.op(name, TYPES[kind.kind], converted(code, one, kind)))
+    tag = one.tag if kind is one.type else None
+    return Number(kind, code.op(name, TYPES[kind.kind], converted(code, one, kind)), tag)
 
 
 def contains(code: Code, items: Items, item: Item) -> Number:

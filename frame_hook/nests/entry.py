@@ -18,6 +18,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
+from ufuse.frame_hook.nests.either import WidenError
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
@@ -138,13 +139,41 @@ def _read(
     keeps_all: bool = False,
     arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
+    widened: frozenset[int] | None = frozenset()
+    while True:
+        try:
+            return _read_once(code, position, function, state, keeps_all, arrives, widened)
+        except WidenError as more:
+            widened = more.slots | (widened or frozenset())
+        except NotNativeError:
+            if not widened:
+                raise
+            widened = None
+
+
+def _read_once(
+    code: CodeType,
+    position: int,
+    function: FunctionType,
+    state: tuple[Any, ...],
+    keeps_all: bool,
+    arrives: Mapping[int, Any],
+    widened: frozenset[int] | None,
+) -> tuple[Trace, Read]:
     names = instructions.slot_names(code)
     on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
     trace = Trace(state, (*names, *on_stack), _hook.NULL)
     try:
         outside = Outside(trace, function, state)
         reader = Reader(
-            code, position, state, _hook.NULL, outside, keeps_all=keeps_all, arrives=arrives
+            code,
+            position,
+            state,
+            _hook.NULL,
+            outside,
+            keeps_all=keeps_all,
+            arrives=arrives,
+            widened=widened,
         )
         try:
             read = reader.read()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import arithmetic, conversions
+from ufuse.frame_hook.nests import arithmetic, conversions, either
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
     TYPES,
+    EitherKind,
     Item,
     Items,
     NotNativeError,
@@ -33,7 +34,10 @@ def compared(arguments: list[Item]) -> list[Item]:
 def push_best(reader: Reader, function: Any, numbers: list[Number], after: int) -> None:
     """Push the least or greatest number; `after` is the position behind, where each type that it may have goes on."""
     kinds = list(dict.fromkeys(one.type for one in numbers))
-    if len(kinds) == 1:
+    common = either.common_kind(numbers)
+    if common is not None:
+        reader.stack.append(_best_of_either(reader, function, numbers, common))
+    elif len(kinds) == 1:
         best = numbers[0]
         for other in numbers[1:]:
             first = arithmetic.is_first(reader.out, function, best, other)
@@ -44,6 +48,20 @@ def push_best(reader: Reader, function: Any, numbers: list[Number], after: int) 
         _go_on(reader, numbers, [first], after)
     else:
         _push_of_kinds(reader, function, numbers, kinds, after)
+
+
+def _best_of_either(
+    reader: Reader, function: Any, numbers: list[Number], kind: EitherKind
+) -> Number:
+    """The best of Python's numbers and NumPy's of one size; whose it is goes into its tag."""
+    out = reader.out
+    best, tag = either.settled(numbers[0], numpy=False), either.tag(out, numbers[0])
+    for each in numbers[1:]:
+        other = either.settled(each, numpy=False)
+        first = arithmetic.is_first(out, function, best, other)
+        tag = _select(reader, first, tag, either.tag(out, each))
+        best = Number(best.type, _select(reader, first, best.value, other.value))
+    return Number(kind, best.value, tag)
 
 
 def _push_of_kinds(

@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests import (
     arithmetic,
     complexes,
     conversions,
+    either,
     elements,
     elementwise,
     lists,
@@ -225,9 +226,12 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
-    are_complex = complexes.is_complex(left) or complexes.is_complex(right)
-    rule = complexes.compare if are_complex else arithmetic.compare
-    found = rule(reader.out, name, left, right)
+    if complexes.is_complex(left) or complexes.is_complex(right):
+        found = complexes.compare(reader.out, name, left, right)
+    elif arg & AS_BOOL or either.is_tested(reader):
+        found = arithmetic.compare_truth(reader.out, name, left, right)
+    else:
+        found = arithmetic.compare(reader.out, name, left, right)
     reader.stack.append(Number(BOOL, found.value) if arg & AS_BOOL else found)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, elementwise, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, views
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
@@ -120,7 +120,7 @@ def called_method(
     (item,) = arguments
     slot, has_tuples = owner.holder.slot, isinstance(item, Items)
     parts = [
-        conversions.number(reader.out, one)
+        either.known(conversions.number(reader.out, one))
         for one in (item.items if isinstance(item, Items) else arguments)
     ]
     if not 1 <= len(parts) <= MOST_COLUMNS:
@@ -153,7 +153,7 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
     if type(reader.outside.sequences[slot]) is not list:
         raise NotNativeError("it stores into what is no array")
     index = views.index(reader, key)
-    one = conversions.number(reader.out, item)
+    one = either.known(conversions.number(reader.out, item))
     if one.type != container.type:
         raise NotNativeError("a list gets items of several types")
     elementwise.settle(reader)

@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests import (
     complexes,
     conversions,
     draws,
+    either,
     elements,
     elementwise,
     extremes,
@@ -41,12 +42,15 @@ from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
 from ufuse.frame_hook.nests.values import (
     ELEMENT_KINDS,
     INT,
+    TYPES,
     Array,
     ArrayKind,
     Bound,
     ColumnKind,
     Complex,
     ConstantKind,
+    EitherError,
+    EitherKind,
     Empty,
     Generating,
     Generator,
@@ -144,8 +148,11 @@ class Reader:
         *,
         keeps_all: bool = False,
         arrives: Mapping[int, NumberKind] = MappingProxyType({}),
+        widened: frozenset[int] | None = None,
     ) -> None:
         self.position = position
+        # Slots of locals that are Python's or NumPy's, whichever, at the headers of loops; None: none may be.
+        self._widened = widened
         self.arrives = arrives if len(loop_positions(code, position)) <= MOST_TWICE else {}
         self.state, self.null = state, null
         self.outside = outside
@@ -244,6 +251,10 @@ class Reader:
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
         }
+        for slot in self._widened or ():
+            kind = self.frame.slots.get(slot)
+            if isinstance(kind, NumberKind):
+                self.frame.slots[slot] = EitherKind(kind.kind)
         self._label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
             self.frame.slots = others
@@ -278,7 +289,7 @@ class Reader:
             if isinstance(kind, NumberKind):
                 if arrived is None or arrived.kind != kind.kind:
                     return None
-                found[slot] = arrived
+                found[slot] = kind if either.is_either(kind) else arrived
         return found if found != slots else None
 
     def _finished(self, headers: list[Version]) -> Read:
@@ -371,10 +382,10 @@ class Reader:
     ) -> tuple[dict[int, NumberKind], ...]:
         """The first block: to the version of the header that has the types which the numbers come with."""
         headers = [one for one in headers if self._is_as_it_comes(one)]
-        begins = []
+        begins: list[dict[int, NumberKind]] = []
         for number, version in enumerate(headers):
             kinds = dict(version.locals)
-            begins.append(
+            begins += either.each(
                 {
                     one: kind
                     for one, kind in version.locals
@@ -389,6 +400,9 @@ class Reader:
                 kind = kinds[slot]
                 assert isinstance(kind, NumberKind)
                 tag = self.out.get(f"{self.own.names[slot]}.numpy", I1)
+                if isinstance(kind, EitherKind):
+                    self.out.set(f"{self.own.names[slot]}.tag", tag)
+                    continue
                 fits = self.out.op(
                     "and", I1, fits, tag if kind.numpy else self.out.op("not", I1, tag)
                 )
@@ -426,6 +440,8 @@ class Reader:
         """What the function being read comes to a position with; sets what its stack holds."""
         elementwise.settle(self)
         frame = self.frame
+        if self._widened and frame.caller is None:
+            self._widen(position)
         function, live = frame.function, frame.function.live[position]
         always = self._changed if frame.caller is None else frozenset()
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always)
@@ -435,6 +451,18 @@ class Reader:
         )
         locals_ = tuple((slot, frame.slots[slot]) for slot in kept)
         return Version(function, position, locals_, stack, frame.caller)
+
+    def _is_header(self, version: Version) -> bool:
+        return version.caller is None and self.own.table[version.position].opname == "FOR_ITER"
+
+    def _widen(self, position: int) -> None:
+        """Where a loop begins its turns make some locals Python's or NumPy's, whichever."""
+        if self.own.table[position].opname == "FOR_ITER":
+            for slot in self._widened or ():
+                kind = self.frame.slots.get(slot)
+                if isinstance(kind, NumberKind):
+                    name = self.own.names[slot]
+                    self.frame.slots[slot] = either.widened(self.out, name, kind)
 
     def resume(self, version: Version) -> None:
         """Go on from a version."""
@@ -468,6 +496,9 @@ class Reader:
     def _label(self, version: Version) -> str:
         known = self._labels.get(version)
         if known is None:
+            if self._widened is not None and self._is_header(version):
+                known_versions = [one for one in self._labels if one.place == version.place]
+                either.check_versions(known_versions, version)
             count = self._counts[version.place] = self._counts.get(version.place, 0) + 1
             if count > MOST_VERSIONS:
                 raise NotNativeError("the types of its variables change too often")
@@ -551,8 +582,10 @@ class Reader:
         """
         out = self.out
         match item:
-            case Number():
+            case Number(tag=tag):
                 out.set(_number_variable(name, item.type), item.value)
+                if tag is not None:
+                    out.set(f"{name}:{item.type.kind}.tag", tag)
                 return item.type
             case Complex():
                 complexes.keep(out, _number_variable(name, item.type), item)
@@ -592,6 +625,9 @@ class Reader:
         """The item that was put into variables."""
         out = self.out
         match kind:
+            case EitherKind():
+                value = out.get(_number_variable(name, kind), TYPES[kind.kind])
+                return Number(kind, value, out.get(f"{name}:{kind.kind}.tag", I1))
             case NumberKind():
                 return complexes.kept(out, _number_variable(name, kind), kind)
             case ConstantKind():
@@ -650,7 +686,12 @@ class Reader:
                 name = self.variable(slot, kind.kind)
                 if name != self.own.names[slot]:
                     self._made[name] = kind.kind
-                out.set(f"{name}.numpy", out.constant(I1, kind.numpy))
+                whose = (
+                    out.get(f"{self.own.names[slot]}.tag", I1)
+                    if isinstance(kind, EitherKind)
+                    else out.constant(I1, kind.numpy)
+                )
+                out.set(f"{name}.numpy", whose)
                 found[slot] = name
             elif slot not in self._changed:
                 continue
@@ -696,7 +737,13 @@ class Reader:
             handler = HANDLERS.get(name)
             if handler is None:
                 raise NotNativeError(f"{name} is not compiled yet")
-            handler(self, instruction.arg or 0)
+            stack, keywords = list(self.stack), self.keywords
+            try:
+                handler(self, instruction.arg or 0)
+            except EitherError:
+                if keywords:  # another instruction named them
+                    raise NotNativeError("calls with keywords are not compiled yet") from None
+                either.split(self, stack)
             if not self.out.is_open:
                 return
             if self._ends_here(self.next):
@@ -774,9 +821,17 @@ class Reader:
         if slot in self.own.live[self.position]:
             self._used.add(slot)
         if isinstance(kind, NumberKind):
-            self.stack.append(complexes.kept(self.out, self.variable(slot, kind.kind), kind))
+            self.stack.append(self._number(slot, kind))
         else:
             self.stack.append(self.kept(function.names[slot], kind))
+
+    def _number(self, slot: int, kind: NumberKind) -> Number | Complex:
+        """The number that a local of the loop's own function is."""
+        name = self.variable(slot, kind.kind)
+        if not isinstance(kind, EitherKind):
+            return complexes.kept(self.out, name, kind)
+        value = self.out.get(name, TYPES[kind.kind])
+        return Number(kind, value, self.out.get(f"{self.own.names[slot]}.tag", I1))
 
     def _load_from_outside(self, slot: int) -> None:
         """Push a local that is no number or array: what the loop does not write is a constant."""
@@ -799,6 +854,8 @@ class Reader:
             raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
         one = complexes.scalar(self.out, item)
         complexes.keep(self.out, self.variable(slot, one.type.kind), one)
+        if isinstance(one, Number) and one.tag is not None:
+            self.out.set(f"{function.names[slot]}.tag", one.tag)
         self.slots[slot] = one.type
 
     def _store_array(self, slot: int, item: Array | Part | Lazy) -> None:
@@ -1001,6 +1058,8 @@ def _stack_variable(function: Function, place: int) -> str:
 
 def _number_variable(name: str, kind: NumberKind) -> str:
     """Control may go on with one of two types."""
+    if isinstance(kind, EitherKind):
+        return f"{name}:{kind.kind}.either"
     return f"{name}:{kind.kind}{'.numpy' if kind.numpy else ''}"
 
 

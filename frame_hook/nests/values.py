@@ -27,6 +27,10 @@ class NotNativeError(Exception):
         return f"{self.args[0]}{self.place}"
 
 
+class EitherError(Exception):
+    """What is read depends on whether a number is NumPy's, which is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class NumberKind:
     """The type of a number. `kind` is one of `graph.nest.NUMBERS`; `numpy`: whether it is a scalar of NumPy."""
@@ -48,6 +52,26 @@ class NumberKind:
     def dtype(self) -> np.dtype:
         """NumPy's type of such elements."""
         return np.dtype(self.kind)
+
+
+def _unknown(_: NumberKind) -> bool:
+    raise EitherError
+
+
+class EitherKind(NumberKind):
+    """The type of an int or int64, or of a float or float64: see `either.py`."""
+
+    __slots__ = ()
+    numpy = property(_unknown, lambda _, __: None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EitherKind) and other.kind == self.kind
+
+    def __hash__(self) -> int:
+        return hash((EitherKind, self.kind))
+
+    def __repr__(self) -> str:
+        return f"EitherKind({self.kind!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +141,15 @@ class ConstantKind:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number that is computed."""
+    """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's."""
 
     type: NumberKind
     value: Value
+    tag: Value | None = None
+
+    def __post_init__(self) -> None:
+        if self.tag is None and isinstance(self.type, EitherKind):
+            raise EitherError
 
 
 @dataclass(frozen=True, slots=True)

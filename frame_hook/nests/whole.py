@@ -19,7 +19,7 @@ from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
-from ufuse.frame_hook.nests import calls, conversions, elementwise, views
+from ufuse.frame_hook.nests import calls, conversions, either, elementwise, views
 from ufuse.frame_hook.nests.entry import NestMaker, guarded
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
@@ -225,9 +225,10 @@ class WholeReader(Reader):
                 kinds.append(kind)
             if len(kinds) > MOST_KINDS:
                 raise NotNativeError("it returns numbers of too many types")
-            place_and_whose = 2 * kinds.index(kind) + leaf.type.numpy
+            first = out.constant(I64, 2 * kinds.index(kind))
+            whose = out.op("widen", I64, either.tag(out, leaf))
             out.set(f"{name}.{kind}", leaf.value)
-            out.set(f"{name}.kind", out.constant(I64, place_and_whose))
+            out.set(f"{name}.kind", out.op("add", I64, first, whose))
             return
         if isinstance(leaf, Array) and not leaf.indices:
             kinds[:] = kinds or [ARRAY]

@@ -1,0 +1,164 @@
+"""Numbers that are Python's or NumPy's, whichever: `max(0, x)`, or what a loop begins with as a Python int.
+
+An int and an int64, or a float and a float64, have one value in a nest; which of them it is lies in a bit of its own,
+its tag. Where what is done with it is the same for both, both go on in one version of the code. Else the instruction
+is read anew for each: whoever asks whether such a number is NumPy's gets an `EitherError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.values import (
+    EitherError,
+    EitherKind,
+    Item,
+    Items,
+    Kind,
+    NotNativeError,
+    Number,
+    NumberKind,
+)
+from ufuse.graph.nest import I1, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.frames import Version
+    from ufuse.frame_hook.nests.reader import Reader
+
+KINDS = {"int", "float"}
+SAME_OF_INTS = {"+", "-", "*", "//", "%", "&", "|", "^"}
+SAME_OF_REALS = {"+", "-", "*", "/"}
+
+
+class WidenError(Exception):
+    """Some locals come to the header of a loop as Python's and as NumPy's: it is to be read anew for either."""
+
+    def __init__(self, slots: frozenset[int]) -> None:
+        super().__init__()
+        self.slots = slots
+
+
+def is_either(item: Item | Kind) -> bool:
+    """Whether it may be Python's or NumPy's."""
+    return isinstance(item, EitherKind) or (
+        isinstance(item, Number) and isinstance(item.type, EitherKind)
+    )
+
+
+def settled(one: Number, *, numpy: bool) -> Number:
+    """The number as Python's or NumPy's."""
+    return Number(NumberKind(one.type.kind, numpy), one.value)
+
+
+def known(one: Number) -> Number:
+    """The number, of which it is known whose it is."""
+    if is_either(one):
+        raise EitherError
+    return one
+
+
+def tag(code: Code, one: Number) -> Value:
+    """Whether it is NumPy's."""
+    return code.constant(I1, one.type.numpy) if one.tag is None else one.tag
+
+
+def why_not_same(operator: str, one: Number, other: Number) -> str | None:
+    """Why an operator may give something else for Python's numbers than for NumPy's."""
+    kinds = {one.type.kind, other.type.kind}
+    if not kinds <= KINDS:
+        return "a number of another size"
+    known = SAME_OF_REALS if "float" in kinds else SAME_OF_INTS
+    return None if operator in known else "another result"
+
+
+def common_tag(code: Code, one: Number, other: Number) -> Value | None:
+    """Whether a result of both is NumPy's; None: it is, always."""
+    tags = [each.tag for each in (one, other) if is_either(each)]
+    if any(not is_either(each) and each.type.numpy for each in (one, other)):
+        return None
+    first, *rest = [each for each in tags if each is not None]
+    return code.op("or", I1, first, rest[0]) if rest and rest[0] != first else first
+
+
+def common_kind(numbers: Sequence[Number]) -> EitherKind | None:
+    """The kind of numbers that are all ints or all floats of 64 bits, where some are Python's and some NumPy's."""
+    kinds = {one.type.kind for one in numbers}
+    is_known = len({one.type for one in numbers}) == 1 and not is_either(numbers[0])
+    return EitherKind(kinds.pop()) if len(kinds) == 1 and kinds <= KINDS and not is_known else None
+
+
+def each(kinds: Mapping[int, NumberKind]) -> list[dict[int, NumberKind]]:
+    """The kinds with every choice for those that are either."""
+    choices = [
+        [NumberKind(kind.kind, numpy) for numpy in (False, True)] if is_either(kind) else [kind]
+        for kind in kinds.values()
+    ]
+    return [dict(zip(kinds, chosen, strict=True)) for chosen in product(*choices)]
+
+
+def is_tested(reader: Reader) -> bool:
+    """Whether what the instruction gives is only tested for its truth."""
+    following = reader.frame.function.table[reader.next].opname
+    return following.startswith(("POP_JUMP", "TO_BOOL", "UNARY_NOT"))
+
+
+def split(reader: Reader, stack: list[Item]) -> None:
+    """End the block: the instruction is read for Python's number and for NumPy's, with the stack that it found."""
+    found = [one for item in stack for one in _numbers(item) if is_either(one)]
+    if not found:
+        raise NotNativeError("it computes with a number that may be Python's or NumPy's")
+    one = found[-1]
+    assert one.tag is not None
+    labels = []
+    for numpy in (True, False):
+        known_one = settled(one, numpy=numpy)
+        reader.stack = [_replaced(item, one, known_one) for item in stack]
+        labels.append(reader.target(reader.at.position))
+    reader.out.end("branch", *labels, condition=one.tag)
+
+
+def _numbers(item: Item) -> list[Number]:
+    """The numbers that an item is made of."""
+    if isinstance(item, Items):
+        return [number for one in item.items for number in _numbers(one)]
+    return [item] if isinstance(item, Number) else []
+
+
+def _replaced(item: Item, old: Number, new: Number) -> Item:
+    if isinstance(item, Items):
+        return Items(tuple(_replaced(one, old, new) for one in item.items))
+    return new if item == old else item
+
+
+def widened(code: Code, name: str, kind: NumberKind) -> NumberKind:
+    """The kind of a local for either; its tag is set."""
+    if isinstance(kind, EitherKind) or kind.kind not in KINDS:
+        return kind
+    code.set(f"{name}.tag", code.constant(I1, kind.numpy))
+    return EitherKind(kind.kind)
+
+
+def check_versions(known: Sequence[Version], new: Version) -> None:
+    """Raise where a version of a loop's header differs from another but in whose numbers its locals are.
+
+    Raises:
+        WidenError: it does.
+
+    """
+    for one in known:
+        if (one.stack, one.caller, len(one.locals)) != (new.stack, new.caller, len(new.locals)):
+            continue
+        pairs = list(zip(one.locals, new.locals, strict=True))
+        unlike = frozenset(slot for (slot, kind), (_, other) in pairs if kind != other)
+        if all(_are_alike(kind, other) for (_, kind), (_, other) in pairs):
+            raise WidenError(unlike)
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    if one == other:
+        return True
+    are_numbers = isinstance(one, NumberKind) and isinstance(other, NumberKind)
+    return are_numbers and one.kind == other.kind and one.kind in KINDS
