@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,5 +26,7 @@ class Improved:
         if made is not None:
             made.improver = None
             # In a thread of its own: an interrupt in the midst of llvmlite would leave its lock taken.
-            Work(partial(nests._improve, nest, made)).result()
+            # That may hit the thread, too: the nest then keeps its own code.
+            with suppress(TimeoutError):
+                Work(partial(nests._improve, nest, made)).result()
         return made  # type: ignore[no-any-return]
