@@ -234,6 +234,7 @@ class Tracer:
             leaves_loop=partial(self._leaves, code, position, function, trace),
             nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
             headers=headers_outside(code, position) if self._ends_at_nests else (),
+            function=weakref.ref(function),
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
         stack: list[Symbol] = []

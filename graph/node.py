@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,8 @@ class Location:
     column: int = 0
     end_column: int = 0
     warned_at: Location | None = None  # where NumPy's own Python code would warn of it
+    # Gives the function whose globals have the warning registry, while it lives, where they are no module's.
+    found_by: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

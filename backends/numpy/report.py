@@ -111,8 +111,10 @@ class Report:
 def warn(message: str, location: Location) -> None:
     """Issue a RuntimeWarning for the line that eager names, through that module's registry."""
     location = location.warned_at or location
+    function = location.found_by() if location.found_by is not None else None
     module = sys.modules.get(location.module)
-    registry = None if module is None else module.__dict__.setdefault("__warningregistry__", {})
+    space = getattr(module, "__dict__", None) if function is None else function.__globals__
+    registry = None if space is None else space.setdefault("__warningregistry__", {})
     # No module_globals: NumPy gives none, and Python refuses those of a module without a loader.
     warnings.warn_explicit(
         message,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import CodeType, MappingProxyType
+from dataclasses import replace
+from types import CodeType, FunctionType, MappingProxyType
+from typing import Any
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
@@ -64,7 +67,7 @@ class Interpreter:
     `open_headers` are those of loops that may be compiled: `while` loops are not unrolled far.
     `nests` are the headers of loops of the root that are native code: the trace ends where it comes to one, if that
     takes the frame as it is, or after a turn. `headers` are those at which is noted what the frame has when it first
-    comes.
+    comes. `function` gives the one whose frame it is, as long as that lives.
     """
 
     def __init__(
@@ -83,8 +86,10 @@ class Interpreter:
         leaves_loop: Callable[[Frame], bool] | None = None,
         nests: Mapping[int, Callable[[Frame], bool]] = MappingProxyType({}),
         headers: Collection[int] = (),
+        function: Callable[[], FunctionType | None] = lambda: None,
     ) -> None:
         self.trace = trace
+        self._function = function
         self._call = call
         self._attribute = attribute
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
@@ -335,12 +340,15 @@ class Interpreter:
 
     def _locate(self, frame: Frame, instruction: Instruction) -> None:
         if frame.places is None:
-            module = frame.globals.get("__name__")
             known = places_by_module(frame.code)
-            frame.places = known.setdefault(module if isinstance(module, str) else "", {})
+            is_own = is_modules(frame.globals)
+            frame.places = known.setdefault(module_name(frame.globals), {}) if is_own else {}
         place = frame.places.get(instruction.position)
         if place is None:
-            place = frame.places[instruction.position] = _location(frame, instruction)
+            place = _location(frame, instruction)
+            if frame.globals is self.call_stack[0].globals and not is_modules(frame.globals):
+                place = replace(place, found_by=self._function)
+            frame.places[instruction.position] = place
         self.trace.graph.location = place
 
 
@@ -362,6 +370,18 @@ def _source(symbol: object) -> Source | None:
     return getattr(symbol, "source", None)
 
 
+def module_name(space: Mapping[str, Any]) -> str:
+    """What globals say of the module that they are of, or seem to be."""
+    name = space.get("__name__")
+    return name if isinstance(name, str) else ""
+
+
+def is_modules(space: Mapping[str, Any]) -> bool:
+    """Whether globals are those of the module that they name: not those of code run by `exec`."""
+    module = sys.modules.get(module_name(space))
+    return getattr(module, "__dict__", None) is space
+
+
 @instructions.per_code
 def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
     """The locations of a code object that were needed so far, for each module it runs in."""
@@ -370,12 +390,11 @@ def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
 
 def _location(frame: Frame, instruction: Instruction) -> Location:
     line, end_line, column, end_column = instruction.location
-    module = frame.globals.get("__name__")
     return Location(
         frame.code.co_filename,
         frame.code.co_name,
         line or frame.code.co_firstlineno,
-        module if isinstance(module, str) else "",
+        module_name(frame.globals),
         end_line or 0,
         column or 0,
         end_column or 0,

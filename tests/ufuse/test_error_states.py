@@ -146,3 +146,36 @@ def test_filters_and_records_die() -> None:
         warnings.warn("CPython itself keeps the last filters", stacklevel=1)
     gc.collect()
     assert [reference() for reference in gone] == [None, None]
+
+
+MADE_BY_EXEC = """
+def halves(x, out):
+    for i in range(len(x)):
+        out[i:i + 2] = x[i:i + 2] / x[i]
+    return out
+
+def apart(x, out):
+    out += x / x[0]
+    out += 1 / x
+    return out
+"""
+
+
+@pytest.mark.parametrize("name", ["halves", "apart"])
+def test_warnings_of_code_without_a_module_are_shown_once(name: str) -> None:
+    """Their registry is in the globals that `exec` was given, however the lines were run."""
+
+    def shown(*, compiles: bool) -> tuple[list[Any], list[str]]:
+        space: dict[str, Any] = {"np": np}
+        exec(MADE_BY_EXEC, space)
+        function = ufuse.compile(space[name]) if compiles else space[name]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for _ in range(4):
+                x = np.zeros(50)
+                x[7], x[3] = np.nan, 1
+                function(x, np.zeros(50))
+        messages = [(str(one.message), one.lineno, one.filename) for one in caught]
+        return messages, sorted(map(str, space["__warningregistry__"]))
+
+    assert shown(compiles=True) == shown(compiles=False)
