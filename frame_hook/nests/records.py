@@ -71,6 +71,8 @@ def loop_records(cache: Any, record: CodeRecord) -> Iterator[LoopRecord]:
         why = "" if turns[header][0] or inside else _why_not(code, header, record)
         if header not in record.visits and not why:
             continue
+        if why and _is_unrolled(code, header, record):
+            continue
         yield LoopRecord(
             _lines(code, header)[0],
             *turns[header],
@@ -85,6 +87,18 @@ def loop_records(cache: Any, record: CodeRecord) -> Iterator[LoopRecord]:
                 if one.nest is not None and one.position == header
             ),
         )
+
+
+def _is_unrolled(code: CodeType, header: int, record: CodeRecord) -> bool:
+    """Whether a graph that begins before a `for` loop has all its turns, and goes on behind it."""
+    at = instructions.by_position(code)[header]
+    if at.opname != "FOR_ITER":
+        return False
+    behind, inside = instructions.successors(at)[1], loop_positions(code, header)
+    return any(
+        one.nest is None and {header, behind} <= one.ran and one.position not in inside
+        for one in record.specialisations
+    )
 
 
 def _turns(cache: Any, header: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     NotNativeError,
     Number,
+    NumberKind,
     TemporaryKind,
     ViewKind,
 )
@@ -24,7 +25,7 @@ from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-PLAIN = (Value, Known, Number, Complex)  # that hold none
+PLAIN = (Value, Known, Number, NumberKind, Complex)  # that hold none
 MOST_AT_ONCE = 4  # arrays that one instruction made, in as many variables
 
 

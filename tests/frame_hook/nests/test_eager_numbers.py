@@ -62,6 +62,8 @@ class Everything:
     def __init__(self) -> None:
         self.arrays: dict[int, Any] = {}
         self.lists: dict[int, Any] = {}
+        self.sequences: dict[int, Any] = {}
+        self.generators: dict[int, str] = {}
         self.walked: dict[int, str] = {}
 
     def name(self, _: object, name: str) -> Known:
