@@ -22,7 +22,7 @@ KERNEL_FLAGS = (
     "-fno-gnu-unique", "-fno-strict-aliasing", "-fno-stack-protector",
 )  # fmt: skip
 # Without the C library's start files, a unit's uninitialised variables are its kernels' shared ones.
-LINK_FLAGS = ("-shared", "-nostartfiles", "-Wl,-Bsymbolic")
+LINK_FLAGS = ("-shared", "-nostdlib", "-lgcc", "-Wl,-Bsymbolic")
 
 
 class CompilationError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,24 +122,30 @@ def library_path(text: Text) -> Path:
 
 
 def compile_together(texts: list[Text], cupy_include: str, most: int = 100) -> None:
-    """Compile texts, those that can with others in one unit."""
-    together = [text for text in texts if text.can_share_a_unit]
+    """Compile texts, those that can with others in one unit; one that fails is met again when it is used."""
     for text in texts:
         if not text.can_share_a_unit:
-            build.kernels(library_path(text), text.unit(), cupy_include, text.host_options)
-    groups = [together[first : first + most] for first in range(0, len(together), most)]
-    for group in groups:
+            compile_alone(text, cupy_include)
+    together = [text for text in texts if text.can_share_a_unit]
+    for first in range(0, len(together), most):
+        group = together[first : first + most]
         unit = "".join(text.part() for text in group)
         path = build.CACHE / "kernels" / f"unit-{build.key_of(unit)}.so"
         try:
             build.kernels(path, unit, cupy_include, group[0].host_options)
         except build.CompilationError:
-            if len(group) == 1:
-                build.kernels(library_path(group[0]), group[0].unit(), cupy_include, group[0].host_options)
+            if most == 1:
+                compile_alone(group[0], cupy_include)
             else:
-                compile_together(group, cupy_include, (len(group) + 1) // 2)
+                compile_together(group, cupy_include, max(1, most // 4))
             continue
         for text in group:
             link = library_path(text)
             if not link.exists():
                 link.symlink_to(path.name)
+
+
+def compile_alone(text: Text, cupy_include: str) -> None:
+    """Compile a text if it can be."""
+    with suppress(build.CompilationError):
+        build.kernels(library_path(text), text.unit(), cupy_include, text.host_options)

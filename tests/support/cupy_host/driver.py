@@ -111,7 +111,7 @@ class Driver:
     @of_cuda
     def moduleGetGlobal(self, module: int, name: str) -> int:  # noqa: N802
         """The address of a variable of a module."""
-        return ctypes.addressof(ctypes.c_char.in_dll(library(self.modules[module]), name))
+        return ctypes.addressof(ctypes.c_char.in_dll(library(self.modules[module], self.compiler.cupy_include), name))
 
     @of_cuda
     def funcGetAttribute(self, attribute: int, function: int) -> int:  # noqa: N802
@@ -156,7 +156,7 @@ class Driver:
             return
         kernel = self.kernels.get(function)
         if kernel is None:
-            kernel = self.kernels[function] = kernel_of(text, name)
+            kernel = self.kernels[function] = kernel_of(text, name, self.compiler.cupy_include)
         sizes = (ctypes.c_uint * 6)(gx, gy, gz, bx, by, bz)
         if self.device.stream(stream).captured is None:
             self.launch(kernel, arguments, sizes, shared)
@@ -174,14 +174,15 @@ class Driver:
             raise KernelError(f"{kernel.name}: {self.report.value.decode()}")
 
 
-def library(text: Text) -> ctypes.PyDLL:
+def library(text: Text, cupy_include: str) -> ctypes.PyDLL:
     """The compiled text, loaded."""
-    return ctypes.PyDLL(str(library_path(text).resolve()), mode=os.RTLD_NOW)
+    path = build.kernels(library_path(text), text.unit(), cupy_include, text.host_options)
+    return ctypes.PyDLL(str(path.resolve()), mode=os.RTLD_NOW)
 
 
-def kernel_of(text: Text, name: str) -> Kernel:
+def kernel_of(text: Text, name: str, cupy_include: str) -> Kernel:
     """A kernel of a compiled text."""
-    loaded = library(text)
+    loaded = library(text, cupy_include)
     table = (KernelEntry * (len(text.kernels) + 1)).in_dll(loaded, f"cuda_kernels_{text.key}")
     entry = next(entry for entry in table if entry.name == name.encode())
     return Kernel(name, entry, text.waits, text.flushes, loaded)

@@ -70,7 +70,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 #define __syncthreads_count(p) (cuda_barrier(__LINE__, (p) != 0).holding)
 #define __syncthreads_or(p) (cuda_barrier(__LINE__, (p) != 0).holding != 0)
 #define __syncthreads_and(p) (cuda_all_hold(cuda_barrier(__LINE__, (p) != 0)))
-#define __syncwarp(...) cuda_sync_warp(__LINE__, ##__VA_ARGS__)
+#define __syncwarp(...) cuda_sync_warp(__LINE__ __VA_OPT__(, ) __VA_ARGS__)
 #define __shfl_sync(...) cuda_shuffle(__LINE__, __VA_ARGS__)
 #define __shfl_up_sync(...) cuda_shuffle_up(__LINE__, __VA_ARGS__)
 #define __shfl_down_sync(...) cuda_shuffle_down(__LINE__, __VA_ARGS__)
@@ -280,6 +280,10 @@ __brev(unsigned v)
     return result;
 }
 
+/* CUDA's, as CuPy's texts define it where it is missing; the host's differs in its bits. */
+#undef NAN
+#define NAN __int_as_float(0x7fffffff)
+
 /* ---- Arithmetic that is never contracted: nothing is, on the host. */
 
 #define CUDA_ROUNDED(prefix, T)                                                                   \
@@ -349,4 +353,21 @@ CUDA_FUNCTION(rcbrt, 1 / std::cbrt(x))
 CUDA_FUNCTION(sinpi, std::sin(CUDA_PI * x))
 CUDA_FUNCTION(cospi, std::cos(CUDA_PI * x))
 CUDA_FUNCTION(normcdf, 0.5 * std::erfc(-x / std::sqrt(2.0)))
+/* The modified Bessel function of order 0 or 1: its power series, or the asymptotic one. */
+inline double
+cuda_bessel_i(int order, double x)
+{
+    double size = std::fabs(x), term = 1, sum = 1;
+    if (size < 30) {
+        for (int k = 1; k < 100; k++)
+            sum += term *= size * size / 4 / k / (k + order);
+        return order == 0 ? sum : sum * x / 2;
+    }
+    for (int k = 1; k < 25; k++)
+        sum += term *= ((2.0 * k - 1) * (2.0 * k - 1) - 4 * order) / (8 * k * size);
+    return std::copysign(std::exp(size) / std::sqrt(2 * 3.14159265358979323846 * size) * sum, order == 0 ? 1 : x);
+}
+CUDA_FUNCTION(cyl_bessel_i0, cuda_bessel_i(0, x))
+CUDA_FUNCTION(cyl_bessel_i1, cuda_bessel_i(1, x))
+CUDA_FUNCTION(erfcx, std::exp(x * x) * std::erfc(x))
 inline void sincos(float x, float *s, float *c) { *s = std::sin(x), *c = std::cos(x); }
