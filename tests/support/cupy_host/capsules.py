@@ -111,19 +111,12 @@ def replace(modules: dict[ModuleType, object]) -> None:
     """Have each module's functions, in C and in Python, be the methods of the same names of an object."""
     rows: list[tuple[ModuleType, str, str, Callable[..., Any]]] = []
     for module, device in modules.items():
-        for name, capsule in module.__pyx_capi__.items():
-            signature = signature_of(capsule)
-            if "(" not in signature or name in KEPT:
-                continue
-            function = getattr(device, name, None)
-            if function is not None:
-                rows.append((module, name, signature, function))
-            elif can_be_expressed(signature):
-                rows.append((module, name, signature, missing(name)))
-        for name in public_methods(device):
-            if not hasattr(module, name) and name not in module.__pyx_capi__:
-                raise SignatureError(f"{module.__name__} has no function {name}")
+        rows += rows_of(module, device)
+        for name in methods_of(device):
             setattr(module, name, getattr(device, name))
+    for module, name, _, function in rows:
+        if hasattr(module, name):
+            setattr(module, name, function)
     definitions = [definition_of(i, row[1], row[2]) for i, row in enumerate(rows)]
     entries = [f'    {{"{row[1]}", "{row[2]}", f{i}}},' for i, row in enumerate(rows)]
     text = "#define PY_SSIZE_T_CLEAN\n#include <Python.h>\n" + MODULE % {
@@ -134,6 +127,23 @@ def replace(modules: dict[ModuleType, object]) -> None:
     spec.loader.exec_module(capsules)
     for i, (module, _, _, function) in enumerate(rows):
         capsules.replace(module.__pyx_capi__, i, function)
+
+
+def rows_of(module: ModuleType, device: object) -> list[tuple[ModuleType, str, str, Callable[..., Any]]]:
+    """The module's C functions and what is to be called in place of each."""
+    rows = []
+    for name, capsule in module.__pyx_capi__.items():
+        signature = signature_of(capsule)
+        if "(" not in signature or name in KEPT:
+            continue
+        if hasattr(device, name):
+            rows.append((module, name, signature, getattr(device, name)))
+        elif can_be_expressed(signature):
+            rows.append((module, name, signature, missing(name)))
+    for name in methods_of(device):
+        if not hasattr(module, name) and name not in module.__pyx_capi__:
+            raise SignatureError(f"{module.__name__} has no function {name}")
+    return rows
 
 
 def can_be_expressed(signature: str) -> bool:
@@ -154,7 +164,7 @@ def missing(name: str) -> Callable[..., Any]:
     return function
 
 
-def public_methods(device: object) -> list[str]:
+def methods_of(device: object) -> list[str]:
     """The names of an object's methods that stand for functions of CUDA's."""
     return [name for name, value in vars(type(device)).items() if getattr(value, "of_cuda", False)]
 

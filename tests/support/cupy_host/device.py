@@ -75,6 +75,7 @@ class Device:
     events: dict[int, float] = field(default_factory=dict)
     graphs: dict[int, list[Callable[[], None]]] = field(default_factory=dict)
     pool_attributes: dict[int, int] = field(default_factory=dict)
+    kept: list[int] | None = None  # freed memory that is still poisoned
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
     launched: list[str] = field(default_factory=list)
     tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1 << 20, 16))
@@ -167,7 +168,12 @@ class Device:
         if size is None:
             self.fail(INVALID_VALUE)
         self.addresses.remove(address)
-        give_back(address, size)
+        check_margins(address, size)
+        ctypes.memset(address, POISON, size)
+        if self.kept is None:
+            libc.free(address - MARGIN)
+        else:
+            self.kept.append(address)
 
     @of_cuda
     def freeAsync(self, address: int, stream: int) -> None:  # noqa: N802
@@ -177,12 +183,32 @@ class Device:
     @of_cuda
     def freeHost(self, address: int) -> None:  # noqa: N802
         """Give memory of the host back."""
-        give_back(address, self.pinned.pop(address))
+        check_margins(address, self.pinned.pop(address))
+        libc.free(address - MARGIN)
 
     @of_cuda
     def memGetInfo(self) -> tuple[int, int]:  # noqa: N802
         """How many bytes are free, and how many there are."""
         return self.limit - sum(self.allocations.values()), self.limit
+
+    @contextmanager
+    def quarantine(self) -> Iterator[None]:
+        """Keep what is freed, poisoned, until the end of the context."""
+        kept, self.kept = self.kept, []
+        try:
+            yield
+        finally:
+            for address in self.kept:
+                libc.free(address - MARGIN)
+            self.kept = kept
+
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """What lies in memory."""
+        return ctypes.string_at(address, size)
+
+    def poke(self, address: int, values: bytes) -> None:
+        """Store where a wrong kernel would."""
+        ctypes.memmove(address, values, len(values))
 
     def check_margins(self) -> None:
         """Look for stores beside what is allocated."""
@@ -530,13 +556,6 @@ def allocated(size: int) -> int:
     start = libc.aligned_alloc(ALIGNMENT, padded)
     ctypes.memset(start, POISON, padded)
     return start + MARGIN
-
-
-def give_back(address: int, size: int) -> None:
-    """Poison memory and free it."""
-    check_margins(address, size)
-    ctypes.memset(address, POISON, size)
-    libc.free(address - MARGIN)
 
 
 def check_margins(address: int, size: int) -> None:

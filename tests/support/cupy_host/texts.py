@@ -70,7 +70,7 @@ class Text:
         """Whether the text may lie in a namespace beside others: it defines no macro, and includes only what all do."""
         includes = {re.sub(r'"(.*)"', r"<\1>", re.sub(r"\s+", "", match[0])) for match in INCLUDE.finditer(self.stripped)}
         macros = set(re.findall(r"#\s*define\s+(\w+)", self.stripped))
-        return macros <= {"NAN"} and includes <= COMMON_INCLUDES and not self.waits
+        return macros <= {"NAN"} and includes <= COMMON_INCLUDES
 
     def unit(self) -> str:
         """The text for g++, and the table of its kernels."""
