@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import shutil
 import subprocess
 import sysconfig
@@ -44,7 +43,9 @@ def key_of(*parts: str) -> str:
 @functools.cache
 def surroundings() -> str:
     """What every compiled thing depends on beside its own text."""
-    version = subprocess.run(["g++", "--version"], check=True, capture_output=True, text=True)
+    version = subprocess.run(
+        [shutil.which("g++"), "--version"], check=True, capture_output=True, text=True
+    )
     headers = [path.read_text() for path in sorted(INCLUDE.rglob("*.h"))]
     return "\0".join([version.stdout, *KERNEL_FLAGS, *headers])
 
@@ -62,8 +63,8 @@ def compiled(path: Path, text: str, suffix: str, *command: str) -> Path:
         )
         if run.returncode != 0:
             raise CompilationError(run.stderr)
-        os.replace(source, path.with_name(path.name + suffix))
-        os.replace(result, path)
+        source.replace(path.with_name(path.name + suffix))
+        result.replace(path)
     return path
 
 

@@ -34,7 +34,15 @@ RESULTS = {
 }
 ERRORS = {"streamGetPriority": "0", "funcGetAttribute": "-2"}
 # They ask no device.
-KEPT = {"check_status", "get_build_version", "runtimeGetVersion", "_getCUDAMajorVersion", "make_Extent", "make_Pos", "make_PitchedPtr"}
+KEPT = {
+    "check_status",
+    "get_build_version",
+    "runtimeGetVersion",
+    "_getCUDAMajorVersion",
+    "make_Extent",
+    "make_Pos",
+    "make_PitchedPtr",
+}
 
 MODULE = """
 static PyObject *functions[%(count)d];
@@ -85,7 +93,9 @@ def definition_of(index: int, name: str, signature: str) -> str:
     parameters, formats, values = [], "", []
     for number, text in enumerate(rest.removesuffix(")").split(", ")):
         if text in {"void", "int __pyx_skip_dispatch"} or "__pyx_opt_args" in text:
-            parameters.append("void" if text == "void" else f"{'void *' if '*' in text else 'int '}skip{number}")
+            parameters.append(
+                "void" if text == "void" else f"{'void *' if '*' in text else 'int '}skip{number}"
+            )
             continue
         kind = "PyObject *" if text.startswith("struct __pyx_obj_") else text
         if kind not in ARGUMENTS:
@@ -129,7 +139,9 @@ def replace(modules: dict[ModuleType, object]) -> None:
         capsules.replace(module.__pyx_capi__, i, function)
 
 
-def rows_of(module: ModuleType, device: object) -> list[tuple[ModuleType, str, str, Callable[..., Any]]]:
+def rows_of(
+    module: ModuleType, device: object
+) -> list[tuple[ModuleType, str, str, Callable[..., Any]]]:
     """The module's C functions and what is to be called in place of each."""
     rows = []
     for name, capsule in module.__pyx_capi__.items():

@@ -39,7 +39,9 @@ class Compiler:
 
     counts: Counter[str]
     cupy_include: str
-    gathered: dict[str, Text] | None = None  # texts to compile together, while their launches are left out
+    gathered: dict[str, Text] | None = (
+        None  # texts to compile together, while their launches are left out
+    )
     programs: dict[int, Program] = field(default_factory=dict)
     texts: dict[str, Text] = field(default_factory=dict)
     tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1 << 24, 16))
@@ -55,29 +57,29 @@ class Compiler:
         compile_together(list(gathered.values()), self.cupy_include)
 
     @of_cuda
-    def getVersion(self) -> tuple[int, int]:  # noqa: N802 - CUDA's names, from here on
+    def getVersion(self) -> tuple[int, int]:
         """A version that has everything CuPy asks for."""
         return 13, 0
 
     @of_cuda
-    def createProgram(self, source: str, name: str, headers: object, names: object) -> int:  # noqa: N802
+    def createProgram(self, source: str, name: str, headers: object, names: object) -> int:
         """A program of a text."""
         number = next(self.tokens)
         self.programs[number] = Program(source)
         return number
 
     @of_cuda
-    def destroyProgram(self, program: int) -> None:  # noqa: N802
+    def destroyProgram(self, program: int) -> None:
         """Forget a program."""
         self.programs.pop(program, None)
 
     @of_cuda
-    def addNameExpression(self, program: int, name: str) -> None:  # noqa: N802
+    def addNameExpression(self, program: int, name: str) -> None:
         """Ask for an instance of a template."""
         self.programs[program].name_expressions.append(name)
 
     @of_cuda
-    def compileProgram(self, number: int, options: tuple[str, ...]) -> None:  # noqa: N802
+    def compileProgram(self, number: int, options: tuple[str, ...]) -> None:
         """Compile a text, or keep it to be compiled with others."""
         program = self.programs[number]
         text = Text(program.source, tuple(options), tuple(program.name_expressions))
@@ -96,22 +98,22 @@ class Compiler:
             raise NVRTCError(6) from None
 
     @of_cuda
-    def getCUBIN(self, program: int) -> bytes:  # noqa: N802
+    def getCUBIN(self, program: int) -> bytes:
         """What stands for the compiled text."""
         return IMAGE + self.programs[program].text.key.encode()
 
     @of_cuda
-    def getPTX(self, program: int) -> bytes:  # noqa: N802
+    def getPTX(self, program: int) -> bytes:
         """What stands for the compiled text."""
         return self.getCUBIN(program)
 
     @of_cuda
-    def getLoweredName(self, program: int, name: str) -> str:  # noqa: N802
+    def getLoweredName(self, program: int, name: str) -> str:
         """Kernels are found by the expression itself."""
         return name
 
     @of_cuda
-    def getProgramLog(self, program: int) -> str:  # noqa: N802
+    def getProgramLog(self, program: int) -> str:
         """What the compiler said."""
         return self.programs[program].log
 
@@ -141,7 +143,7 @@ def compile_together(texts: list[Text], cupy_include: str, most: int = 100) -> N
             continue
         for text in group:
             link = library_path(text)
-            if not link.exists():
+            with suppress(FileExistsError):  # another process was faster
                 link.symlink_to(path.name)
 
 

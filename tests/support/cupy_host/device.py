@@ -137,22 +137,22 @@ class Device:
         return address
 
     @of_cuda
-    def mallocAsync(self, size: int, stream: int) -> int:  # noqa: N802 - CUDA's names, from here on
+    def mallocAsync(self, size: int, stream: int) -> int:
         """Allocate poisoned memory."""
         return self.malloc(size)
 
     @of_cuda
-    def mallocFromPoolAsync(self, size: int, pool: int, stream: int) -> int:  # noqa: N802
+    def mallocFromPoolAsync(self, size: int, pool: int, stream: int) -> int:
         """Allocate poisoned memory."""
         return self.malloc(size)
 
     @of_cuda
-    def mallocManaged(self, size: int, flags: int = 1) -> int:  # noqa: N802
+    def mallocManaged(self, size: int, flags: int = 1) -> int:
         """Allocate poisoned memory."""
         return self.malloc(size)
 
     @of_cuda
-    def hostAlloc(self, size: int, flags: int) -> int:  # noqa: N802
+    def hostAlloc(self, size: int, flags: int) -> int:
         """Allocate memory of the host."""
         address = allocated(size)
         self.pinned[address] = size
@@ -176,18 +176,18 @@ class Device:
             self.kept.append(address)
 
     @of_cuda
-    def freeAsync(self, address: int, stream: int) -> None:  # noqa: N802
+    def freeAsync(self, address: int, stream: int) -> None:
         """Poison memory and give it back."""
         self.free(address)
 
     @of_cuda
-    def freeHost(self, address: int) -> None:  # noqa: N802
+    def freeHost(self, address: int) -> None:
         """Give memory of the host back."""
         check_margins(address, self.pinned.pop(address))
         libc.free(address - MARGIN)
 
     @of_cuda
-    def memGetInfo(self) -> tuple[int, int]:  # noqa: N802
+    def memGetInfo(self) -> tuple[int, int]:
         """How many bytes are free, and how many there are."""
         return self.limit - sum(self.allocations.values()), self.limit
 
@@ -229,7 +229,7 @@ class Device:
         return address + size <= start + self.allocations[start]
 
     @of_cuda
-    def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:  # noqa: N802
+    def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
         """Copy bytes; kind: 1 to the device, 2 to the host, 3 within the device, 4 whichever."""
         self.counts["copy"] += 1
         self.counts[f"copy {('', 'to device', 'to host', 'on device', 'default')[kind]}"] += 1
@@ -246,29 +246,50 @@ class Device:
         self.memcpyAsync(target, source, size, kind, 0)
 
     @of_cuda
-    def memcpyPeerAsync(self, target: int, to: int, source: int, origin: int, size: int, stream: int) -> None:  # noqa: N802
+    def memcpyPeerAsync(
+        self, target: int, to: int, source: int, origin: int, size: int, stream: int
+    ) -> None:
         """Copy bytes within the only device."""
         self.memcpyAsync(target, source, size, 3, stream)
 
     @of_cuda
-    def memcpyPeer(self, target: int, to: int, source: int, origin: int, size: int) -> None:  # noqa: N802
+    def memcpyPeer(self, target: int, to: int, source: int, origin: int, size: int) -> None:
         """Copy bytes within the only device."""
         self.memcpyAsync(target, source, size, 3, 0)
 
     @of_cuda
-    def memcpy2DAsync(self, target: int, pitch: int, source: int, source_pitch: int, width: int, height: int, kind: int, stream: int) -> None:  # noqa: N802
+    def memcpy2DAsync(
+        self,
+        target: int,
+        pitch: int,
+        source: int,
+        source_pitch: int,
+        width: int,
+        height: int,
+        kind: int,
+        stream: int,
+    ) -> None:
         """Copy rows."""
         for row in range(height):
             self.memcpyAsync(target + row * pitch, source + row * source_pitch, width, kind, stream)
 
     @of_cuda
-    def memcpy2D(self, target: int, pitch: int, source: int, source_pitch: int, width: int, height: int, kind: int) -> None:  # noqa: N802
+    def memcpy2D(
+        self,
+        target: int,
+        pitch: int,
+        source: int,
+        source_pitch: int,
+        width: int,
+        height: int,
+        kind: int,
+    ) -> None:
         """Copy rows while the host waits."""
         self.waits("memcpy2D")
         self.memcpy2DAsync(target, pitch, source, source_pitch, width, height, kind, 0)
 
     @of_cuda
-    def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:  # noqa: N802
+    def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
         """Fill bytes."""
         self.counts["memset"] += 1
         self.require(address, size)
@@ -280,75 +301,79 @@ class Device:
         self.memsetAsync(address, value, size, 0)
 
     @of_cuda
-    def pointerGetAttributes(self, address: int) -> Any:  # noqa: N802
+    def pointerGetAttributes(self, address: int) -> Any:
         """What is known of a pointer."""
         if self.owns(address):
             return self.runtime.PointerAttributes(0, address, 0, DEVICE)
         return self.runtime.PointerAttributes(-2, 0, address, 0)
 
     @of_cuda
-    def pointerGetMemoryType(self, address: int) -> int:  # noqa: N802
+    def pointerGetMemoryType(self, address: int) -> int:
         """The kind of memory; 0: CUDA does not know it."""
         if self.owns(address):
             return DEVICE
-        return HOST if any(start <= address < start + size for start, size in self.pinned.items()) else 0
+        return (
+            HOST
+            if any(start <= address < start + size for start, size in self.pinned.items())
+            else 0
+        )
 
     # ---- CUDA's own pools: CuPy's allocator of them sees one, and every allocation is fresh.
 
     @of_cuda
-    def deviceGetDefaultMemPool(self, device: int) -> int:  # noqa: N802
+    def deviceGetDefaultMemPool(self, device: int) -> int:
         """The pool's handle."""
         return 16
 
     @of_cuda
-    def deviceGetMemPool(self, device: int) -> int:  # noqa: N802
+    def deviceGetMemPool(self, device: int) -> int:
         """The pool's handle."""
         return 16
 
     @of_cuda
-    def deviceSetMemPool(self, device: int, pool: int) -> None:  # noqa: N802
+    def deviceSetMemPool(self, device: int, pool: int) -> None:
         """There is one pool."""
 
     @of_cuda
-    def memPoolTrimTo(self, pool: int, size: int) -> None:  # noqa: N802
+    def memPoolTrimTo(self, pool: int, size: int) -> None:
         """Nothing is kept."""
 
     @of_cuda
-    def memPoolGetAttribute(self, pool: int, attribute: int) -> int:  # noqa: N802
+    def memPoolGetAttribute(self, pool: int, attribute: int) -> int:
         """The bytes reserved (5) or used (7), or what was set."""
         if attribute in {5, 7}:
             return sum(self.allocations.values())
         return self.pool_attributes.get(attribute, 0)
 
     @of_cuda
-    def memPoolSetAttribute(self, pool: int, attribute: int, value: int) -> None:  # noqa: N802
+    def memPoolSetAttribute(self, pool: int, attribute: int, value: int) -> None:
         """Keep what is set."""
         self.pool_attributes[attribute] = value
 
     # ---- The device.
 
     @of_cuda
-    def driverGetVersion(self) -> int:  # noqa: N802
+    def driverGetVersion(self) -> int:
         """A driver as new as the runtime."""
         return self.runtime.runtimeGetVersion()
 
     @of_cuda
-    def _getLocalRuntimeVersion(self) -> int:  # noqa: N802
+    def _getLocalRuntimeVersion(self) -> int:
         """The runtime that CuPy was built with."""
         return self.runtime.runtimeGetVersion()
 
     @of_cuda
-    def getDeviceCount(self) -> int:  # noqa: N802
+    def getDeviceCount(self) -> int:
         """One device."""
         return 1
 
     @of_cuda
-    def getDevice(self) -> int:  # noqa: N802
+    def getDevice(self) -> int:
         """The first device."""
         return 0
 
     @of_cuda
-    def setDevice(self, device: int) -> None:  # noqa: N802
+    def setDevice(self, device: int) -> None:
         """Accept the first device."""
         if device != 0:
             self.fail(101)
@@ -358,120 +383,122 @@ class Device:
         """There is nothing to make."""
 
     @of_cuda
-    def deviceGetAttribute(self, attribute: int, device: int) -> int:  # noqa: N802
+    def deviceGetAttribute(self, attribute: int, device: int) -> int:
         """An attribute of a device of compute capability 9.0."""
         return ATTRIBUTES.get(attribute, 0)
 
     @of_cuda
-    def getDeviceProperties(self, device: int) -> dict[str, Any]:  # noqa: N802
+    def getDeviceProperties(self, device: int) -> dict[str, Any]:
         """The properties of a device of compute capability 9.0."""
         return dict(PROPERTIES)
 
     @of_cuda
-    def deviceGetPCIBusId(self, device: int) -> str:  # noqa: N802
+    def deviceGetPCIBusId(self, device: int) -> str:
         """A bus."""
         return "0000:00:00.0"
 
     @of_cuda
-    def deviceGetByPCIBusId(self, name: str) -> int:  # noqa: N802
+    def deviceGetByPCIBusId(self, name: str) -> int:
         """The first device."""
         return 0
 
     @of_cuda
-    def deviceCanAccessPeer(self, device: int, peer: int) -> int:  # noqa: N802
+    def deviceCanAccessPeer(self, device: int, peer: int) -> int:
         """There is no other device."""
         return 0
 
     @of_cuda
-    def deviceGetLimit(self, limit: int) -> int:  # noqa: N802
+    def deviceGetLimit(self, limit: int) -> int:
         """A limit."""
         return 1024
 
     @of_cuda
-    def deviceSynchronize(self) -> None:  # noqa: N802
+    def deviceSynchronize(self) -> None:
         """Wait for everything."""
         self.waits("deviceSynchronize")
 
     @of_cuda
-    def profilerStart(self) -> None:  # noqa: N802
+    def profilerStart(self) -> None:
         """Nothing is recorded."""
 
     @of_cuda
-    def profilerStop(self) -> None:  # noqa: N802
+    def profilerStop(self) -> None:
         """Nothing is recorded."""
 
     # ---- Streams, events and graphs.
 
     @of_cuda
-    def streamCreate(self) -> int:  # noqa: N802
+    def streamCreate(self) -> int:
         """A new stream."""
         return self.streamCreateWithPriority(0, 0)
 
     @of_cuda
-    def streamCreateWithFlags(self, flags: int) -> int:  # noqa: N802
+    def streamCreateWithFlags(self, flags: int) -> int:
         """A new stream."""
         return self.streamCreateWithPriority(flags, 0)
 
     @of_cuda
-    def streamCreateWithPriority(self, flags: int, priority: int) -> int:  # noqa: N802
+    def streamCreateWithPriority(self, flags: int, priority: int) -> int:
         """A new stream."""
         number = next(self.tokens)
         self.streams[number] = Stream(flags, priority)
         return number
 
     @of_cuda
-    def streamGetFlags(self, stream: int) -> int:  # noqa: N802
+    def streamGetFlags(self, stream: int) -> int:
         """What the stream was made with."""
         return self.stream(stream).flags
 
     @of_cuda
-    def streamGetPriority(self, stream: int) -> int:  # noqa: N802
+    def streamGetPriority(self, stream: int) -> int:
         """What the stream was made with."""
         return self.stream(stream).priority
 
     @of_cuda
-    def streamDestroy(self, stream: int) -> None:  # noqa: N802
+    def streamDestroy(self, stream: int) -> None:
         """Forget a stream."""
         self.stream(stream)
         del self.streams[stream]
 
     @of_cuda
-    def streamSynchronize(self, stream: int) -> None:  # noqa: N802
+    def streamSynchronize(self, stream: int) -> None:
         """Wait for a stream."""
         self.stream(stream)
         self.waits("streamSynchronize")
 
     @of_cuda
-    def streamQuery(self, stream: int) -> int:  # noqa: N802
+    def streamQuery(self, stream: int) -> int:
         """All work is done."""
         self.stream(stream)
         return 0
 
     @of_cuda
-    def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:  # noqa: N802
+    def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:
         """What an event waits for is done."""
         self.counts["streamWaitEvent"] += 1
         self.stream(stream)
 
     @of_cuda
-    def streamAddCallback(self, stream: int, callback: Callable[..., Any], argument: int, flags: int = 0) -> None:  # noqa: N802
+    def streamAddCallback(
+        self, stream: int, callback: Callable[..., Any], argument: int, flags: int = 0
+    ) -> None:
         """Call back."""
         self.submit(stream, lambda: callback(stream, 0, argument))
 
     @of_cuda
-    def launchHostFunc(self, stream: int, callback: Callable[..., Any], argument: int) -> None:  # noqa: N802
+    def launchHostFunc(self, stream: int, callback: Callable[..., Any], argument: int) -> None:
         """Call back."""
         self.submit(stream, lambda: callback(argument))
 
     @of_cuda
-    def streamBeginCapture(self, stream: int, mode: int = 2) -> None:  # noqa: N802
+    def streamBeginCapture(self, stream: int, mode: int = 2) -> None:
         """Keep the stream's work for a graph."""
         if self.stream(stream).captured is not None:
             self.fail(CAPTURING)
         self.stream(stream).captured = []
 
     @of_cuda
-    def streamEndCapture(self, stream: int) -> int:  # noqa: N802
+    def streamEndCapture(self, stream: int) -> int:
         """The graph of what was kept."""
         kept, self.stream(stream).captured = self.stream(stream).captured, None
         number = next(self.tokens)
@@ -479,73 +506,73 @@ class Device:
         return number
 
     @of_cuda
-    def streamIsCapturing(self, stream: int) -> bool:  # noqa: N802
+    def streamIsCapturing(self, stream: int) -> bool:
         """Whether work is kept."""
         return self.stream(stream).captured is not None
 
     @of_cuda
-    def graphInstantiate(self, graph: int) -> int:  # noqa: N802
+    def graphInstantiate(self, graph: int) -> int:
         """A graph that can be launched."""
         number = next(self.tokens)
         self.graphs[number] = list(self.graphs[graph])
         return number
 
     @of_cuda
-    def graphLaunch(self, graph: int, stream: int) -> None:  # noqa: N802
+    def graphLaunch(self, graph: int, stream: int) -> None:
         """Do a graph's work."""
         self.counts["graphLaunch"] += 1
         for work in self.graphs[graph]:
             self.submit(stream, work)
 
     @of_cuda
-    def graphUpload(self, graph: int, stream: int) -> None:  # noqa: N802
+    def graphUpload(self, graph: int, stream: int) -> None:
         """Nothing is to be sent."""
 
     @of_cuda
-    def graphDestroy(self, graph: int) -> None:  # noqa: N802
+    def graphDestroy(self, graph: int) -> None:
         """Forget a graph."""
         del self.graphs[graph]
 
     @of_cuda
-    def graphExecDestroy(self, graph: int) -> None:  # noqa: N802
+    def graphExecDestroy(self, graph: int) -> None:
         """Forget a graph."""
         del self.graphs[graph]
 
     @of_cuda
-    def eventCreate(self) -> int:  # noqa: N802
+    def eventCreate(self) -> int:
         """A new event."""
         return self.eventCreateWithFlags(0)
 
     @of_cuda
-    def eventCreateWithFlags(self, flags: int) -> int:  # noqa: N802
+    def eventCreateWithFlags(self, flags: int) -> int:
         """A new event."""
         number = next(self.tokens)
         self.events[number] = 0.0
         return number
 
     @of_cuda
-    def eventDestroy(self, event: int) -> None:  # noqa: N802
+    def eventDestroy(self, event: int) -> None:
         """Forget an event."""
         del self.events[event]
 
     @of_cuda
-    def eventRecord(self, event: int, stream: int) -> None:  # noqa: N802
+    def eventRecord(self, event: int, stream: int) -> None:
         """Note the time."""
         self.stream(stream)
         self.events[event] = time.perf_counter()
 
     @of_cuda
-    def eventQuery(self, event: int) -> int:  # noqa: N802
+    def eventQuery(self, event: int) -> int:
         """All work is done."""
         return 0
 
     @of_cuda
-    def eventSynchronize(self, event: int) -> None:  # noqa: N802
+    def eventSynchronize(self, event: int) -> None:
         """Wait for an event."""
         self.waits("eventSynchronize")
 
     @of_cuda
-    def eventElapsedTime(self, start: int, end: int) -> float:  # noqa: N802
+    def eventElapsedTime(self, start: int, end: int) -> float:
         """Milliseconds between two events."""
         return (self.events[end] - self.events[start]) * 1e3
 

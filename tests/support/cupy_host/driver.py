@@ -87,19 +87,19 @@ class Driver:
             self.order, self.seed = before
 
     @of_cuda
-    def moduleLoadData(self, image: bytes) -> int:  # noqa: N802 - CUDA's names, from here on
+    def moduleLoadData(self, image: bytes) -> int:
         """A module of what was compiled."""
         number = next(self.tokens)
         self.modules[number] = self.compiler.texts[image.removeprefix(IMAGE).decode()]
         return number
 
     @of_cuda
-    def moduleUnload(self, module: int) -> None:  # noqa: N802
+    def moduleUnload(self, module: int) -> None:
         """Forget a module; its code stays."""
         self.modules.pop(module, None)
 
     @of_cuda
-    def moduleGetFunction(self, module: int, name: str) -> int:  # noqa: N802
+    def moduleGetFunction(self, module: int, name: str) -> int:
         """A kernel of a module."""
         text = self.modules[module]
         if name not in text.kernels:
@@ -109,45 +109,62 @@ class Driver:
         return number
 
     @of_cuda
-    def moduleGetGlobal(self, module: int, name: str) -> int:  # noqa: N802
+    def moduleGetGlobal(self, module: int, name: str) -> int:
         """The address of a variable of a module."""
-        return ctypes.addressof(ctypes.c_char.in_dll(library(self.modules[module], self.compiler.cupy_include), name))
+        return ctypes.addressof(
+            ctypes.c_char.in_dll(library(self.modules[module], self.compiler.cupy_include), name)
+        )
 
     @of_cuda
-    def funcGetAttribute(self, attribute: int, function: int) -> int:  # noqa: N802
+    def funcGetAttribute(self, attribute: int, function: int) -> int:
         """The most threads of a block (0), or nothing."""
         return 1024 if attribute == 0 else 0
 
     @of_cuda
-    def funcSetAttribute(self, function: int, attribute: int, value: int) -> None:  # noqa: N802
+    def funcSetAttribute(self, function: int, attribute: int, value: int) -> None:
         """Everything is allowed."""
 
     @of_cuda
-    def occupancyMaxActiveBlocksPerMultiprocessor(self, function: int, threads: int, shared: int) -> int:  # noqa: N802
+    def occupancyMaxActiveBlocksPerMultiprocessor(
+        self, function: int, threads: int, shared: int
+    ) -> int:
         """As many as threads allow."""
         return max(1, 2048 // max(1, threads))
 
     @of_cuda
-    def ctxGetCurrent(self) -> int:  # noqa: N802
+    def ctxGetCurrent(self) -> int:
         """A context."""
         return 16
 
     @of_cuda
-    def ctxSetCurrent(self, context: int) -> None:  # noqa: N802
+    def ctxSetCurrent(self, context: int) -> None:
         """There is one context."""
 
     @of_cuda
-    def ctxGetDevice(self) -> int:  # noqa: N802
+    def ctxGetDevice(self) -> int:
         """The first device."""
         return 0
 
     @of_cuda
-    def streamGetCtx(self, stream: int) -> int:  # noqa: N802
+    def streamGetCtx(self, stream: int) -> int:
         """A context."""
         return 16
 
     @of_cuda
-    def launchKernel(self, function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int, arguments: int, extra: int) -> None:  # noqa: N802
+    def launchKernel(
+        self,
+        function: int,
+        gx: int,
+        gy: int,
+        gz: int,
+        bx: int,
+        by: int,
+        bz: int,
+        shared: int,
+        stream: int,
+        arguments: int,
+        extra: int,
+    ) -> None:
         """Run a kernel's threads, or keep the launch for the stream's graph."""
         text, name = self.functions[function]
         self.device.counts["launch"] += 1
@@ -193,7 +210,9 @@ def copied(kernel: Kernel, arguments: int) -> Any:
     count = kernel.entry.count
     given = (ctypes.c_void_p * count).from_address(arguments) if count else ()
     values = [
-        ctypes.create_string_buffer(ctypes.string_at(given[i], kernel.entry.sizes[i]), kernel.entry.sizes[i] + 16)
+        ctypes.create_string_buffer(
+            ctypes.string_at(given[i], kernel.entry.sizes[i]), kernel.entry.sizes[i] + 16
+        )
         for i in range(count)
     ]
     kept = (ctypes.c_void_p * max(count, 1))(*(ctypes.addressof(value) for value in values))

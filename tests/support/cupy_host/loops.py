@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 # Right operands that stay small: shifts, exponents.
-SMALL = {"left_shift", "right_shift", "bitwise_left_shift", "bitwise_right_shift", "power", "pow", "float_power", "ldexp"}
+SMALL = {
+    "left_shift",
+    "right_shift",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "power",
+    "pow",
+    "float_power",
+    "ldexp",
+}
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.0, -3.75)
 
 

@@ -92,7 +92,10 @@ def test_what_cuda_is_asked_for_is_counted(host: Host) -> None:
     with host.device.counting() as counts:
         y.get()
     assert counts["synchronize"] == counts["copy"] == counts["copy to host"] == 1
-    assert host.device.launched[-2:] == ["cupy_add__float64_float_float64", "cupy_multiply__float64_float_float64"]
+    assert host.device.launched[-2:] == [
+        "cupy_add__float64_float_float64",
+        "cupy_multiply__float64_float_float64",
+    ]
 
 
 def test_streams_and_events(host: Host) -> None:

@@ -132,7 +132,9 @@ def test_eager_is_close_to_numpy(host: Host, name: str) -> None:
         assert [result.tobytes() for result in results] == [result.tobytes() for result in first]
     for result, want in zip(first, wanted, strict=True):
         assert (result.dtype, result.shape) == (want.dtype, want.shape)
-        np.testing.assert_allclose(result, want, rtol=2e-2 if want.dtype == "f2" else 1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            result, want, rtol=2e-2 if want.dtype == "f2" else 1e-11, atol=1e-12
+        )
 
 
 def test_users_kernels(host: Host) -> None:
@@ -140,7 +142,7 @@ def test_users_kernels(host: Host) -> None:
     cupy = host.cupy
 
     @cupy.fuse()
-    def norm(x, y):
+    def norm(x: Any, y: Any) -> Any:
         return cupy.sqrt(x * x + y * y)
 
     x = cupy.arange(5.0)

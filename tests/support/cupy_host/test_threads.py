@@ -21,7 +21,15 @@ extern "C" __global__ void reverse(const float *x, float *y) {
 """
 
 
-def results(host: Host, kernel: Any, blocks: int, threads: int, *arguments: Any, output: Any, shared: int = 0) -> list[np.ndarray]:
+def results(
+    host: Host,
+    kernel: Any,
+    blocks: int,
+    threads: int,
+    *arguments: Any,
+    output: Any,
+    shared: int = 0,
+) -> list[np.ndarray]:
     """What a kernel makes of `output` in each order of threads."""
     found = []
     for order in ORDERS:
@@ -36,7 +44,9 @@ def test_a_block_waits_at_its_barrier(host: Host) -> None:
     """With its barrier a kernel has one result in every order."""
     kernel = host.cupy.RawKernel(REVERSE % "__syncthreads();", "reverse")
     x = np.arange(64, dtype="f4")
-    for result in results(host, kernel, 1, 64, host.cupy.asarray(x), output=host.cupy.zeros(64, "f4")):
+    for result in results(
+        host, kernel, 1, 64, host.cupy.asarray(x), output=host.cupy.zeros(64, "f4")
+    ):
         assert (result == x[::-1]).all()
 
 
@@ -44,7 +54,9 @@ def test_a_missing_barrier_shows(host: Host) -> None:
     """Without its barrier it differs between orders, and where nothing was stored yet it reads NaN."""
     kernel = host.cupy.RawKernel(REVERSE % "", "reverse")
     x = np.arange(64, dtype="f4")
-    forward, backward, _ = results(host, kernel, 1, 64, host.cupy.asarray(x), output=host.cupy.zeros(64, "f4"))
+    forward, backward, _ = results(
+        host, kernel, 1, 64, host.cupy.asarray(x), output=host.cupy.zeros(64, "f4")
+    )
     assert np.isnan(forward).sum() == np.isnan(backward).sum() == 32
     assert not np.array_equal(forward, backward, equal_nan=True)
 
@@ -58,35 +70,39 @@ def test_shared_memory_of_one_block_is_not_seen_by_the_next(host: Host) -> None:
         kept = 1;
     }
     """
-    for result in results(host, host.cupy.RawKernel(text, "before"), 3, 1, output=host.cupy.zeros(3, "f4")):
+    for result in results(
+        host, host.cupy.RawKernel(text, "before"), 3, 1, output=host.cupy.zeros(3, "f4")
+    ):
         assert np.isnan(result).all()
 
 
 def test_divergent_barriers_are_reported_by_line(host: Host) -> None:
     """Threads of a block that wait at different barriers would wait for ever on a device."""
-    text = '''extern "C" __global__ void parts(float *y) {
+    text = """extern "C" __global__ void parts(float *y) {
         if (threadIdx.x < 32)
             __syncthreads();
         else
             __syncthreads();
         y[threadIdx.x] = 1;
-    }'''
+    }"""
     kernel = host.cupy.RawKernel(text, "parts")
     y = host.cupy.zeros(64, "f4")
     first = line_of(text, "if (threadIdx") + 1
-    with pytest.raises(KernelError, match=f"parts: divergent barriers: .* line {first}, others at line {first + 2}"):
+    with pytest.raises(
+        KernelError, match=f"parts: divergent barriers: .* line {first}, others at line {first + 2}"
+    ):
         kernel((1,), (64,), (y,))
     assert not y.get().any()
 
 
 def test_lanes_that_never_come_are_reported(host: Host) -> None:
     """A shuffle whose mask names lanes that wait elsewhere would wait for ever."""
-    text = '''extern "C" __global__ void part(float *y) {
+    text = """extern "C" __global__ void part(float *y) {
         if (threadIdx.x < 16)
             y[threadIdx.x] = __shfl_down_sync(0xffffffff, 1.0f, 1);
         else
             __syncthreads();
-    }'''
+    }"""
     with pytest.raises(KernelError, match="lanes of the mask of a warp operation never come"):
         host.cupy.RawKernel(text, "part")((1,), (32,), (host.cupy.zeros(32, "f4"),))
 
@@ -216,5 +232,7 @@ def test_denormals_are_flushed_as_cupy_has_it(host: Host) -> None:
 def test_nothing_is_contracted(host: Host) -> None:
     """A product and a sum round twice, as in NumPy."""
     x = np.random.default_rng(1).normal(size=1000)
-    muladd = host.cupy.ElementwiseKernel("float64 x, float64 y", "float64 z", "z = x * y + x", "muladd")
+    muladd = host.cupy.ElementwiseKernel(
+        "float64 x, float64 y", "float64 z", "z = x * y + x", "muladd"
+    )
     assert (muladd(host.cupy.asarray(x), host.cupy.asarray(x[::-1])).get() == x * x[::-1] + x).all()

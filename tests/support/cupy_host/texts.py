@@ -13,11 +13,15 @@ KERNEL = re.compile(
     r"(template\s*<[^;{}]*>\s*)?(extern\s+\"C\"\s+)?(?:static\s+|inline\s+)?__global__\s+"
     r"(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
 )
-DYNAMIC = re.compile(r"extern\s+__shared__\s+((?:__align__\s*\(\s*\d+\s*\)\s*)?)([\w:<>\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
+DYNAMIC = re.compile(
+    r"extern\s+__shared__\s+((?:__align__\s*\(\s*\d+\s*\)\s*)?)([\w:<>\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
+)
 DEVICE_VARIABLE = re.compile(r"__device__(?=\s+[\w:<>\s,*&]+?(?:\[[^\]]*\]\s*)*(?:=|;))")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 # What makes the threads of a block wait for each other.
-WAITS = re.compile(r"__sync\w+|__shfl\w*_sync|__(?:ballot|any|all|match_\w+|reduce_\w+)_sync|__activemask")
+WAITS = re.compile(
+    r"__sync\w+|__shfl\w*_sync|__(?:ballot|any|all|match_\w+|reduce_\w+)_sync|__activemask"
+)
 PASSED_ON = ("-D", "-U", "-I", "-std=", "--std=")
 
 
@@ -68,7 +72,10 @@ class Text:
     @property
     def can_share_a_unit(self) -> bool:
         """Whether the text may lie in a namespace beside others: it defines no macro, and includes only what all do."""
-        includes = {re.sub(r'"(.*)"', r"<\1>", re.sub(r"\s+", "", match[0])) for match in INCLUDE.finditer(self.stripped)}
+        includes = {
+            re.sub(r'"(.*)"', r"<\1>", re.sub(r"\s+", "", match[0]))
+            for match in INCLUDE.finditer(self.stripped)
+        }
         macros = set(re.findall(r"#\s*define\s+(\w+)", self.stripped))
         return macros <= {"NAN"} and includes <= COMMON_INCLUDES
 
@@ -96,6 +103,13 @@ def rewritten(text: str) -> str:
 
 COMMON_INCLUDES = {
     f"#include<cupy/{name}>"
-    for name in ("complex.cuh", "carray.cuh", "atomics.cuh", "math_constants.h", "float16.cuh", "bfloat16.cuh")
+    for name in (
+        "complex.cuh",
+        "carray.cuh",
+        "atomics.cuh",
+        "math_constants.h",
+        "float16.cuh",
+        "bfloat16.cuh",
+    )
 }
 RULES = "1"  # a change of how texts are rewritten is to change it
