@@ -1,8 +1,8 @@
 """Eager CuPy on the CPU, unmodified: the reference that the CuPy backend is tested against without a GPU.
 
 CuPy's calls of the CUDA runtime, of the driver and of NVRTC are taken by Python objects before `cupy` is imported;
-memory is the host's, and kernel texts are compiled by g++ through `include/cuda_words.h`. What comes from NVIDIA's
-compiled libraries (sorting, matrix products, FFT) is not there. The host's mathematical functions are not the
+memory is the host's, and kernel texts are compiled by g++ through `include/cuda_words.h`. NumPy stands in for
+NVIDIA's compiled products of matrices and sorting; FFT, solvers and random numbers are not there. The host's mathematical functions are not the
 device's: their last bits differ.
 """
 
@@ -52,6 +52,9 @@ def install() -> Host:
     replace_functions_of_cuda()
     import cupy  # noqa: PLC0415 - only now
 
+    from tests.support.cupy_host import libraries  # noqa: PLC0415 - only where CuPy is installed
+
+    libraries.install(cupy, _parts["device"], _parts["compiler"])
     return Host(cupy, **_parts)
 
 

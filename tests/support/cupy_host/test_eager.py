@@ -69,6 +69,9 @@ EXACT: dict[str, Callable[[Any], Any]] = {
     "differences": lambda xp: (xp.diff(xp.asarray(A), axis=0), xp.clip(xp.asarray(A), -1, 1), xp.bincount(abs(xp.asarray(I)).ravel())),
     "complex": lambda xp: (xp.asarray(C) + 1, xp.asarray(C).conj(), xp.asarray(C).real * 2, xp.asarray(C).imag.copy()),
     "half": lambda xp: (xp.asarray(HALF) + xp.asarray(HALF), xp.asarray(HALF) * 3, xp.asarray(HALF).max(axis=0)),
+    "sorting": lambda xp: (xp.sort(xp.asarray(A), axis=0), xp.argsort(xp.asarray(A)), xp.lexsort(xp.asarray(A[:, :9])), xp.unique(xp.asarray(I)), xp.median(xp.asarray(A), axis=1)),
+    "fortran": lambda xp: (xp.asfortranarray(xp.asarray(A)) + 1, xp.asfortranarray(xp.asarray(I)).T.copy()),
+    "integer products of matrices": lambda xp: (xp.asarray(I) @ xp.asarray(I).T, xp.dot(xp.asarray(I)[0], xp.asarray(I)[1])),
     "0-d and empty": lambda xp: (xp.asarray(2.5) + 1, xp.zeros((0, 3)).sum(axis=0), xp.zeros((3, 0)) + 1),
 }
 CLOSE: dict[str, Callable[[Any], Any]] = {
@@ -78,6 +81,7 @@ CLOSE: dict[str, Callable[[Any], Any]] = {
     "softmax": softmax,
     "complex": lambda xp: (xp.asarray(C) * xp.asarray(C), xp.asarray(C) / (2 + 1j), abs(xp.asarray(C)), xp.exp(xp.asarray(C)), xp.asarray(C).sum(axis=0)),
     "half": lambda xp: (xp.asarray(HALF).sum(axis=0), xp.asarray(HALF).mean(axis=-1)),
+    "products of matrices": lambda xp: (xp.asarray(A) @ xp.asarray(A).T, xp.asarray(C).T.conj() @ xp.asarray(C), xp.matmul(xp.asarray(B), xp.asarray(B).swapaxes(1, 2)), xp.asarray(B) @ xp.ones((1, 5, 2))),
     "ranges": lambda xp: (xp.linspace(0, 1, 7), xp.interp(xp.asarray([0.5, 1.5]), xp.arange(4.0), xp.arange(4.0) ** 2)),
 }
 # fmt: on
