@@ -6,18 +6,18 @@ import bisect
 import collections
 import ctypes
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.cupy_host.capsules import of_cuda
+from tests.support.cupy_host.streams import Event, Stream, Streams
 
 POISON = 0xFF  # NaN in every floating-point type, -1 in signed integers
 ALIGNMENT = 512
 MARGIN = 512  # poisoned bytes before and behind each allocation
-INVALID_VALUE, OUT_OF_MEMORY, INVALID_HANDLE, CAPTURING = 1, 2, 400, 900
+INVALID_VALUE, OUT_OF_MEMORY, INVALID_HANDLE, NOT_READY, CAPTURING = 1, 2, 400, 600, 900
 HOST, DEVICE = 1, 2  # kinds of memory, as cudaMemoryType numbers them
 # By cudaDeviceAttr's numbers; every other attribute is 0.
 ATTRIBUTES = {
@@ -47,15 +47,6 @@ class DeviceMemoryError(Exception):
 
 
 @dataclass
-class Stream:
-    """A stream: its work is done as it is asked for, or kept while it is captured."""
-
-    flags: int = 0
-    priority: int = 0
-    captured: list[Callable[[], None]] | None = None
-
-
-@dataclass
 class Device:
     """The state of the device, and CUDA's functions as methods.
 
@@ -71,18 +62,14 @@ class Device:
     allocations: dict[int, int] = field(default_factory=dict)  # address to size
     pinned: dict[int, int] = field(default_factory=dict)
     addresses: list[int] = field(default_factory=list)  # sorted
-    streams: dict[int, Stream] = field(default_factory=dict)
-    events: dict[int, float] = field(default_factory=dict)
-    graphs: dict[int, list[Callable[[], None]]] = field(default_factory=dict)
+    streams: Streams = field(default_factory=Streams)
+    events: dict[int, Event] = field(default_factory=dict)
+    graphs: dict[int, list[Callable[[], object]]] = field(default_factory=dict)
     pool_attributes: dict[int, int] = field(default_factory=dict)
     kept: list[int] | None = None  # freed memory that is still poisoned
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
     launched: list[str] = field(default_factory=list)
     tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1 << 20, 16))
-
-    def __post_init__(self) -> None:
-        # The default streams: null, legacy and per thread.
-        self.streams.update({number: Stream() for number in (0, 1, 2)})
 
     @contextmanager
     def counting(self) -> Iterator[collections.Counter[str]]:
@@ -106,22 +93,28 @@ class Device:
         """Count a call at which the host waits for the device."""
         self.counts[name] += 1
         self.counts["synchronize"] += 1
-        if any(stream.captured is not None for stream in self.streams.values()):
+        if any(stream.captured is not None for stream in self.streams.by_number.values()):
             self.fail(CAPTURING)
 
-    def submit(self, number: int, work: Callable[[], None]) -> None:
-        """Do what was asked for on a stream, or keep it for the stream's graph."""
-        stream = self.stream(number)
-        if stream.captured is not None:
-            stream.captured.append(work)
-        else:
-            work()
+    @contextmanager
+    def working_late(self) -> Iterator[None]:
+        """Do work as late as CUDA may: copies, kernels and events wait until the host or another stream waits for them."""
+        self.streams.late = True
+        try:
+            yield
+            self.streams.finish_all()
+        finally:
+            self.streams.late = False
+
+    def submit(self, number: int, work: Callable[[], object]) -> None:
+        """Do what was asked for in the order of a stream."""
+        self.streams.submit(self.stream(number), work)
 
     def stream(self, number: int) -> Stream:
         """The stream of a number."""
-        if number not in self.streams:
+        if number not in self.streams.by_number:
             self.fail(INVALID_HANDLE)
-        return self.streams[number]
+        return self.streams.by_number[number]
 
     # ---- Memory.
 
@@ -164,6 +157,7 @@ class Device:
         self.counts["free"] += 1
         if address == 0:
             return
+        self.streams.finish_all()
         size = self.allocations.pop(address, None)
         if size is None:
             self.fail(INVALID_VALUE)
@@ -178,7 +172,7 @@ class Device:
     @of_cuda
     def freeAsync(self, address: int, stream: int) -> None:
         """Poison memory and give it back."""
-        self.free(address)
+        self.submit(stream, lambda: self.free(address))
 
     @of_cuda
     def freeHost(self, address: int) -> None:
@@ -237,13 +231,22 @@ class Device:
             self.require(target, size)
         if kind in {2, 3}:
             self.require(source, size)
+        if self.streams.late and not self.owns(source) and self.pointerGetMemoryType(source) == 0:
+            kept = ctypes.string_at(
+                source, size
+            )  # CUDA has read what is not pinned before it returns
+            self.submit(stream, lambda: ctypes.memmove(target, kept, size))
+            return
         self.submit(stream, lambda: ctypes.memmove(target, source, size))
+        if not self.owns(target) and self.pointerGetMemoryType(target) == 0:
+            self.streams.finish(self.stream(stream))  # and written it
 
     @of_cuda
     def memcpy(self, target: int, source: int, size: int, kind: int) -> None:
         """Copy bytes while the host waits."""
         self.waits("memcpy")
         self.memcpyAsync(target, source, size, kind, 0)
+        self.streams.finish(self.stream(0))
 
     @of_cuda
     def memcpyPeerAsync(
@@ -287,6 +290,7 @@ class Device:
         """Copy rows while the host waits."""
         self.waits("memcpy2D")
         self.memcpy2DAsync(target, pitch, source, source_pitch, width, height, kind, 0)
+        self.streams.finish(self.stream(0))
 
     @of_cuda
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
@@ -416,6 +420,7 @@ class Device:
     def deviceSynchronize(self) -> None:
         """Wait for everything."""
         self.waits("deviceSynchronize")
+        self.streams.finish_all()
 
     @of_cuda
     def profilerStart(self) -> None:
@@ -441,7 +446,7 @@ class Device:
     def streamCreateWithPriority(self, flags: int, priority: int) -> int:
         """A new stream."""
         number = next(self.tokens)
-        self.streams[number] = Stream(flags, priority)
+        self.streams.add(number, flags, priority)
         return number
 
     @of_cuda
@@ -457,26 +462,26 @@ class Device:
     @of_cuda
     def streamDestroy(self, stream: int) -> None:
         """Forget a stream."""
-        self.stream(stream)
-        del self.streams[stream]
+        self.streams.finish(self.stream(stream))
+        del self.streams.by_number[stream]
 
     @of_cuda
     def streamSynchronize(self, stream: int) -> None:
         """Wait for a stream."""
-        self.stream(stream)
+        waited_for = self.stream(stream)
         self.waits("streamSynchronize")
+        self.streams.finish(waited_for)
 
     @of_cuda
     def streamQuery(self, stream: int) -> int:
-        """All work is done."""
-        self.stream(stream)
-        return 0
+        """Whether all work is done: 0, or that it is not."""
+        return NOT_READY if self.stream(stream).queue else 0
 
     @of_cuda
     def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:
-        """What an event waits for is done."""
+        """Have a stream wait for an event."""
         self.counts["streamWaitEvent"] += 1
-        self.stream(stream)
+        self.streams.wait(self.stream(stream), self.events[event])
 
     @of_cuda
     def streamAddCallback(
@@ -547,7 +552,7 @@ class Device:
     def eventCreateWithFlags(self, flags: int) -> int:
         """A new event."""
         number = next(self.tokens)
-        self.events[number] = 0.0
+        self.events[number] = Event()
         return number
 
     @of_cuda
@@ -557,24 +562,24 @@ class Device:
 
     @of_cuda
     def eventRecord(self, event: int, stream: int) -> None:
-        """Note the time."""
-        self.stream(stream)
-        self.events[event] = time.perf_counter()
+        """Have an event happen behind what the stream does."""
+        self.streams.record(self.events[event], self.stream(stream))
 
     @of_cuda
     def eventQuery(self, event: int) -> int:
-        """All work is done."""
-        return 0
+        """Whether it has happened: 0, or that it has not."""
+        return 0 if self.events[event].is_done else NOT_READY
 
     @of_cuda
     def eventSynchronize(self, event: int) -> None:
         """Wait for an event."""
         self.waits("eventSynchronize")
+        self.streams.finish_until(self.events[event])
 
     @of_cuda
     def eventElapsedTime(self, start: int, end: int) -> float:
         """Milliseconds between two events."""
-        return (self.events[end] - self.events[start]) * 1e3
+        return (self.events[end].time - self.events[start].time) * 1e3
 
 
 def allocated(size: int) -> int:

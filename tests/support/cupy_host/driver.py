@@ -175,7 +175,7 @@ class Driver:
         if kernel is None:
             kernel = self.kernels[function] = kernel_of(text, name, self.compiler.cupy_include)
         sizes = (ctypes.c_uint * 6)(gx, gy, gz, bx, by, bz)
-        if self.device.stream(stream).captured is None:
+        if self.device.stream(stream).captured is None and not self.device.streams.late:
             self.launch(kernel, arguments, sizes, shared)
             return
         kept = copied(kernel, arguments)

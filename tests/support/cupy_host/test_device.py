@@ -114,6 +114,41 @@ def test_streams_and_events(host: Host) -> None:
         cuda.runtime.streamSynchronize(gone)
 
 
+def test_a_wait_that_is_missing_shows(host: Host) -> None:
+    """Where work is done as late as CUDA may, the host sees a result only behind a wait."""
+    cupy = host.cupy
+    x = cupy.arange(4.0)
+    pinned = cupy.cuda.alloc_pinned_memory(32)
+    result = np.frombuffer(pinned, "f8", 4)
+    result[:] = -1
+    with host.device.working_late(), cupy.cuda.Stream(non_blocking=True) as stream:
+        (x + 1).get(out=result, blocking=False)
+        assert result.tolist() == [-1] * 4
+        assert not stream.done
+        stream.synchronize()
+        assert result.tolist() == [1, 2, 3, 4]
+        assert (x * 2).get().tolist() == [0, 2, 4, 6]  # not pinned: CUDA waits itself
+
+
+def test_streams_wait_for_events_only(host: Host) -> None:
+    """Of two streams that do not block each other, the second sees the first's results only behind its event."""
+    cupy = host.cupy
+    first, second = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
+    for waits in (False, True):
+        x, y = cupy.zeros(3), cupy.zeros(3)
+        with host.device.working_late():
+            with first:
+                x += 1
+                event = first.record()
+            with second:
+                if waits:
+                    second.wait_event(event)
+                y += x
+            second.synchronize()
+            assert event.done is waits
+        assert y.get().tolist() == [float(waits)] * 3
+
+
 def test_graphs_do_later_what_was_captured(host: Host) -> None:
     """Captured launches keep their arguments, and run each time the graph is launched."""
     cupy = host.cupy
