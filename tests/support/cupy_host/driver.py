@@ -17,7 +17,10 @@ from tests.support.cupy_host.device import Device
 from tests.support.cupy_host.texts import Text
 
 ORDERS = {"forward": 0, "backward": 1, "shuffled": 2}
-NOT_FOUND = 500
+NOT_FOUND, FAILED = 500, 719
+LAUNCH = ctypes.PYFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3
+)
 
 
 class KernelError(Exception):
@@ -65,6 +68,8 @@ class Driver:
     modules: dict[int, Text] = field(default_factory=dict)
     functions: dict[int, tuple[Text, str]] = field(default_factory=dict)
     kernels: dict[int, Kernel] = field(default_factory=dict)
+    entry: Any = None
+    error: Exception | None = None
     tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1 << 24, 16))
 
     def __post_init__(self) -> None:
@@ -180,6 +185,23 @@ class Driver:
             return
         kept = copied(kernel, arguments)
         self.device.submit(stream, lambda: self.launch(kernel, kept, sizes, shared))
+
+    def launch_entry(self) -> int:
+        """The address of a C function with the signature and the results of `cuLaunchKernel`.
+
+        An exception of a launch is kept in `error`.
+        """
+        if self.entry is None:
+            self.entry = LAUNCH(self._launched)
+        return ctypes.cast(self.entry, ctypes.c_void_p).value
+
+    def _launched(self, function: int, *others: int | None) -> int:
+        try:
+            self.launchKernel(function, *(number or 0 for number in others))
+        except Exception as error:  # noqa: BLE001 - C gets a number
+            self.error = error
+            return FAILED
+        return 0
 
     def launch(self, kernel: Kernel, arguments: Any, sizes: Any, shared: int) -> None:
         """Run a kernel's threads."""

@@ -50,16 +50,20 @@ def matrix(
 
 
 def product(
-    transa: int, transb: int, m: int, n: int, k: int, alpha: int,
-    a: int, a_type: str, lda: int, b: int, b_type: str, ldb: int, beta: int, c: int, c_type: str, ldc: int,
+    transa: int, transb: int, m: int, n: int, k: int, alpha: Any,
+    a: int, a_type: str, lda: int, b: int, b_type: str, ldb: int, beta: Any, c: int, c_type: str, ldc: int,
 ) -> None:  # fmt: skip
     """`c = alpha * a @ b + beta * c`; what is multiplied by 0 is not read."""
-    factor = "f4" if c_type == "f2" else c_type
+    computed = "f4" if c_type == "f2" else c_type
     result = matrix(c, c_type, 0, m, n, ldc)
     left, right = matrix(a, a_type, transa, m, k, lda), matrix(b, b_type, transb, k, n, ldb)
-    value = at(alpha, factor, ())[()] * (left.astype(factor) @ right.astype(factor))
-    kept = at(beta, factor, ())[()]
-    result[...] = value if kept == 0 else value + kept * result
+    value = alpha * (left.astype(computed) @ right.astype(computed))
+    result[...] = value if beta == 0 else value + beta * result
+
+
+def factor(address: int, dtype: str) -> Any:
+    """A factor in the host's memory, which is read before the call returns."""
+    return at(address, "f4" if dtype == "f2" else dtype, ())[()]
 
 
 class Blas(types.ModuleType):
@@ -120,9 +124,10 @@ class Blas(types.ModuleType):
         compute: int, algorithm: int,
     ) -> None:  # fmt: skip
         """A product of matrices."""
+        kind = CUDA_TYPES[c_type]
+        scale, kept = factor(alpha, kind), factor(beta, kind)
         self.submit(lambda: product(
-            transa, transb, m, n, k, alpha, a, CUDA_TYPES[a_type], lda, b, CUDA_TYPES[b_type], ldb,
-            beta, c, CUDA_TYPES[c_type], ldc,
+            transa, transb, m, n, k, scale, a, CUDA_TYPES[a_type], lda, b, CUDA_TYPES[b_type], ldb, kept, c, kind, ldc
         ))  # fmt: skip
 
     def gemmStridedBatchedEx(
@@ -137,11 +142,13 @@ class Blas(types.ModuleType):
             for step, kind in zip((a_step, b_step, c_step), kinds, strict=True)
         ]
 
+        scale, kept = factor(alpha, kinds[2]), factor(beta, kinds[2])
+
         def work() -> None:
             for i in range(count):
                 product(
-                    transa, transb, m, n, k, alpha, a + i * steps[0], kinds[0], lda, b + i * steps[1], kinds[1], ldb,
-                    beta, c + i * steps[2], kinds[2], ldc,
+                    transa, transb, m, n, k, scale, a + i * steps[0], kinds[0], lda, b + i * steps[1], kinds[1], ldb,
+                    kept, c + i * steps[2], kinds[2], ldc,
                 )  # fmt: skip
 
         self.submit(work)
@@ -150,19 +157,22 @@ class Blas(types.ModuleType):
         self, dtype: str, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int,
         a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int,
     ) -> None:  # fmt: skip
+        scale, kept = factor(alpha, dtype), factor(beta, dtype)
         self.submit(lambda: product(
-            transa, transb, m, n, k, alpha, a, dtype, lda, b, dtype, ldb, beta, c, dtype, ldc
+            transa, transb, m, n, k, scale, a, dtype, lda, b, dtype, ldb, kept, c, dtype, ldc
         ))  # fmt: skip
 
     def _gemm_of_pointers(
         self, dtype: str, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int,
         a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int, count: int,
     ) -> None:  # fmt: skip
+        scale, kept = factor(alpha, dtype), factor(beta, dtype)
+
         def work() -> None:
             for one, other, result in zip(*(at(p, "u8", (count,)) for p in (a, b, c)), strict=True):
                 product(
-                    transa, transb, m, n, k, alpha, int(one), dtype, lda, int(other), dtype, ldb,
-                    beta, int(result), dtype, ldc,
+                    transa, transb, m, n, k, scale, int(one), dtype, lda, int(other), dtype, ldb,
+                    kept, int(result), dtype, ldc,
                 )  # fmt: skip
 
         self.submit(work)
@@ -171,9 +181,10 @@ class Blas(types.ModuleType):
         self, dtype: str, handle: int, transa: int, transb: int, m: int, n: int, alpha: int,
         a: int, lda: int, beta: int, b: int, ldb: int, c: int, ldc: int,
     ) -> None:  # fmt: skip
+        scale, kept = factor(alpha, dtype), factor(beta, dtype)
+
         def work() -> None:
-            value = at(alpha, dtype, ())[()] * matrix(a, dtype, transa, m, n, lda)
-            kept = at(beta, dtype, ())[()]
+            value = scale * matrix(a, dtype, transa, m, n, lda)
             if kept != 0:
                 value += kept * matrix(b, dtype, transb, m, n, ldb)
             matrix(c, dtype, 0, m, n, ldc)[...] = value

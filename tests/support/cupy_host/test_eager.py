@@ -141,6 +141,15 @@ def test_eager_is_close_to_numpy(host: Host, name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("name", EXACT)
+def test_eager_waits_where_it_must(host: Host, name: str) -> None:
+    """Kernels and copies that run as late as CUDA allows change nothing."""
+    wanted = evaluated(host, EXACT[name], np)
+    with host.device.working_late():
+        results = evaluated(host, EXACT[name], host.cupy)
+    assert [result.tobytes() for result in results] == [want.tobytes() for want in wanted]
+
+
 def test_users_kernels(host: Host) -> None:
     """`fuse`, elementwise and reduction kernels of the user's run."""
     cupy = host.cupy

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.support.cupy_host import Host
-from tests.support.cupy_host.driver import ORDERS, KernelError
+from tests.support.cupy_host.driver import LAUNCH, ORDERS, KernelError
 
 REVERSE = r"""
 extern "C" __global__ void reverse(const float *x, float *y) {
@@ -126,6 +127,21 @@ extern "C" __global__ void warp(const int *x, int *y) {
     y[448 + t] = (int)__match_any_sync(all, v / 4);
 }
 """
+
+
+def test_launching_from_c(host: Host) -> None:
+    """C code finds a function that launches as `cuLaunchKernel` does, and gets the number of an error."""
+    kernel = host.cupy.RawKernel(REVERSE % "__syncthreads();", "reverse")
+    x, y = host.cupy.arange(4, dtype="f4"), host.cupy.zeros(4, "f4")
+    pointers = [ctypes.c_void_p(array.data.ptr) for array in (x, y)]
+    arguments = (ctypes.c_void_p * 2)(*map(ctypes.addressof, pointers))
+    launch = LAUNCH(host.driver.launch_entry())
+    with host.device.counting() as counts:
+        assert launch(kernel.kernel.ptr, 1, 1, 1, 4, 1, 1, 0, 0, arguments, 0) == 0
+    assert y.get().tolist() == [3, 2, 1, 0]
+    assert counts["launch"] == 1
+    assert launch(kernel.kernel.ptr, 1, 1, 1, 4096, 1, 1, 0, 0, arguments, 0) == 719
+    assert "too many threads" in str(host.driver.error)
 
 
 def test_warps_exchange_values(host: Host) -> None:
