@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import shutil
 import subprocess
 import sysconfig
@@ -47,7 +48,15 @@ def surroundings() -> str:
         [shutil.which("g++"), "--version"], check=True, capture_output=True, text=True
     )
     headers = [path.read_text() for path in sorted(INCLUDE.rglob("*.h"))]
-    return "\0".join([version.stdout, *KERNEL_FLAGS, *headers])
+    return "\0".join([version.stdout, *KERNEL_FLAGS, *headers, version_of_cupy()])
+
+
+def version_of_cupy() -> str:
+    """What CuPy's file of its version says, or nothing where CuPy is not installed."""
+    found = importlib.util.find_spec("cupy_backends")
+    if found is None or found.origin is None:
+        return ""
+    return Path(found.origin).parents[1].joinpath("cupy", "_version.py").read_text()
 
 
 def compiled(path: Path, text: str, suffix: str, *command: str) -> Path:

@@ -245,6 +245,22 @@ def test_denormals_are_flushed_as_cupy_has_it(host: Host) -> None:
     assert (small + np.float32(0) > 0).all()
 
 
+def test_denormals_are_kept_where_the_options_say_so(host: Host) -> None:
+    """The same text with and without -ftz=true is two kernels."""
+    text = 'extern "C" __global__ void twice(float *y) { *y = *y + *y; }'
+    small = np.float32(1e-40)
+    compiler = host.cupy.cuda.compiler
+    found = []
+    for options in ((), ("-ftz=true",), ()):
+        cubin, _ = compiler.compile_using_nvrtc(text, options)
+        module = host.cupy.cuda.function.Module()
+        module.load(cubin)
+        y = host.cupy.full(1, small, "f4")
+        module.get_function("twice")((1,), (1,), (y,))
+        found.append(float(y.get()[0]))
+    assert found == [float(small + small), 0, float(small + small)]
+
+
 def test_nothing_is_contracted(host: Host) -> None:
     """A product and a sum round twice, as in NumPy."""
     x = np.random.default_rng(1).normal(size=1000)

@@ -23,6 +23,7 @@ WAITS = re.compile(
     r"__sync\w+|__shfl\w*_sync|__(?:ballot|any|all|match_\w+|reduce_\w+)_sync|__activemask"
 )
 PASSED_ON = ("-D", "-U", "-I", "-std=", "--std=")
+OWN_FOLDER = f"-I{build.INCLUDE}"
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,20 @@ class Text:
     @functools.cached_property
     def key(self) -> str:
         """What the compiled text is kept by."""
-        return build.key_of(self.source, *self.host_options, *self.name_expressions, RULES)
+        return build.key_of(
+            self.source, *self.host_options, *self.name_expressions, str(self.flushes), RULES
+        )
 
     @property
     def host_options(self) -> tuple[str, ...]:
-        """The options that mean something to g++; CuPy's bundled C++ library stays away."""
+        """The options that mean something to g++; CuPy's own headers are given by whoever compiles."""
         return tuple(
             option.replace("--std", "-std")
             for option in self.options
-            if option.startswith(PASSED_ON) and "_cccl" not in option
+            if option.startswith(PASSED_ON)
+            and not option.startswith(OWN_FOLDER)
+            and not option.endswith("cupy/_core/include")
+            and "_cccl" not in option
         )
 
     @functools.cached_property
