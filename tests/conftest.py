@@ -18,6 +18,7 @@ from hypothesis.internal.entropy import deterministic_PRNG
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.support.cupy_host import Host
     from tests.support.hooking import Session
 
 # Tests say what is captured, not whether it pays here and now; those of the timing ask for it.
@@ -100,6 +101,22 @@ def session() -> Iterator[Session]:
 
     yield Session()
     assert not _hook.hook_installed()
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """Eager CuPy on the CPU; whatever a test allocates, nothing is stored beside it."""
+    from tests.support import cupy_host  # noqa: PLC0415 - only where CuPy is installed
+
+    reason = cupy_host.why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    host = cupy_host.install()
+    pool = host.cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    yield host
+    host.device.check_margins()
+    pool.free_all_blocks()
 
 
 @pytest.fixture

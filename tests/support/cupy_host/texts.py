@@ -1,0 +1,121 @@
+"""Turns a kernel text of CUDA C++ into one that g++ compiles."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from tests.support.cupy_host import build
+
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+KERNEL = re.compile(
+    r"(template\s*<[^;{}]*>\s*)?(extern\s+\"C\"\s+)?(?:static\s+|inline\s+)?__global__\s+"
+    r"(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
+)
+DYNAMIC = re.compile(
+    r"extern\s+__shared__\s+((?:__align__\s*\(\s*\d+\s*\)\s*)?)([\w:<>\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
+)
+DEVICE_VARIABLE = re.compile(r"__device__(?=\s+[\w:<>\s,*&]+?(?:\[[^\]]*\]\s*)*(?:=|;))")
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+# What makes the threads of a block wait for each other.
+WAITS = re.compile(
+    r"__sync\w+|__shfl\w*_sync|__(?:ballot|any|all|match_\w+|reduce_\w+)_sync|__activemask"
+)
+PASSED_ON = ("-D", "-U", "-I", "-std=", "--std=")
+OWN_FOLDER = f"-I{build.INCLUDE}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A kernel text as it is given to the compiler of CUDA."""
+
+    source: str
+    options: tuple[str, ...] = ()
+    name_expressions: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def key(self) -> str:
+        """What the compiled text is kept by."""
+        return build.key_of(
+            self.source, *self.host_options, *self.name_expressions, str(self.flushes), RULES
+        )
+
+    @property
+    def host_options(self) -> tuple[str, ...]:
+        """The options that mean something to g++; CuPy's own headers are given by whoever compiles."""
+        return tuple(
+            option.replace("--std", "-std")
+            for option in self.options
+            if option.startswith(PASSED_ON)
+            and not option.startswith(OWN_FOLDER)
+            and not option.endswith("cupy/_core/include")
+            and "_cccl" not in option
+        )
+
+    @functools.cached_property
+    def stripped(self) -> str:
+        """The source without comments, each line where it was."""
+        return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.source)
+
+    @property
+    def waits(self) -> bool:
+        """Whether threads of a block wait for each other, so that they are fibers."""
+        return WAITS.search(self.stripped) is not None
+
+    @property
+    def flushes(self) -> bool:
+        """Whether denormals are flushed, as -ftz=true has it; the host can do it only for both widths at once."""
+        wanted = {"-ftz=true", "--ftz=true"} & set(self.options)
+        return bool(wanted) and re.search(r"\bdouble\b", self.stripped) is None
+
+    @functools.cached_property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernels that are no templates, and the expressions that were asked for."""
+        plain = [match[3] for match in KERNEL.finditer(self.stripped) if match[1] is None]
+        return (*dict.fromkeys(plain), *self.name_expressions)
+
+    @property
+    def can_share_a_unit(self) -> bool:
+        """Whether the text may lie in a namespace beside others: it defines no macro, and includes only what all do."""
+        includes = {
+            re.sub(r'"(.*)"', r"<\1>", re.sub(r"\s+", "", match[0]))
+            for match in INCLUDE.finditer(self.stripped)
+        }
+        macros = set(re.findall(r"#\s*define\s+(\w+)", self.stripped))
+        return macros <= {"NAN"} and includes <= COMMON_INCLUDES
+
+    def unit(self) -> str:
+        """The text for g++, and the table of its kernels."""
+        return f'#line 1 "kernel"\n{rewritten(self.stripped)}\n{self.table("")}'
+
+    def part(self) -> str:
+        """The text for g++ as a part of a unit with others."""
+        body = INCLUDE.sub("", rewritten(self.stripped))
+        body = re.sub(r'extern\s+"C"\s+(?=__global__)', "", body)
+        return f'namespace text_{self.key} {{\n#line 1 "kernel"\n{body}\n}}\n{self.table(f"text_{self.key}::")}'
+
+    def table(self, namespace: str) -> str:
+        """The kernels' names and addresses, found by the text's key."""
+        rows = "".join(f'CUDA_KERNEL("{name}", {namespace}{name}), ' for name in self.kernels)
+        return f'extern "C" KernelEntry cuda_kernels_{self.key}[] = {{{rows}{{}}}};\n'
+
+
+def rewritten(text: str) -> str:
+    """Say in words of the host what no macro can."""
+    text = DYNAMIC.sub(r"\2 *const \3 = (\2 *)cuda_dynamic_shared;", text)
+    return DEVICE_VARIABLE.sub("__device_variable__", text)
+
+
+COMMON_INCLUDES = {
+    f"#include<cupy/{name}>"
+    for name in (
+        "complex.cuh",
+        "carray.cuh",
+        "atomics.cuh",
+        "math_constants.h",
+        "float16.cuh",
+        "bfloat16.cuh",
+    )
+}
+RULES = "1"  # a change of how texts are rewritten is to change it
