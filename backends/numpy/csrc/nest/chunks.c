@@ -256,7 +256,7 @@ learn_turn(Nest *nest, double elapsed, int64_t turns)
 static void
 learn_whole(Nest *nest, double elapsed)
 {
-    if (nest->slot[nest->range].kind != SLOT_ONCE) {
+    if (nest->range < 0 || nest->slot[nest->range].kind != SLOT_ONCE) {
         return;
     }
     nest->long_calls += elapsed > WHOLE_AT_MOST ? 1 : -(nest->long_calls > 0);
