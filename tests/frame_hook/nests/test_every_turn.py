@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -149,17 +150,20 @@ def test_ctrl_c_is_answered_soon(function) -> None:
 
 SENDER = """
 import os, sys, time
+sys.stdin.readline()
 time.sleep(0.05)
 print(time.perf_counter(), flush=True)
 os.kill(int(sys.argv[1]), int(sys.argv[2]))
 """
 
 
-def sent_by_thread() -> Callable[[], float]:
-    """A thread sends the signal soon; what gives the time at which it did."""
+def sent_by_thread() -> tuple[Callable[[], object], Callable[[], float]]:
+    """What has a thread send the signal soon; what gives the time at which it did."""
     sent: list[float] = []
+    asked = threading.Event()
 
     def send() -> None:
+        asked.wait()
         time.sleep(0.05)
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGALRM)
@@ -170,16 +174,18 @@ def sent_by_thread() -> Callable[[], float]:
 
     thread = threading.Thread(target=send)
     thread.start()
-    return when
+    return asked.set, when
 
 
-def sent_by_process() -> Callable[[], float]:
+def sent_by_process() -> tuple[Callable[[], object], Callable[[], float]]:
     """Another process does."""
     child = subprocess.Popen(
         [sys.executable, "-c", SENDER, str(os.getpid()), str(int(signal.SIGALRM))],
-        stdout=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
     )  # fmt: skip
-    return lambda: float(child.communicate()[0])
+    assert child.stdin is not None
+    ask = partial(child.stdin.write, "now\n")
+    return ask, lambda: float(child.communicate()[0])
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
@@ -192,8 +198,9 @@ def test_signals_of_others_are_answered_soon(sender, backend) -> None:
     compiled(np.zeros(40), 1000)
     least = np.inf
     for _ in range(3):
-        when = sender()
-        with pytest.raises(KeyboardInterrupt):
+        ask, when = sender()
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012  the signal may come at once
+            ask()
             compiled(np.zeros(40), 10**11)
         least = min(least, time.perf_counter() - when())
     assert least < LATENCY
