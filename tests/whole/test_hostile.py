@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import dis
 import gc
 import importlib
 import io
@@ -449,12 +450,22 @@ def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
             log: list[str] = []
             with pytest.raises(TimeIsOverError) as caught:
                 compiled(X, log)
-            assert log == ["finally"]
+            assert log == ["finally"] or is_unprotected_jump(caught.traceback[1])
             assert caught.traceback[1].name == "function"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert names[-1] == "function"
+
+
+def is_unprotected_jump(entry: Any) -> bool:
+    """Whether a handler raised in a loop's jump back, which CPython 3.13 leaves out of the `try` that is around it."""
+    code, last = entry.frame.code.raw, entry._rawentry.tb_lasti
+    jump = next(one for one in dis.get_instructions(code) if one.offset == last)
+    is_left_out = not any(  # by the table of exceptions
+        one.start <= last < one.end for one in dis._parse_exception_table(code)
+    )
+    return jump.opname.startswith("JUMP_BACKWARD") and is_left_out
 
 
 def calls_until_signalled(delay: float) -> None:
