@@ -21,7 +21,6 @@ from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
 
 SECONDS_OF_CHECKED_RUNS = 1e-5  # in native code
-GENERATORS = (np.random.Generator, np.random.RandomState)
 COMPARED_BYTES = 4096  # of what a generator gives next: more than MT19937 makes at once
 
 
@@ -150,13 +149,13 @@ def _copies(objects: tuple[Any, ...]) -> list[Any]:
     """Copies of arrays, lists and generators of random numbers."""
     copies = [list(one) if type(one) is list else one for one in reference.copies(objects)]
     known: dict[int, Any] = {}
-    return [deepcopy(one, known) if isinstance(one, GENERATORS) else one for one in copies]
+    return [deepcopy(one, known) if nest_reference.is_generator(one) else one for one in copies]
 
 
 def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None:
     """Why two of what are generators do not go on with the same numbers."""
     for one, other in zip(objects, copies, strict=True):
-        if isinstance(one, GENERATORS):
+        if nest_reference.is_generator(one):
             coming = [deepcopy(each).bytes(COMPARED_BYTES) for each in (one, other)]
             if coming[0] != coming[1]:
                 return f"{one} goes on with {coming[0][:16].hex()}, not {coming[1][:16].hex()}"

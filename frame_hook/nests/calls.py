@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import slot_uses
+from ufuse.frame_hook.nests import keeping
 from ufuse.frame_hook.nests.frames import Frame, Function
 from ufuse.frame_hook.nests.values import Item, Items, Kind, Known, NotNativeError, constant_kind
 from ufuse.frame_hook.opcodes.calls import bind
@@ -59,7 +60,7 @@ def enter(
         if isinstance(item, Known) and slot not in written:
             kinds[slot] = constant_kind(item)
         elif item is not None:
-            kinds[slot] = reader.keep(function.prefix + function.names[slot], item)
+            kinds[slot] = keeping.keep(reader, function.prefix + function.names[slot], item)
     reader.frame = Frame(function, kinds, [], caller)
     reader.next = 0
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ufuse.frame_hook.nests import arithmetic, conversions, elementwise, making, reductions, views
+from ufuse.frame_hook.nests.functions import MOST_DECIMALS
 from ufuse.frame_hook.nests.integers import minus, plus
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -22,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
     SliceOf,
+    is_none,
 )
 from ufuse.graph.nest import F64, I1, I64, Value
 
@@ -32,16 +34,11 @@ NOTHING = Known(None)
 EVERYTHING = SliceOf(NOTHING, NOTHING, NOTHING)
 FLOAT = np.dtype(float)
 BOOL = np.dtype(bool)
-MOST_DECIMALS = 15
-
-
-def _is_none(item: Item | None) -> bool:
-    return item is None or (isinstance(item, Known) and item.value is None)
 
 
 def _refuse(*items: Item | None) -> None:
     """Refuse arguments that are given."""
-    if not all(map(_is_none, items)):
+    if not all(one is None or is_none(one) for one in items):
         raise NotNativeError("a function of arrays has arguments that are not followed")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ from ufuse.graph.semantics.nest_reference import bit_generator_of
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-BIT_GENERATORS = (np.random.PCG64, np.random.MT19937)  # whose state can be saved
+
+ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,14 @@ class _Method:
 def why_not_followed(generator: np.random.Generator | np.random.RandomState) -> str | None:
     """Why nothing is drawn from a generator in a nest."""
     kind = type(bit_generator_of(generator))
-    if kind not in BIT_GENERATORS:
+    if kind not in (np.random.PCG64, np.random.MT19937):  # whose state can be saved
         return f"calls of a generator by {kind.__name__} are not compiled yet"
     return None
 
 
 def is_of_module(method: types.MethodType) -> bool:
     """Whether a method is a function of `np.random` that is followed."""
-    own = getattr(np.random.mtrand, "_rand", None)
+    own = getattr(sys.modules.get("numpy.random.mtrand"), "_rand", ABSENT)
     return method.__self__ is own and method.__name__ in LEGACY_METHODS
 
 

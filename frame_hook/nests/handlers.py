@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests import (
     arithmetic,
     complexes,
     conversions,
+    dispatch,
     either,
     elements,
     elementwise,
@@ -302,7 +303,7 @@ def _load_deref(reader: Reader, slot: int) -> None:
 def _load_attr(reader: Reader, arg: int) -> None:
     method = reader.at.opname == "LOAD_METHOD" or (VERSION >= (3, 12) and arg & 1)
     name = reader.code.co_names[arg >> 1 if VERSION >= (3, 12) else arg]
-    value = reader.attribute(reader.stack.pop(), name)
+    value = dispatch.attribute(reader, reader.stack.pop(), name)
     pair = [Empty(), value] if VERSION < (3, 13) else [value, Empty()]
     reader.stack += pair if method else [value]
 
@@ -341,7 +342,7 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
         raise NotNativeError("calls of methods are not compiled yet")
     positional = count - len(names)
     keywords = dict(zip(names, arguments[positional:], strict=True))
-    reader.call(functions[0], arguments[:positional], keywords, reader.next)
+    dispatch.call(reader, functions[0], arguments[:positional], keywords, reader.next)
 
 
 @reads("RETURN_VALUE")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import conversions, elements
+from ufuse.frame_hook.nests import conversions, elements, keeping
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -128,7 +128,9 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
         case Items(items):
             check_members(items)
             _set(reader, name, zero, one)
-            return Members(reader.keep(f"{name}.items", item)), out.constant(I64, len(items))
+            return Members(keeping.keep(reader, f"{name}.items", item)), out.constant(
+                I64, len(items)
+            )
         case Numbers(holder):
             reader.lists.walked.add(holder.slot)
             _set(reader, name, zero, one)
@@ -229,7 +231,7 @@ def _next(reader: Reader, name: str) -> Value:
 
 
 def _members(reader: Reader, kind: Members, name: str) -> tuple[Item, ...]:
-    kept = reader.kept(f"{name}.items", kind.items)
+    kept = keeping.kept(reader, f"{name}.items", kind.items)
     assert isinstance(kept, Items)
     return kept.items
 

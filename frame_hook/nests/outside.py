@@ -41,8 +41,8 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.semantics.nest_reference import is_generator
 
-GENERATORS = (np.random.Generator, np.random.RandomState)
 MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
 
 
@@ -215,7 +215,7 @@ class Outside:
             return Array(self.array(symbol.source, symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is list:
             return self.list_of(symbol.source, symbol.value)
-        if isinstance(symbol, Unread) and type(symbol.value) in GENERATORS:
+        if isinstance(symbol, Unread) and is_generator(symbol.value):
             return self._generator(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and type(symbol.value) is types.MethodType:
             method = self._method_of_module(symbol.source, symbol.value)

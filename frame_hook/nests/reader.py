@@ -18,73 +18,50 @@ from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.code.places import ON_STACK
 from ufuse.frame_hook.nests import (
-    array_calls,
     calls,
     complexes,
     conversions,
-    draws,
     either,
-    elements,
     elementwise,
-    extremes,
-    functions,
     iterating,
+    keeping,
     lists,
     views,
 )
-from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
+from ufuse.frame_hook.nests.holders import Holders
 from ufuse.frame_hook.nests.outermost import Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import exit_place, loop_positions
-from ufuse.frame_hook.nests.temporaries import Temporaries, renumbered
+from ufuse.frame_hook.nests.temporaries import renumbered
 from ufuse.frame_hook.nests.values import (
-    ELEMENT_KINDS,
-    INT,
     TYPES,
     Array,
     ArrayKind,
-    Bound,
     ColumnKind,
     Complex,
-    ConstantKind,
     EitherError,
     EitherKind,
-    Empty,
-    Generating,
-    Generator,
     Holder,
     Item,
-    Items,
-    ItemsKind,
     Kind,
-    Known,
     Lazy,
-    Method,
     NotNativeError,
     Number,
     NumberKind,
-    Numbers,
-    OtherList,
     Part,
-    PartKind,
-    RangeKind,
-    RangeOf,
     TemporaryKind,
-    Thing,
     Turning,
     ViewKind,
     array_kind,
-    constant_kind,
+    is_none,
     kind_of,
     known_truth,
 )
 from ufuse.frame_hook.trace import symbols
-from ufuse.frame_hook.trace.layouts import memory_order
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import (
-    ELEMENTS,
     I1,
     I64,
     TURNS,
@@ -135,7 +112,7 @@ class Read:
     exits: tuple[Exit, ...]
 
 
-class Reader:
+class Reader(Holders):
     """Reads the loop whose header stands at a position, for the state in which a frame comes to it."""
 
     def __init__(
@@ -154,8 +131,8 @@ class Reader:
         # Slots of locals that are Python's or NumPy's, whichever, at the headers of loops; None: none may be.
         self._widened = widened
         self.arrives = arrives if len(loop_positions(code, position)) <= MOST_TWICE else {}
-        self.state, self.null = state, null
-        self.outside = outside
+        super().__init__(state, outside)
+        self.null = null
         self.own = Function(code, "")
         self.region = loop_positions(code, position)
         self._is_while = self.own.table[position].opname != "FOR_ITER"
@@ -179,15 +156,7 @@ class Reader:
             for slot in self._written
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind)
         )
-        self._used: set[int] = set()
-        self._drawn_from: set[int] = set()  # registers of generators
-        self.stored: set[int] = set()  # slots of arrays that are written
-        self.lists = lists.Lists()
-        self._arrays: dict[Holder | ColumnKind, int] = {}
-        self._memory = Temporaries()
-        self._ordered: set[int] = set()
         self._viewed: set[int] = set()  # slots of array variables that may be views
-        self.out = Code()
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
         self._exits: list[Exit] = []
@@ -294,14 +263,14 @@ class Reader:
 
     def _finished(self, headers: list[Version]) -> Read:
         changed, names = self._changed, self.own.names
-        used = sorted(self._used | changed)
+        used = sorted(self.used | changed)
         self.lists.check(self.outside, self.stored)
         arrays: list[Holder | ColumnKind] = [
             ArrayKind(s)
             for s in used
             if isinstance(self._kind(s), ArrayKind) and s not in self.lists.grown
         ]
-        arrays += self._memory.kinds
+        arrays += self.memory.kinds
         first = len(arrays)
         arrays += self.lists.columns()
         slots: list[Slot] = []
@@ -325,7 +294,7 @@ class Reader:
                 )
             else:
                 slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
-        drawn = sorted(self._drawn_from)
+        drawn = sorted(self.drawn)
         iterators = self._outermost.registers if self._outermost is not None else ()
         lists = {*self.lists.grown, *self.outside.lists}  # they must come but once
         bound_registers = (*iterators, *(one for one in used if one not in lists))
@@ -336,13 +305,13 @@ class Reader:
         slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in self._made.items())
         slots += self.results()
         slots += self._outermost.slots if self._outermost is not None else ()
-        new = {number: arrays.index(holder) for holder, number in self._arrays.items()}
+        new = {number: arrays.index(holder) for holder, number in self.numbers.items()}
         numbers = [slot for slot in used if isinstance(self._kind(slot), NumberKind)]
         begins = self._dispatch(headers, numbers)
         bound: dict[int, View] = {}
         blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
         blocks = (blocks[-1], *blocks[:-1])
-        temporaries = self._memory.slots() + self.lists.temporaries()
+        temporaries = self.memory.slots() + self.lists.temporaries()
         nest = Nest(
             self.own.code.co_name, tuple(slots), (), blocks, temporaries, tuple(bound.values())
         )
@@ -354,7 +323,7 @@ class Reader:
             nest,
             tuple(registers),
             empty,
-            frozenset(self._ordered),
+            frozenset(self.ordered),
             begins,
             self._written,
             tuple(self._exits),
@@ -446,7 +415,7 @@ class Reader:
         always = self._changed if frame.caller is None else frozenset()
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always)
         stack = tuple(
-            self.keep(_stack_variable(function, place), item)
+            keeping.keep(self, _stack_variable(function, place), item)
             for place, item in enumerate(frame.stack)
         )
         locals_ = tuple((slot, frame.slots[slot]) for slot in kept)
@@ -467,7 +436,7 @@ class Reader:
     def resume(self, version: Version) -> None:
         """Go on from a version."""
         stack = [
-            self.kept(_stack_variable(version.function, place), kind)
+            keeping.kept(self, _stack_variable(version.function, place), kind)
             for place, kind in enumerate(version.stack)
         ]
         self.frame = Frame(version.function, dict(version.locals), stack, version.caller)
@@ -573,81 +542,6 @@ class Reader:
                 return f"{self.own.names[slot]} is no array any more"
         return None
 
-    def keep(self, name: str, item: Item) -> Kind:
-        """Put an item into variables, whose names begin with `name`; its kind, for `kept`.
-
-        Raises:
-            NotNativeError: it is not followed across blocks.
-
-        """
-        out = self.out
-        match item:
-            case Number(tag=tag):
-                out.set(_number_variable(name, item.type), item.value)
-                if tag is not None:
-                    out.set(f"{name}:{item.type.kind}.tag", tag)
-                return item.type
-            case Complex():
-                complexes.keep(out, _number_variable(name, item.type), item)
-                return item.type
-            case Known() if kind_of(item.value) is not None:
-                return self.keep(name, complexes.scalar(out, item))
-            case Known():
-                return constant_kind(item)
-            case Empty() | Turning() | Thing() | Bound() | Numbers() | OtherList():
-                return item
-            case Generator() | Generating():
-                return item
-            case Array(holder, ()):
-                return holder
-            case Array(holder, indices):
-                elements.doubt_no_row(self, item)
-                for axis, index in enumerate(indices):
-                    out.set(f"{name}[{axis}]", index)
-                return PartKind(holder, len(indices))
-            case Part():
-                return views.keep(self, item)
-            case Lazy():
-                return self.keep(name, elementwise.computed(self, item))
-            case Items(items):
-                pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
-                return ItemsKind(tuple(self._keep_item(*pair) for pair in pairs))
-            case RangeOf(start, stop, step):
-                for part, value in (("start", start), ("stop", stop), ("step", step)):
-                    out.set(f"{name}.{part}", value)
-                return RangeKind()
-        raise NotNativeError("a value is kept across a jump")
-
-    def _keep_item(self, name: str, item: Item) -> Kind:
-        return constant_kind(item) if isinstance(item, Known) else self.keep(name, item)
-
-    def kept(self, name: str, kind: Kind) -> Item:
-        """The item that was put into variables."""
-        out = self.out
-        match kind:
-            case EitherKind():
-                value = out.get(_number_variable(name, kind), TYPES[kind.kind])
-                return Number(kind, value, out.get(f"{name}:{kind.kind}.tag", I1))
-            case NumberKind():
-                return complexes.kept(out, _number_variable(name, kind), kind)
-            case ConstantKind():
-                return kind.item
-            case ArrayKind() | TemporaryKind():
-                return Array(kind)
-            case PartKind():
-                indices = (out.get(f"{name}[{axis}]", I64) for axis in range(kind.count))
-                return Array(kind.holder, tuple(indices))
-            case ViewKind():
-                return views.kept(self, kind)
-            case ItemsKind():
-                pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
-                return Items(tuple(self.kept(*pair) for pair in pairs))
-            case RangeKind():
-                return RangeOf(
-                    *(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step"))
-                )
-        return kind
-
     # Blocks ---------------------------------------------------------------------------------------------------
 
     def _header(self, version: Version) -> None:
@@ -721,7 +615,7 @@ class Reader:
         while True:
             function = self.frame.function
             self.at = instruction = function.table[self.next]
-            self._memory.begin()
+            self.memory.begin()
             name = instruction.opname
             self.next += instruction.size
             if name == "FOR_ITER":
@@ -816,14 +710,14 @@ class Reader:
             self._load_from_outside(slot)
             return
         if self.frame.caller is not None:
-            self.stack.append(self.kept(function.prefix + function.names[slot], kind))
+            self.stack.append(keeping.kept(self, function.prefix + function.names[slot], kind))
             return
         if slot in self.own.live[self.position]:
-            self._used.add(slot)
+            self.used.add(slot)
         if isinstance(kind, NumberKind):
             self.stack.append(self._number(slot, kind))
         else:
-            self.stack.append(self.kept(function.names[slot], kind))
+            self.stack.append(keeping.kept(self, function.names[slot], kind))
 
     def _number(self, slot: int, kind: NumberKind) -> Number | Complex:
         """The number that a local of the loop's own function is."""
@@ -845,7 +739,7 @@ class Reader:
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
         if self.frame.caller is not None:
-            self.slots[slot] = self.keep(function.prefix + function.names[slot], item)
+            self.slots[slot] = keeping.keep(self, function.prefix + function.names[slot], item)
             return
         if isinstance(item, Array | Part | Lazy):
             self._store_array(slot, item)
@@ -864,9 +758,9 @@ class Reader:
             raise NotNativeError(f"{name} is replaced by an array")
         if slot in self._changed and isinstance(item, Array | Part):
             item = self._given_back(slot, item)
-        self._memory.overwritten = slot, item
-        self.slots[slot] = self.keep(name, item)
-        self._memory.overwritten = None
+        self.memory.overwritten = slot, item
+        self.slots[slot] = keeping.keep(self, name, item)
+        self.memory.overwritten = None
 
     def _given_back(self, slot: int, item: Array | Part) -> Array | Part:
         """An array or view that the frame gets back."""
@@ -876,83 +770,15 @@ class Reader:
         self._viewed.add(slot)
         return view
 
-    # Arrays ---------------------------------------------------------------------------------------------------
-
-    def array(self, holder: Holder) -> int:
-        """The number of an array; in order of first use until the nest is finished."""
-        if isinstance(holder, ArrayKind) and holder.slot in self.outside.sequences:
-            self.lists.read.add(holder.slot)
-        return self.number(holder)
-
-    def number(self, holder: Holder | ColumnKind) -> int:
-        """The number of an array that is not read."""
-        if not isinstance(holder, TemporaryKind):
-            self._used.add(holder.slot)
-        return self._arrays.setdefault(holder, len(self._arrays))
-
-    def given(self, slot: int) -> Any:
-        """The array in a slot of the frame, or in a register with what is taken from outside."""
-        return self.outside.arrays[slot][1] if slot in self.outside.arrays else self.state[slot]
-
-    def dtype(self, holder: Holder) -> np.dtype:
-        """The dtype of an array."""
-        if isinstance(holder, ArrayKind):
-            dtype: np.dtype = self.given(holder.slot).dtype
-            return dtype
-        return self._memory.dtype(holder)
-
-    def seen(self, holder: Holder) -> tuple[tuple[bool, int], ...]:
-        """For each axis of an array whether it is taken to have length 1, and how long it was seen to be at least."""
-        if isinstance(holder, ArrayKind):
-            return tuple((length == 1, length) for length in self.given(holder.slot).shape)
-        return self._memory.seen(holder)
-
     def temporary(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:
         """A new array for the instruction that is being read."""
-        return self._memory.array(self, dtype, seen)
+        return self.memory.array(self, dtype, seen)
 
     def new_view(
         self, holder: Holder, axes: tuple[tuple[int | None, int, bool, int], ...]
     ) -> ViewKind:
         """A view for variables that the instruction that is being read binds."""
-        return self._memory.view(self, holder, axes)
-
-    def keep_order(self, part: Part) -> None:
-        """Rely on it that the axes of a view lie in memory in their order."""
-        axes = [one.axis for one in part.axes if one.axis is not None]
-        if axes != sorted(axes):
-            raise NotNativeError("a new array whose memory is not in C's order")
-        if isinstance(part.holder, ArrayKind) and len(axes) > 1:
-            array = self.given(part.holder.slot)
-            if memory_order(array) != tuple(range(array.ndim)):
-                raise NotNativeError("a new array whose memory is not in C's order")
-            self._ordered.add(part.holder.slot)
-
-    @staticmethod
-    def element_kind(dtype: np.dtype) -> NumberKind:
-        """The kind of an array's elements."""
-        return ELEMENT_KINDS[ELEMENTS[dtype]]
-
-    def item_kind(self, holder: Holder) -> NumberKind:
-        """The kind of an array's elements, or of a list's items."""
-        if isinstance(holder, ArrayKind) and holder.slot in self.outside.lists:
-            return self.outside.lists[holder.slot].type
-        return self.element_kind(self.dtype(holder))
-
-    def drawn_from(self, method: Generating) -> str:
-        """The slot of the generator from which a method draws."""
-        register = method.owner.register
-        self._drawn_from.add(register)
-        return self.outside.generators[register]
-
-    def writes(self, holder: Holder) -> None:
-        """An array is written."""
-        if isinstance(holder, ArrayKind):
-            self.stored.add(holder.slot)
-
-    def length(self, holder: Holder, axis: int) -> Number:
-        """The length of an axis."""
-        return Number(INT, self.out.op("dim", I64, attributes=(self.array(holder), axis)))
+        return self.memory.view(self, holder, axes)
 
     # Names ----------------------------------------------------------------------------------------------------
 
@@ -965,73 +791,7 @@ class Reader:
         function = self.frame.function
         return self.outside.cell(function.called, slot, function.names)
 
-    def attribute(self, owner: Item, name: str) -> Item:
-        """`owner.name`."""
-        if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
-            return self.outside.attribute(owner.value, name)
-        if isinstance(owner, Array | Part | Lazy):
-            return array_calls.attribute(self, owner, name)
-        if isinstance(owner, Complex):
-            return complexes.attribute(owner, name)
-        if isinstance(owner, Numbers | OtherList) and name == "append":
-            return Method(owner, name)
-        if isinstance(owner, Generator):
-            return Generating(owner, name)
-        if isinstance(owner, Thing):
-            return self.outside.attribute_of(owner, name)
-        if isinstance(owner, Known) and isinstance(owner.value, type):
-            return self.outside.class_attribute(owner.value, name)
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
-
     # Calls ----------------------------------------------------------------------------------------------------
-
-    def call(
-        self, function: Item, arguments: list[Item], keywords: dict[str, Item], after: int
-    ) -> None:
-        """Push the result of a call; `after` is the position behind it."""
-        if isinstance(function, Method):
-            owner, name = function.owner, function.name
-            if isinstance(owner, Complex):
-                self.stack.append(complexes.called_method(self.out, owner, arguments, keywords))
-                return
-            if isinstance(owner, Numbers | OtherList) and not keywords:
-                self.stack.append(lists.called_method(self, owner, name, arguments))
-                return
-            self.stack.append(array_calls.called_method(self, owner, name, arguments, keywords))
-            return
-        if isinstance(function, Generating):
-            self.stack.append(draws.called(self, function, arguments, keywords))
-            return
-        if isinstance(function, Bound):
-            calls.enter(self, function.function, [function.owner, *arguments], keywords)
-            return
-        if not isinstance(function, Known):
-            raise NotNativeError("it calls what is not known")
-        value, out = function.value, self.out
-        found = array_calls.called(self, value, arguments, keywords)
-        if found is None and not keywords:
-            found = complexes.called(out, value, arguments)
-        if found is not None:
-            self.stack.append(found)
-        elif isinstance(value, types.FunctionType):
-            calls.enter(self, value, arguments, keywords)
-        elif keywords:
-            raise NotNativeError("calls with keywords are not compiled yet")
-        elif iterating.is_iterable(value, len(arguments)):
-            self.stack.append(iterating.iterable(self, value, arguments))
-        elif value in (min, max):
-            numbers = [conversions.number(out, one) for one in extremes.compared(arguments)]
-            extremes.push_best(self, value, numbers, after)
-        elif (rule := functions.rule_of(value, len(arguments))) is not None:
-            self.stack.append(rule(out, *arguments))
-        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
-            self.stack.append(Known(len(arguments[0].items)))
-        elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
-            self.stack.append(self.length(arguments[0].holder, 0))
-        else:
-            raise NotNativeError(
-                f"calls of {getattr(value, '__name__', value)} are not compiled yet"
-            )
 
     def leave(self, item: Item) -> None:
         """Return from a function that is called."""
@@ -1046,25 +806,13 @@ class Reader:
 def _known_jump(name: str, item: Item) -> bool | None:
     """Whether a conditional jump is taken, where that is known."""
     if "NONE" in name:
-        is_none = isinstance(item, Known) and item.value is None
-        return is_none is not ("NOT_NONE" in name)
+        return is_none(item) is not ("NOT_NONE" in name)
     truth = known_truth(item)
     return None if truth is None else truth is ("IF_TRUE" in name)
 
 
 def _stack_variable(function: Function, place: int) -> str:
     return f"{function.prefix}.stack{place}"
-
-
-def _number_variable(name: str, kind: NumberKind) -> str:
-    """Control may go on with one of two types."""
-    if isinstance(kind, EitherKind):
-        return f"{name}:{kind.kind}.either"
-    return f"{name}:{kind.kind}{'.numpy' if kind.numpy else ''}"
-
-
-def _is_hashable(value: Any) -> bool:
-    return isinstance(value, (type, types.BuiltinFunctionType, np.ufunc))
 
 
 def _slot_kind(slot: int, value: Any) -> SlotKind | None:

@@ -458,6 +458,11 @@ def constant_kind(known: Known) -> ConstantKind:
     return ConstantKind((id(value),), known)
 
 
+def is_none(item: Item) -> bool:
+    """Whether an item is Python's None."""
+    return isinstance(item, Known) and item.value is None
+
+
 def known_truth(item: Item) -> bool | None:
     """`bool(item)`, where that is known."""
     if isinstance(item, Items):

@@ -28,6 +28,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
     SliceOf,
     ViewKind,
+    is_none,
 )
 from ufuse.graph.nest import I1, I64, MAP_AXES, Value, View
 
@@ -139,17 +140,13 @@ def _bound(reader: Reader, bound: Item, length: Value, low: int, most: Value) ->
     return least(out, place, most) if given is None or given >= 0 else place
 
 
-def _is_none(item: Item) -> bool:
-    return isinstance(item, Known) and item.value is None
-
-
 def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Axis:
     """The rest of an axis; where it begins goes into `places`."""
     out, length = reader.out, axis.length.value
     step, computed = _step(reader, bounds.step)
     if axis.computed is not None or (computed is not None and axis.step != 1):
         raise NotNativeError("a slice with a step of one with a step that is computed")
-    if step == 1 and computed is None and _is_none(bounds.start) and _is_none(bounds.stop):
+    if step == 1 and computed is None and is_none(bounds.start) and is_none(bounds.stop):
         return axis
     if (
         step == axis.step == 1
@@ -162,8 +159,8 @@ def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) ->
     if step < 0:
         most = minus(out, length, one)
         low, first, last = -1, most, out.constant(I64, -1)
-    start = first if _is_none(bounds.start) else _bound(reader, bounds.start, length, low, most)
-    stop = last if _is_none(bounds.stop) else _bound(reader, bounds.stop, length, low, most)
+    start = first if is_none(bounds.start) else _bound(reader, bounds.start, length, low, most)
+    stop = last if is_none(bounds.stop) else _bound(reader, bounds.stop, length, low, most)
     distance = minus(out, stop, start) if step > 0 else minus(out, start, stop)
     if distance != length:
         distance = greatest(out, distance, 0)
@@ -187,7 +184,7 @@ def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) ->
 
 def _step(reader: Reader, step: Item) -> tuple[int, Value | None]:
     """The step of a slice, and the value of one that is computed, which is in doubt unless it is greater than zero."""
-    if _is_none(step):
+    if is_none(step):
         return 1, None
     if isinstance(step, Known) and type(step.value) is int:
         if not step.value:

@@ -19,7 +19,7 @@ from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
-from ufuse.frame_hook.nests import calls, conversions, either, elementwise, views
+from ufuse.frame_hook.nests import calls, conversions, either, elementwise, keeping, views
 from ufuse.frame_hook.nests.entry import NestMaker, guarded
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
@@ -212,7 +212,7 @@ class WholeReader(Reader):
         }
         for slot, kind in self.slots.items():
             if slot < self._given and slot not in written and kind == item.type:
-                kept = self.kept(function.prefix + function.names[slot], kind)
+                kept = keeping.kept(self, function.prefix + function.names[slot], kind)
                 if kept == item:
                     return slot
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -136,6 +137,13 @@ def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, Any]:
     """The generators among an object for each slot, by the slot's name."""
     pairs = zip(nest.given, objects, strict=True)
     return {slot.name: one for slot, one in pairs if isinstance(slot, GeneratorSlot)}
+
+
+def is_generator(value: object) -> bool:
+    """Whether an object is one of NumPy's generators, whose module NumPy loads when it is asked for."""
+    random = sys.modules.get("numpy.random")
+    kinds = (getattr(random, name, None) for name in ("Generator", "RandomState"))
+    return random is not None and type(value) in kinds
 
 
 def bit_generator_of(generator: Any) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.random import _generator
 
 from ufuse.backends.numpy.llvm.nest_body import Body
 from ufuse.graph.nest import Instruction
@@ -76,7 +76,7 @@ def _address(name: str) -> int:
 
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(_generator.__file__)
+    return ctypes.CDLL(import_module("numpy.random._generator").__file__)
 
 
 def _agrees(name: str, function: Callable[..., float]) -> bool:

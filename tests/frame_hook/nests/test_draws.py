@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import threading
 import warnings
 from types import SimpleNamespace
@@ -36,6 +38,17 @@ def walk(rng, out):
             level += rng.uniform(-1, 1) + rng.integers(-3, 4) + rng.normal()
         out[i] = level
     return level, out, rng.random(5), rng.integers(9, dtype=np.int32)
+
+
+def test_numpys_random_is_not_loaded_for_programs_without() -> None:
+    program = (
+        "import numpy, sys; before = {*sys.modules}; import ufuse; print(*{*sys.modules} - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "ufuse" in done.stdout.split()
+    assert "numpy.random" not in done.stdout.split()
 
 
 @pytest.mark.parametrize("bits", BITS)

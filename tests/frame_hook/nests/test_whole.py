@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
 from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
@@ -56,20 +57,6 @@ def called(function: Callable[..., Any], *calls: tuple[Any, ...]) -> Any:
         for one in calls:
             compiled(*one)
     return compiled
-
-
-def distance(one, other):
-    n, m = len(one), len(other)
-    table = np.zeros((n + 1, m + 1), dtype=np.int64)
-    for i in range(n + 1):
-        table[i, 0] = i
-    for j in range(m + 1):
-        table[0, j] = j
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            cost = 0 if one[i - 1] == other[j - 1] else 1
-            table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + cost)
-    return int(table[n, m])
 
 
 def total(x):
@@ -152,7 +139,7 @@ def mean_or_zero(x, n):
 
 
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
-    (distance, lambda: (np.arange(20) % 3, np.arange(30) % 4)),
+    (edit_distance, lambda: (np.arange(20) % 3, np.arange(30) % 4)),
     (total, lambda: (X,)),
     (total, lambda: (X[:0],)),
     (first_above, lambda: (X, 1.5)),
@@ -182,7 +169,7 @@ def test_whole_calls(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", [distance, total, first_above, rolled, in_place, pair, one_of_one, rows]
+    "function", [edit_distance, total, first_above, rolled, in_place, pair, one_of_one, rows]
 )
 def test_they_are_taken(function: Callable[..., Any]) -> None:
     """A function of loops, new arrays and numbers is one nest from its first short calls on."""
@@ -235,7 +222,7 @@ def test_other_types_get_another_entry() -> None:
 
 def test_long_calls_run_in_parts() -> None:
     """What takes long is no whole call: signals and other threads would wait."""
-    compiled = called(distance, (np.arange(20) % 3, np.arange(30) % 4))
+    compiled = called(edit_distance, (np.arange(20) % 3, np.arange(30) % 4))
     one, other = np.arange(1500) % 3, np.arange(1500) % 4
     for _ in range(40):
         compiled(one, other)
@@ -268,7 +255,7 @@ def test_measured_calls_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where calls are timed, many have to be short before the function is read."""
     monkeypatch.setattr("ufuse.decorator.MEASURING", True)
     monkeypatch.setattr(whole, "CALLS", 50)
-    compiled = ufuse.compile(distance)
+    compiled = ufuse.compile(edit_distance)
     given = np.arange(30) % 3, np.arange(40) % 4
     for _ in range(3000):
         compiled(*given)

@@ -1,0 +1,104 @@
+"""Which rule reads an attribute or a call."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import (
+    array_calls,
+    calls,
+    complexes,
+    conversions,
+    draws,
+    extremes,
+    functions,
+    iterating,
+    lists,
+)
+from ufuse.frame_hook.nests.values import (
+    Array,
+    Bound,
+    Complex,
+    Generating,
+    Generator,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    Method,
+    NotNativeError,
+    Numbers,
+    OtherList,
+    Part,
+    Thing,
+)
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+def attribute(reader: Reader, owner: Item, name: str) -> Item:
+    """`owner.name`."""
+    if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
+        return reader.outside.attribute(owner.value, name)
+    if isinstance(owner, Array | Part | Lazy):
+        return array_calls.attribute(reader, owner, name)
+    if isinstance(owner, Complex):
+        return complexes.attribute(owner, name)
+    if isinstance(owner, Numbers | OtherList) and name == "append":
+        return Method(owner, name)
+    if isinstance(owner, Generator):
+        return Generating(owner, name)
+    if isinstance(owner, Thing):
+        return reader.outside.attribute_of(owner, name)
+    if isinstance(owner, Known) and isinstance(owner.value, type):
+        return reader.outside.class_attribute(owner.value, name)
+    raise NotNativeError(f"the attribute {name} is not compiled yet")
+
+
+def call(
+    reader: Reader, function: Item, arguments: list[Item], keywords: dict[str, Item], after: int
+) -> None:
+    """Push the result of a call; `after` is the position behind it."""
+    if isinstance(function, Method):
+        owner, name = function.owner, function.name
+        if isinstance(owner, Complex):
+            reader.stack.append(complexes.called_method(reader.out, owner, arguments, keywords))
+            return
+        if isinstance(owner, Numbers | OtherList) and not keywords:
+            reader.stack.append(lists.called_method(reader, owner, name, arguments))
+            return
+        reader.stack.append(array_calls.called_method(reader, owner, name, arguments, keywords))
+        return
+    if isinstance(function, Generating):
+        reader.stack.append(draws.called(reader, function, arguments, keywords))
+        return
+    if isinstance(function, Bound):
+        calls.enter(reader, function.function, [function.owner, *arguments], keywords)
+        return
+    if not isinstance(function, Known):
+        raise NotNativeError("it calls what is not known")
+    value, out = function.value, reader.out
+    found = array_calls.called(reader, value, arguments, keywords)
+    if found is None and not keywords:
+        found = complexes.called(out, value, arguments)
+    if found is not None:
+        reader.stack.append(found)
+    elif isinstance(value, types.FunctionType):
+        calls.enter(reader, value, arguments, keywords)
+    elif keywords:
+        raise NotNativeError("calls with keywords are not compiled yet")
+    elif iterating.is_iterable(value, len(arguments)):
+        reader.stack.append(iterating.iterable(reader, value, arguments))
+    elif value in (min, max):
+        numbers = [conversions.number(out, one) for one in extremes.compared(arguments)]
+        extremes.push_best(reader, value, numbers, after)
+    elif (rule := functions.rule_of(value, len(arguments))) is not None:
+        reader.stack.append(rule(out, *arguments))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
+        reader.stack.append(Known(len(arguments[0].items)))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
+        reader.stack.append(reader.length(arguments[0].holder, 0))
+    else:
+        raise NotNativeError(f"calls of {getattr(value, '__name__', value)} are not compiled yet")

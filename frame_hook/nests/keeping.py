@@ -1,0 +1,127 @@
+"""Items in variables: what control comes to a block with, and what locals hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import complexes, elements, elementwise, views
+from ufuse.frame_hook.nests.values import (
+    TYPES,
+    Array,
+    ArrayKind,
+    Bound,
+    Complex,
+    ConstantKind,
+    EitherKind,
+    Empty,
+    Generating,
+    Generator,
+    Item,
+    Items,
+    ItemsKind,
+    Kind,
+    Known,
+    Lazy,
+    NotNativeError,
+    Number,
+    NumberKind,
+    Numbers,
+    OtherList,
+    Part,
+    PartKind,
+    RangeKind,
+    RangeOf,
+    TemporaryKind,
+    Thing,
+    Turning,
+    ViewKind,
+    constant_kind,
+    kind_of,
+)
+from ufuse.graph.nest import I1, I64
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+def keep(reader: Reader, name: str, item: Item) -> Kind:
+    """Put an item into variables, whose names begin with `name`; its kind, for `kept`.
+
+    Raises:
+        NotNativeError: it is not followed across blocks.
+
+    """
+    out = reader.out
+    match item:
+        case Number(tag=tag):
+            out.set(number_variable(name, item.type), item.value)
+            if tag is not None:
+                out.set(f"{name}:{item.type.kind}.tag", tag)
+            return item.type
+        case Complex():
+            complexes.keep(out, number_variable(name, item.type), item)
+            return item.type
+        case Known() if kind_of(item.value) is not None:
+            return keep(reader, name, complexes.scalar(out, item))
+        case Known():
+            return constant_kind(item)
+        case Empty() | Turning() | Thing() | Bound() | Numbers() | OtherList():
+            return item
+        case Generator() | Generating():
+            return item
+        case Array(holder, ()):
+            return holder
+        case Array(holder, indices):
+            elements.doubt_no_row(reader, item)
+            for axis, index in enumerate(indices):
+                out.set(f"{name}[{axis}]", index)
+            return PartKind(holder, len(indices))
+        case Part():
+            return views.keep(reader, item)
+        case Lazy():
+            return keep(reader, name, elementwise.computed(reader, item))
+        case Items(items):
+            pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
+            return ItemsKind(tuple(_keep_item(reader, *pair) for pair in pairs))
+        case RangeOf(start, stop, step):
+            for part, value in (("start", start), ("stop", stop), ("step", step)):
+                out.set(f"{name}.{part}", value)
+            return RangeKind()
+    raise NotNativeError("a value is kept across a jump")
+
+
+def _keep_item(reader: Reader, name: str, item: Item) -> Kind:
+    return constant_kind(item) if isinstance(item, Known) else keep(reader, name, item)
+
+
+def kept(reader: Reader, name: str, kind: Kind) -> Item:
+    """The item that was put into variables."""
+    out = reader.out
+    match kind:
+        case EitherKind():
+            value = out.get(number_variable(name, kind), TYPES[kind.kind])
+            return Number(kind, value, out.get(f"{name}:{kind.kind}.tag", I1))
+        case NumberKind():
+            return complexes.kept(out, number_variable(name, kind), kind)
+        case ConstantKind():
+            return kind.item
+        case ArrayKind() | TemporaryKind():
+            return Array(kind)
+        case PartKind():
+            indices = (out.get(f"{name}[{axis}]", I64) for axis in range(kind.count))
+            return Array(kind.holder, tuple(indices))
+        case ViewKind():
+            return views.kept(reader, kind)
+        case ItemsKind():
+            pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
+            return Items(tuple(kept(reader, *pair) for pair in pairs))
+        case RangeKind():
+            return RangeOf(*(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step")))
+    return kind
+
+
+def number_variable(name: str, kind: NumberKind) -> str:
+    """The variable of a number, as control may go on with one of two types."""
+    if isinstance(kind, EitherKind):
+        return f"{name}:{kind.kind}.either"
+    return f"{name}:{kind.kind}{'.numpy' if kind.numpy else ''}"
