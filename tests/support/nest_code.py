@@ -191,6 +191,24 @@ class Code:
         self.end("jump", f"{name}.head")
 
 
+def turning(
+    code: Code, name: str, first: Value, count: Value, step: Value | int, after: str
+) -> Value:
+    """An inner loop as the reader makes it: opens its body; the turn's number."""
+    code.set(f"{name}.next", first)
+    code.set(f"{name}.step", code.whole(step) if isinstance(step, int) else step)
+    code.set(f"{name}.left", count)
+    code.end("jump", f"{name}.head")
+    code.begin(f"{name}.head")
+    more = code.op("igt", code.get(f"{name}.left"), code.whole(0))
+    code.end("branch", f"{name}.body", after, condition=more)
+    code.begin(f"{name}.body")
+    code.set(f"{name}.left", code.op("sub", code.get(f"{name}.left"), code.whole(1)))
+    index = code.get(f"{name}.next")
+    code.set(f"{name}.next", code.op("add", index, code.get(f"{name}.step")))
+    return index
+
+
 def array(
     name: str,
     dtype: Any = float,

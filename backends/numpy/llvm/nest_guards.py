@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.backends.numpy.llvm.nest_fits import Fits, Inside
+from ufuse.backends.numpy.llvm.nest_hoisting import FEW
 from ufuse.backends.numpy.llvm.nest_integers import SMALL
-from ufuse.backends.numpy.llvm.nest_versions import Fits, Inside
-from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, number
+from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial
 from ufuse.graph.nest import I64, Instruction
 
 Last = Mapping[Atom, str]  # what variables that turn are in the last turn
@@ -33,11 +34,7 @@ def emit_fits(body: Body, one: Instruction) -> str:
         always.append(body.add(f"icmp eq i64 {body.get(name, I64)}, {value}"))
     for inside in fits.inside:
         conditions += _are_inside(body, fits, inside, last)
-    for array in fits.dense:
-        dtype, axis = body.nest.numbered[array].dtype, body.nest.numbered[array].ndim - 1
-        stride = body.stride(array, axis)
-        if stride != str(dtype.itemsize):
-            conditions.append(body.add(f"icmp eq i64 {stride}, {dtype.itemsize}"))
+    conditions += _are_neighbours(body, fits.dense)
     found = _all(body, conditions)
     if fits.is_alone:
         none = body.add(f"icmp sle i64 {turns}, 0")
@@ -45,29 +42,59 @@ def emit_fits(body: Body, one: Instruction) -> str:
     found = _all(body, [found, *always])
     if fits.is_inner:
         done = body.add(f"select i1 {found}, i64 {turns}, i64 0")
-        if fits.is_alone:
-            done = body.intrinsic("llvm.smax.i64", "i64", [("i64", done), ("i64", "0")])
-        body.lose_patience(done)
+        body.lose_patience(_or_none(body, done) if fits.is_alone else done)
+    return found
+
+
+def emit_spent(body: Body, one: Instruction) -> str:
+    """Count the turns of a loop that was tested elsewhere."""
+    (turns,) = one.attributes
+    body.lose_patience(_or_none(body, _text(body, turns, {})))
+    return ""
+
+
+def emit_holds(body: Body, one: Instruction) -> str:
+    """Whether all holds that an instruction `holds` is about; nothing overflows where all is small."""
+    (holds,) = one.attributes
+    always = [_is_small(body, _atom(body, each, {}), FEW) for each in holds.small]
+    conditions = _are_neighbours(body, holds.dense)
+    conditions += [body.add(f"icmp sge i64 {_text(body, each, {})}, 0") for each in holds.least]
+    turns = body.add(f"icmp sle i64 {_text(body, holds.turns, {})}, 0")
+    return _all(body, [body.add(f"or i1 {_all(body, conditions)}, {turns}"), *always])
+
+
+def _or_none(body: Body, turns: str) -> str:
+    return body.intrinsic("llvm.smax.i64", "i64", [("i64", turns), ("i64", "0")])
+
+
+def _are_neighbours(body: Body, arrays: Iterable[int]) -> list[str]:
+    """Tests of the strides along last axes, where they are not known."""
+    found = []
+    for array in arrays:
+        slot = body.nest.numbered[array]
+        stride = body.stride(array, slot.ndim - 1)
+        if stride != str(slot.dtype.itemsize):
+            found.append(body.add(f"icmp eq i64 {stride}, {slot.dtype.itemsize}"))
     return found
 
 
 def _all(body: Body, conditions: list[str]) -> str:
-    found = conditions[0]
-    for condition in dict.fromkeys(conditions[1:]):
+    found, *others = dict.fromkeys(conditions or ["true"])
+    for condition in others:
         found = body.add(f"and i1 {found}, {condition}")
     return found
 
 
-def _is_small(body: Body, value: str) -> str:
-    moved = body.add(f"add i64 {value}, {SMALL}")
-    return body.add(f"icmp ult i64 {moved}, {2 * SMALL}")
+def _is_small(body: Body, value: str, limit: int = SMALL) -> str:
+    moved = body.add(f"add i64 {value}, {limit}")
+    return body.add(f"icmp ult i64 {moved}, {2 * limit}")
 
 
 def _are_inside(body: Body, fits: Fits, inside: Inside, last: Last) -> list[str]:
     """Tests of the least index and the greatest, where it is known in which turns they are."""
     length = body.length(inside.array, inside.axis)
     ends = _text(body, inside.base, {}), _text(body, inside.base, last)
-    falls = _falls(fits, inside.base)
+    falls = fits.falls(inside.base)
     lows = ends if falls is None else ends[1:] if falls else ends[:1]
     highs = ends if falls is None else ends[:1] if falls else ends[1:]
     found = [body.add(f"icmp sge i64 {end}, {-inside.least}") for end in lows]
@@ -75,18 +102,6 @@ def _are_inside(body: Body, fits: Fits, inside: Inside, last: Last) -> list[str]
         index = body.add(f"add i64 {end}, {inside.most}") if inside.most else end
         found.append(body.add(f"icmp slt i64 {index}, {length}"))
     return found
-
-
-def _falls(fits: Fits, base: Polynomial) -> bool | None:
-    """Whether it falls from turn to turn, or not; None where that is not known."""
-    steps, found = dict(fits.steps), set()
-    for monomial, factor in base:
-        for _, name in (one for one in monomial if one[0] == "get" and one[1] in steps):
-            step = number(steps[name])
-            if step is None or len(monomial) > 1:
-                return None
-            found.add(step * factor < 0)
-    return found.pop() if len(found) == 1 else None if found else False
 
 
 def _text(body: Body, value: Polynomial, last: Last) -> str:

@@ -24,7 +24,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_position,
     emit_reduce,
 )
-from ufuse.backends.numpy.llvm.nest_guards import emit_fits
+from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.graph.nest import (
@@ -489,6 +489,8 @@ RULES: dict[str, Rule] = {
     "dim":     _dim,
     "doubt_if": _doubt,
     "fits":    emit_fits,
+    "holds":   emit_holds,
+    "spent":   emit_spent,
     "left":    _left,
     "map":     emit_map,
     "fold":    emit_fold,

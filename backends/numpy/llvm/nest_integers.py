@@ -1,9 +1,10 @@
-"""The integers of an innermost loop as polynomials: what changes by the same in every turn, and how many there are."""
+"""The integers of a loop as polynomials: what changes by the same in every turn, and how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.polynomials import (
@@ -38,10 +39,15 @@ class Turns:
 
 
 class Integers:
-    """What the integers of an innermost loop are."""
+    """What the integers of a loop are; `inner`: what the loops inside set, by their headers."""
 
     def __init__(
-        self, flow: Flow, header: str, labels: set[str], constants: Mapping[str, int]
+        self,
+        flow: Flow,
+        header: str,
+        labels: set[str],
+        constants: Mapping[str, int],
+        inner: Mapping[str, set[str]] = MappingProxyType({}),
     ) -> None:
         self.flow = flow
         self._header = header
@@ -54,6 +60,13 @@ class Integers:
         self.constants = {name: at for name, at in constants.items() if name not in self._changed}
         self.used_constants: set[str] = set()
         self._values: dict[tuple[str, Value], Polynomial] = {}
+        self._inner = inner
+        # What variables are where inner loops begin, with turns; of counts, which are never negative, no matter where
+        # there are none.
+        self.entries: dict[str, Known] = {}
+        self._compared: dict[tuple[str, Value], Polynomial] = {}  # left - right, of `igt`
+        self._counts: dict[tuple[str, Value], Polynomial] = {}  # what is zero where these are less
+        self._kept_counts: dict[tuple[str, str], Polynomial] = {}  # in variables behind blocks
         self.steps = self._steps()
         self.turns = self._turns()
 
@@ -93,7 +106,8 @@ class Integers:
 
     def _follow(self, turning: set[str]) -> list[Known]:
         """Find the values, where these variables turn and others that change are unknown; what is known at the ends."""
-        self._values.clear()
+        for found in (self._values, self._compared, self._counts, self._kept_counts):
+            found.clear()
         begin: Known = {
             name: atom("get", name) if name in turning else None for name in self._changed
         }
@@ -101,20 +115,58 @@ class Integers:
         for block in self.blocks:
             known = dict(begin)
             if block.label != self._header:
-                known = _joined([behind[each] for each in self.flow.before[block.label]])
+                before = [each for each in self.flow.before[block.label] if each in behind]
+                known = _joined([behind[each] for each in before])
+                if block.label in self._inner:
+                    self._enter(block.label, before, known)
             for one in block.instructions:
                 self._note(block.label, one, known)
             behind[block.label] = known
         return [behind[block.label] for block in self._last]
 
+    def _enter(self, label: str, before: list[str], known: Known) -> None:
+        """Note what is known in front of an inner loop, and forget what that changes."""
+        counts = {
+            name: value for (each, name), value in self._kept_counts.items() if [each] == before
+        }
+        self.entries[label] = {**known, **counts}
+        known.update(dict.fromkeys(self._inner[label]))
+
     def _note(self, label: str, one: Instruction, known: Known) -> None:
         if one.op == "set":
-            known[one.attributes[0]] = self._values.get((label, one.inputs[0]))
+            (name,) = one.attributes
+            known[name] = self._values.get((label, one.inputs[0]))
+            self._kept_counts.pop((label, name), None)
+            if (label, one.inputs[0]) in self._counts:
+                self._kept_counts[label, name] = self._counts[label, one.inputs[0]]
+        elif one.op == "igt":
+            left, right = (self._values.get((label, each)) for each in one.inputs)
+            over = difference(left, right) if left is not None and right is not None else None
+            if one.result is not None and over is not None:
+                self._compared[label, one.result] = over
+        elif one.op == "select":
+            self._note_choice(label, one)
         elif one.result is not None and one.result.type == I64:
             inputs = [self._values.get((label, each)) for each in one.inputs]
             found = self._value(one, inputs, known)
             if found is not None:
                 self._values[label, one.result] = found
+
+    def _note_choice(self, label: str, one: Instruction) -> None:
+        """Of the lengths of ranges: what is known to be chosen, or what is not negative."""
+        test, *choices = one.inputs
+        over = self._compared.get((label, test))
+        if over is None or one.result is None:
+            return
+        then, other = (self._values.get((label, each)) for each in choices)
+        sign = number(over)
+        chosen = other if sign is not None and sign <= 0 else then
+        if chosen is None:
+            return
+        if sign is not None:
+            self._values[label, one.result] = chosen
+        elif chosen == over and other == constant(0):
+            self._counts[label, one.result] = chosen
 
     def _value(
         self, one: Instruction, inputs: list[Polynomial | None], known: Known
@@ -138,6 +190,11 @@ class Integers:
                 return product(left, right)
             case "neg", [tuple(value)]:
                 return negative(value)
+            case "abs", [tuple(value)]:
+                known_number = number(value)
+                return constant(abs(known_number)) if known_number is not None else None
+            case "floordiv", [tuple(left), tuple(right)] if number(right) == 1:
+                return left
         return None
 
     def _steps(self) -> dict[str, Polynomial]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
+from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
 from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
 from ufuse.backends.numpy.llvm.nest_plain import carried, is_plain
 from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
@@ -32,61 +34,60 @@ NEVER_ODD = {  # give integers that fit
 HIGHEST = (1 << 63) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
-    """Indices along an axis of an array: `base` and constants from `least` to `most`."""
-
-    array: int
-    axis: int
-    base: Polynomial
-    least: int
-    most: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fits:
-    """What is tested in front of a loop: the attribute of the instruction `fits`, which gives whether all holds.
-
-    `turns`: how many there will be at most, `limit`: how many there may be, `others`: what is no less; `equal`:
-    variables and what they must be; `steps`: variables that turn, and by what; `small`: what must be small beside
-    these; `inside`: what indices must be; `dense`: arrays along whose last axis the elements must be neighbours.
-    """
-
-    turns: Polynomial
-    limit: int
-    others: tuple[Polynomial, ...]
-    equal: tuple[tuple[str, int], ...]
-    steps: tuple[tuple[str, Polynomial], ...]
-    small: tuple[Atom, ...]
-    inside: tuple[Inside, ...]
-    dense: tuple[int, ...]
-    is_inner: bool  # whether its turns are counted to know when to look for signals
-    is_alone: bool = False  # whether it has to be so where there are no turns, too
-
-
 def versioned(nest: Nest, *, is_alone: bool = False) -> Nest:
     """The nest with a test and a copy for each innermost loop that is better without checks.
 
-    Where the copies are alone, a test that fails is a doubt, and the loops with checks are left out.
+    Where the copies are alone, a test that fails is a doubt, and the loops with checks are left out; and tests stand in
+    front of the loops around where they can.
     """
     flow = Flow(nest)
     constants = constant_variables(nest)
+    hoister = Hoister(flow, constants)
     blocks = {block.label: [block] for block in nest.blocks}
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
             copy = _Copy(nest, Integers(flow, header, labels, constants))
             made = copy.blocks(header, is_alone=is_alone)
             if made:
-                for label in flow.blocks.keys() - labels:
-                    blocks[label] = [
-                        _led(block, {header: made[0].label}) for block in blocks[label]
-                    ]
+                if is_alone and hoister.moves(
+                    header, labels, made[0].instructions[0].attributes[0]
+                ):
+                    made = [_without_test(made[0]), *made[1:-1]]
+                _lead_to(blocks, flow, labels, header, made[0])
                 if is_alone:
                     blocks.update((label, []) for label in labels)
                 blocks[header].insert(0, made[0])
                 blocks[max(labels, key=flow.place)] += made[1:]
                 break
+    for header, (labels, holds) in hoister.tests().items():
+        test, unfit = _tested(header, holds)
+        _lead_to(blocks, flow, labels, header, test)
+        blocks[header].insert(0, test)
+        blocks[max(labels, key=flow.place)].append(unfit)
     return replace(nest, blocks=tuple(block for group in blocks.values() for block in group))
+
+
+def _lead_to(
+    blocks: dict[str, list[Block]], flow: Flow, labels: set[str], header: str, test: Block
+) -> None:
+    """Lead from outside a loop to the test in front of it."""
+    for label in flow.blocks.keys() - labels:
+        blocks[label] = [_led(block, {header: test.label}) for block in blocks[label]]
+
+
+def _without_test(test: Block) -> Block:
+    """The block in front of a copy whose test stands elsewhere."""
+    (fits,) = test.instructions[0].attributes
+    spent = Instruction("spent", (), None, (fits.turns,))
+    return Block(test.label, (spent,), End("jump", test.end.targets[:1]))
+
+
+def _tested(header: str, holds: Holds) -> tuple[Block, Block]:
+    """The block with the test in front of a loop around others, and the doubt."""
+    result, label, unfit = Value(0, I1), f"{header}.holds", f"{header}.doubt"
+    instruction = Instruction("holds", (), result, (holds,))
+    test = Block(label, (instruction,), End("branch", (header, unfit), result))
+    return test, Block(unfit, (), End("doubt"))
 
 
 def is_copy(block: Block) -> bool:

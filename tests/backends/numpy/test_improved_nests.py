@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import over
+from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy import _tiles
@@ -25,39 +24,6 @@ from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Value
-from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow
-
-
-def check(machine: Machine, arrays: Sequence[np.ndarray], cells: dict[str, Any]) -> bool:
-    """Whether better code left the nest: as the reference did, with all of its flags."""
-    copies = [one.copy() for one in arrays]
-    wanted, found = dict(cells), dict(cells)
-    logged: set[str] = set()
-    is_left = is_open = False
-    with np.errstate(all="call", call=lambda kind, _: logged.add(kind.split()[0])):
-        try:
-            follow(machine.nest, copies, wanted)
-            is_left = True
-        except UnlikeNansError:
-            is_open = True
-        except DoubtError:
-            pass
-    machine_left, flags = machine.execute(arrays, found)
-    if not machine_left or is_open:
-        return machine_left
-    assert is_left
-    assert flags >= logged
-    for one, copy in zip(arrays, copies, strict=True):
-        assert one.tobytes() == copy.tobytes()
-    assert {name: exact(value) for name, value in found.items()} == {
-        name: exact(value) for name, value in wanted.items()
-    }
-    return True
-
-
-def exact(value: Any) -> Any:
-    """What tells numbers apart."""
-    return bits(value) if isinstance(value, float | np.float32) else value
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -68,7 +34,7 @@ def test_nests_drawn_by_chance(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
     machine = Machine(draw.nest(), is_improved=True)
     for _ in range(4):
         arrays, cells = draw.objects()
-        check(machine, [one.copy() for one in arrays], cells)
+        check_improved(machine, [one.copy() for one in arrays], cells)
 
 
 SPECIAL = [1e308, -1e308, 1e-308, 5e-324, 0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan]
@@ -167,7 +133,7 @@ def test_no_flag_is_lost(seed: int) -> None:
     machine = Machine(drawn.code.nest(), is_improved=True)
     for wildness in (0.0, 0.0, 0.03, 0.03, 0.03, 0.03, 0.3, 0.3):
         cells = over(range(2), s=1.5, **{"s.numpy": True})
-        check(machine, drawn.arrays(wildness), cells)
+        check_improved(machine, drawn.arrays(wildness), cells)
 
 
 def test_copies_are_plain() -> None:
@@ -181,7 +147,7 @@ def test_copies_are_plain() -> None:
         if seed % 6 == 0:
             machine = Machine(nest, is_improved=True)
             cells = over(range(2), s=1.5, **{"s.numpy": True})
-            left += check(machine, [abs(one) for one in drawn.arrays(0.0)], cells)
+            left += check_improved(machine, [abs(one) for one in drawn.arrays(0.0)], cells)
     assert count > 40
     assert left > 4
 
@@ -300,7 +266,7 @@ def test_only_the_last_of_what_is_carried_on_is_watched() -> None:
     for middle in (1.0, 1e308, -1e308, math.inf, math.nan, 5e-324):
         a = np.ones(21)
         a[[10, 11]] = middle
-        check(machine, [a, np.zeros(3)], over(range(2), s=1.5, **{"s.numpy": True}))
+        check_improved(machine, [a, np.zeros(3)], over(range(2), s=1.5, **{"s.numpy": True}))
     machine.execute([np.ones(21), np.zeros(3)], over(range(2), s=1.5, **{"s.numpy": True}))
     text = nest_text(versioned(nest, is_alone=True), "NAME", is_fast=True, is_alone=True)
     turn = text[text.index("fdiv double") :]
@@ -362,5 +328,5 @@ def test_reals_that_are_no_integers(dtype: Any, is_stored: bool) -> None:
         a = np.ones(10)
         a[5] = value
         with np.errstate(all="ignore"):
-            left += check(machine, [a.astype(dtype), np.zeros(10, int)], over(range(2)))
+            left += check_improved(machine, [a.astype(dtype), np.zeros(10, int)], over(range(2)))
     assert left == 9 + is_stored

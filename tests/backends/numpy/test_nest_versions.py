@@ -12,30 +12,13 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
-from ufuse.backends.numpy.llvm.nest_versions import Fits, versioned
+from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
+from ufuse.backends.numpy.llvm.nest_fits import Fits
+from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.graph.nest import Instruction, Nest, Value
 from ufuse.graph.semantics import nest_reference
 
 HUGE = 1 << 62
-
-
-def turning(
-    code: Code, name: str, first: Value, count: Value, step: Value | int, after: str
-) -> Value:
-    """An inner loop as the reader makes it: opens its body; the turn's number."""
-    code.set(f"{name}.next", first)
-    code.set(f"{name}.step", code.whole(step) if isinstance(step, int) else step)
-    code.set(f"{name}.left", count)
-    code.end("jump", f"{name}.head")
-    code.begin(f"{name}.head")
-    more = code.op("igt", code.get(f"{name}.left"), code.whole(0))
-    code.end("branch", f"{name}.body", after, condition=more)
-    code.begin(f"{name}.body")
-    code.set(f"{name}.left", code.op("sub", code.get(f"{name}.left"), code.whole(1)))
-    index = code.get(f"{name}.next")
-    code.set(f"{name}.next", code.op("add", index, code.get(f"{name}.step")))
-    return index
 
 
 def sure(nest: Nest) -> list[Instruction]:
