@@ -117,7 +117,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
 WRITERS = frozenset(
     {"store", "append", "map", "reduce", "matmul", "take", "put"}
 )  # what writes arrays
-MAP_AXES = 4  # at most
+MAP_AXES = 6  # at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -376,7 +376,7 @@ def _keep_orders(reader: Reader, item: Lazy) -> None:
         if isinstance(one, Lazy):
             _keep_orders(reader, one)
         elif isinstance(one, Part):
-            reader.keep_order(one)
+            reader.keep_order(one, is_operand=True)
 
 
 def allocated(reader: Reader, kind: np.dtype, lengths: Sequence[Length]) -> Array:

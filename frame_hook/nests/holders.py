@@ -74,9 +74,16 @@ class Holders:
             return tuple((length == 1, length) for length in self.given(holder.slot).shape)
         return self.memory.seen(holder)
 
-    def keep_order(self, part: Part) -> None:
-        """Rely on it that the axes of a view lie in memory in their order."""
-        axes = [one.axis for one in part.axes if one.axis is not None]
+    def keep_order(self, part: Part, *, is_operand: bool = False) -> None:
+        """Rely on it that the axes of a view lie in memory in their order.
+
+        Those of length 1 of an operand have no say in the order of the result.
+        """
+        axes = [
+            one.axis
+            for one in part.axes
+            if one.axis is not None and not (is_operand and one.length.is_one)
+        ]
         if axes != sorted(axes):
             raise NotNativeError("a new array whose memory is not in C's order")
         if isinstance(part.holder, ArrayKind) and len(axes) > 1:

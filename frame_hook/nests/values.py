@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import INTEGERS, KINDS, REALS, Value
+from ufuse.graph.nest import INTEGERS, KINDS, MAP_AXES, REALS, Value
 
 
 class NotNativeError(Exception):
@@ -487,4 +487,4 @@ DTYPES = "?bBhHiIlLfdD"  # not "q", which equals "l"
 def array_kind(slot: int, value: np.ndarray) -> ArrayKind | None:
     """The kind of an array, where a nest can use it."""
     is_known = value.dtype.isnative and value.dtype.char in DTYPES
-    return ArrayKind(slot) if is_known and 1 <= value.ndim <= 4 else None
+    return ArrayKind(slot) if is_known and 1 <= value.ndim <= MAP_AXES else None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
+from ufuse.graph.nest import MAP_AXES
 
 
 class Own(ctypes.Structure):
@@ -19,7 +20,7 @@ class Own(ctypes.Structure):
     _fields_ = (
         ("data", ctypes.c_void_p),
         ("capacity", ctypes.c_int64),
-        ("length", ctypes.c_int64 * 4),
+        ("length", ctypes.c_int64 * MAP_AXES),
     )
 
 

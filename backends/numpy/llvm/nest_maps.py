@@ -26,6 +26,7 @@ from ufuse.graph.nest import (
     F64,
     I1,
     I64,
+    MAP_AXES,
     Instruction,
     Map,
     Nest,
@@ -36,7 +37,7 @@ from ufuse.graph.nest import (
 )
 
 SCRATCHES = 1  # memories of a nest behind its temporaries'
-WORDS = 6  # of a NestMemory
+WORDS = 2 + MAP_AXES  # of a NestMemory
 MOST_OPERANDS = 60
 ITEM = 8  # bytes of the widest element
 # An element of an array statement against a turn of an inner loop: a part of its time.

@@ -14,6 +14,7 @@ import pytest
 
 import ufuse
 from tests.support.compare import check_same
+from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import ReferenceNest
 from ufuse.backends import numpy as backend
@@ -357,6 +358,26 @@ def indexed_wrongly(x, idx, T):
     return x
 
 
+def crossed(P, T):
+    """Axes of length 1 have no say in the order of a result."""
+    d, e = P[:, 0:1].T - P[:, 0:1], P[:, 1:2] - P[:, 1:2].T
+    for t in range(T):
+        x, y = P[:, 0:1], P[:, 1:2]
+        d = x.T - x
+        e = (y - y.T) * 0.5 + d
+        P[t % len(P), 0] += d[0, 1] + e[1, 0]
+    return P, d, e
+
+
+def six_axes(image, weights, T):
+    out = np.zeros((2, T, 4))
+    box = image[:, 0:3, 0:3, :, None] * weights[None]
+    for t in range(T):
+        box = image[:, t : t + 3, 1:4, :, None] * weights[None]
+        out[:, t] = box.sum(axis=(1, 2, 3)) + np.max(box[..., None], axis=(1, 2, 3, 5))
+    return out, box
+
+
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (chol, lambda: (definite(12),)),
     (lu, lambda: (definite(12),)),
@@ -402,6 +423,8 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (indexed, lambda: (numbers(4, 40), np.arange(-6, 6) % 10 - 5, numbers(5, 10, 40), 40)),
     (indexed, lambda: (numbers(4, 40), np.arange(-6, 6).astype("i2"), numbers(5, 10, 40), 40)),
     (indexed_wrongly, lambda: (numbers(4, 20), np.arange(5), 60)),
+    (crossed, lambda: (numbers(4, 9, 2), 40)),
+    (six_axes, lambda: (numbers(4, 2, 43, 5, 3), numbers(5, 3, 3, 3, 4), 40)),
     (reductions_of_boxes, lambda: (numbers(4, 3, 4, 5), 40)),
     *(
         (small_numbers, lambda kind=kind: (np.arange(63).reshape(9, 7).astype(kind), 40))
@@ -411,13 +434,8 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
-    """The nests of a test, on the reference; loops are not unrolled."""
-    nests: list[ReferenceNest] = []
-
-    def nest_object(nest: Any) -> ReferenceNest:
-        nests.append(ReferenceNest(nest))
-        return nests[-1]
+def left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are not unrolled."""
 
     def tracer(*given: Any, **named: Any) -> Tracer:
         return Tracer(*given, **{**named, "leaves_loops": True})
@@ -425,9 +443,20 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
     def is_left(*_: Any) -> bool:
         return True
 
-    monkeypatch.setattr(backend, "nest_object", nest_object)
     monkeypatch.setattr(session, "Tracer", tracer)
     monkeypatch.setattr(tracing, "is_left", is_left)
+
+
+@pytest.fixture
+def made(left: None, monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
+    """The nests of a test, on the reference."""
+    nests: list[ReferenceNest] = []
+
+    def nest_object(nest: Any) -> ReferenceNest:
+        nests.append(ReferenceNest(nest))
+        return nests[-1]
+
+    monkeypatch.setattr(backend, "nest_object", nest_object)
     return nests
 
 
@@ -436,3 +465,11 @@ def test_programs_are_read_and_the_same(function, make, made) -> None:
     """Bits, strides and types, of what is returned and of what is written; most turns are a nest's."""
     check_same(function, ufuse.compile(function), lambda: arguments(*make()))
     assert sum(nest.turns for nest in made) > 10
+
+
+@pytest.mark.parametrize(
+    ("function", "make"), [one for one in PROGRAMS if one[0] in (crossed, six_axes)]
+)
+def test_machine_code_of_many_axes(function, make, left) -> None:
+    """Expressions of up to six axes, and those with axes of length 1 in any order, are native."""
+    assert native_turns(function, make) > 10

@@ -41,6 +41,7 @@ def walk(rng, out):
 
 
 def test_numpys_random_is_not_loaded_for_programs_without() -> None:
+    """Importing ufuse loads no module of NumPy's that a program has not asked for."""
     program = (
         "import numpy, sys; before = {*sys.modules}; import ufuse; print(*{*sys.modules} - before)"
     )

@@ -17,7 +17,7 @@
 enum {
     MOST_SLOTS = 128,
     MOST_MEMORIES = 1024,
-    MOST_LENGTHS = 4,
+    MOST_LENGTHS = 6,
     MOST_COLUMNS = 8,
     MOST_KINDS = 4,
     MOST_EXITS = 64

@@ -24,6 +24,7 @@ from tests.support.nests import (
 )
 from tests.support.tiles import assert_same
 from ufuse.backends.numpy import _tiles
+from ufuse.graph.nest import MAP_AXES
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -167,8 +168,8 @@ def test_one_temporary_in_two_variables_is_one_object() -> None:
 
 @pytest.mark.parametrize("character", "?bBhHiIlLqQfd")
 def test_dtypes_and_lengths(character: str) -> None:
-    """A temporary of any dtype that arrays of nests have and of up to four axes, empty ones too."""
-    for lengths in ((), (0,), (5,), (2, 3), (2, 0, 2), (2, 1, 3, 2)):
+    """A temporary of any dtype that arrays of nests have and of any number of axes, empty ones too."""
+    for lengths in ((), (0,), (5,), (2, 3), (2, 0, 2), (2, 1, 3, 2, 1, 2)[:MAP_AXES]):
         dtype = np.dtype(character)
 
         def turn(state: State, number: int, lengths: Any = lengths, dtype: Any = dtype) -> None:
@@ -434,6 +435,7 @@ def test_no_leaks_of_arrays() -> None:
 
 VIEWED = ("array", "d", 2, False, True, True)
 CELLS = ctypes.POINTER(LONG)
+CELLS_OF_ONE = 1 + 2 * MAP_AXES  # variable: what it is, places and lengths
 WHOLE = ((0, 1), (1, 1))  # for each axis of the view that of the array, and the step
 
 
@@ -444,15 +446,16 @@ def bound_to(
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, CELLS, ctypes.c_void_p)
     def code(_: Any, cells: Any, __: Any) -> int:
-        for variable in (0, 9):
+        for variable in (0, CELLS_OF_ONE):
             cells[variable] = number
             for i, value in enumerate(places):
                 cells[variable + 1 + i] = value
             for i, value in enumerate(lengths):
-                cells[variable + 5 + i] = value
-        cells[18] += cells[19]
-        cells[20] -= 1
-        cells[21] -= 1
+                cells[variable + 1 + MAP_AXES + i] = value
+        start, step, left, turns = range(2 * CELLS_OF_ONE, 2 * CELLS_OF_ONE + 4)
+        cells[start] += cells[step]
+        cells[left] -= 1
+        cells[turns] -= 1
         return 0
 
     address = ctypes.cast(code, ctypes.c_void_p).value
@@ -528,7 +531,7 @@ def test_views_of_arrays_of_many_axes() -> None:
     [
         (((2, WHOLE),), ValueError),
         (((-1, WHOLE),), ValueError),
-        (((0, WHOLE * 3),), ValueError),
+        (((0, WHOLE * MAP_AXES),), ValueError),
         (((0,),), TypeError),
         ((0,), TypeError),
         (((0, (0,)),), TypeError),
