@@ -88,6 +88,17 @@ def test_a_function_of_small_parts_runs_plainly() -> None:
         assert compiled(x).base is x
     assert compiled.stats.given_back >= 1
 
+    cache = compiled.__ufuse_cache__
+    calls, before = cache.calls, cache.run_ns
+    plain = compiled.__ufuse_session__.decisions[-1].plain
+    for _ in range(1_000_000):
+        compiled(x)
+        if cache.run_ns > before:  # it is timed again
+            break
+    count = cache.calls - calls
+    assert count > 1000
+    assert cache.run_ns - before > count * plain / 2  # what was not timed counts, too
+
 
 def test_a_function_that_pays_stays_compiled() -> None:
     """All of its calls hit."""

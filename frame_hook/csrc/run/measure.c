@@ -13,10 +13,11 @@ tries_callees(CodeCache *cache)
     return cache->calls_pay && cache->n_positions > 0;
 }
 
-/* Begin a decided trial anew. */
+/* Begin a decided trial anew. The runs since then were not timed: they took what others did. */
 static void
 hold_again(CodeCache *cache, Trial *trial)
 {
+    cache->run_ns += trial->runs * samples_median(&trial->samples[trial->way]);
     trial_clear(trial);
     cache->passed = 0;
     cache->calls_pay = false;

@@ -30,6 +30,7 @@ is_given_back(CodeCache *cache, PyObject *const *values, Py_ssize_t count)
         return false;
     }
     trial->left--;
+    cache->calls++;
     return true;
 }
 

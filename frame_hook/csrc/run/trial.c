@@ -226,7 +226,7 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
     int64_t own = samples_median(&trial->samples[best]);
     long long runs = cost_of(trial, best) * MOST_LOST / (own > 0 ? own : 1);
-    trial->left = runs > trial->period ? runs : trial->period;
+    trial->left = trial->runs = runs > trial->period ? runs : trial->period;
     return true;
 }
 

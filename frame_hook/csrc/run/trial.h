@@ -39,6 +39,7 @@ typedef struct {
     int smaller;      /* runs that were not timed because theirs were smaller */
     int rests;        /* plain runs, not timed, until it goes on */
     long long left;   /* once decided: runs until the trial is held again */
+    long long runs;   /* the same when it was decided */
     long long period; /* runs from the last decision to the next trial */
 } Trial;
 
