@@ -206,7 +206,8 @@ class Instruction:
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
     (attributes: a name of FOLDS, a View; inputs: its lengths, the view's; `ufunc.reduce` over all axes, a doubt where
     NumPy would raise), `reduce` (attributes: a name of FOLDS, a View, and one of a temporary, which is the same all
-    along the axes that are folded; inputs: the lengths, those of both views; as `fold` otherwise), `dot` (attributes: a
+    along the axes that are folded; inputs: the lengths, those of both views; as `fold` otherwise; or a name of
+    POSITIONS, one axis, and a temporary of int64), `dot` (attributes: a
     name of DOTS, two Views of one dtype; inputs: a length, those of each view; the product of vectors), `alloc`
     (attribute: the number of a temporary; inputs: its lengths, never negative; it gets memory in C order, with any
     contents). The type of what `fold` and `dot` give is the element's.

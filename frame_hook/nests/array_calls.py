@@ -152,8 +152,10 @@ def _product(reader: Reader, left: Item, right: Item) -> Item:
 
 
 def _position(name: str) -> Rule:
-    def rule(reader: Reader, item: Item) -> Number:
-        return reductions.position(reader, name, item)
+    def rule(
+        reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
+    ) -> Item:
+        return reductions.position(reader, name, item, axis, keepdims)
 
     return rule
 

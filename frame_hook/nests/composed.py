@@ -85,26 +85,39 @@ def diff(reader: Reader, item: Item) -> Lazy:
     return elementwise.apply(reader, np.subtract, behind, before)
 
 
-def roll(reader: Reader, item: Item, shift: Item) -> Part:
-    """`np.roll` of a vector: a view of a new array."""
-    out, one = reader.out, _vector(reader, item)
-    length = one.axes[0].length
+def roll(reader: Reader, item: Item, shift: Item, axis: Item | None = None) -> Array | Part:
+    """`np.roll` along an axis: a new array; of a vector without one a view of it."""
+    out, one = reader.out, reductions.array_of(reader, _array(item))
+    along_all = axis is None or is_none(axis)
+    if along_all and len(one.axes) > 1:
+        raise NotNativeError("np.roll of several axes at once")
+    axes = reductions.folded_axes(axis, len(one.axes))
+    if len(axes) > 1:
+        raise NotNativeError("np.roll along several axes")
+    reader.keep_order(one)
+    length = one.axes[axes[0]].length
     offset = out.op("mod", I64, views.index(reader, shift), length.value)
     rest = minus(out, length.value, offset)
-    fresh = elementwise.allocated(reader, one.dtype, [Length(length.value, length.is_one)])
+    fresh = elementwise.allocated(reader, one.dtype, one.lengths)
     target = views.part(reader, fresh)
-    _copy(reader, target, (offset, None), one, (None, rest))
-    _copy(reader, target, (None, offset), one, (rest, None))
-    return target
+    _copy(reader, target, (offset, None), one, (None, rest), axes[0])
+    _copy(reader, target, (None, offset), one, (rest, None), axes[0])
+    return target if along_all else fresh
 
 
 Bounds = tuple[Value | None, Value | None]
 
 
-def _copy(reader: Reader, target: Part, to: Bounds, source: Part, bounds: Bounds) -> None:
-    """Copy a part of a vector to a part of another."""
+def _copy(
+    reader: Reader, target: Part, to: Bounds, source: Part, bounds: Bounds, axis: int = 0
+) -> None:
+    """Copy a part of an array, along an axis, to a part of another."""
     into, given = (
-        views.taken(reader, one, SliceOf(_bound(start), _bound(stop), NOTHING))
+        views.taken(
+            reader,
+            one,
+            Items((*[EVERYTHING] * axis, SliceOf(_bound(start), _bound(stop), NOTHING))),
+        )
         for one, (start, stop) in ((target, to), (source, bounds))
     )
     elementwise.assign(reader, into, given)

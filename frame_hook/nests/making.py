@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import complexes, conversions, elementwise, views
+from ufuse.frame_hook.nests import complexes, conversions, elementwise, reductions, views
+from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     Array,
     Converted,
@@ -112,10 +113,12 @@ def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
 
 
 def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
-    """`np.array` of a list or tuple of numbers, or of such lists."""
+    """`np.array` of a list or tuple of numbers, of such lists, or of vectors."""
     if isinstance(items, Array | Part):
         raise NotNativeError("np.array of an array")
     rows = items.items if isinstance(items, Items | Listed) else ()
+    if any(map(elementwise.is_array, rows)):
+        return _of_rows(reader, rows, dtype)
     shape: tuple[int, ...] = (len(rows),)
     if rows and all(isinstance(row, Items | Listed) for row in rows):
         within = [row.items for row in rows if isinstance(row, Items | Listed)]
@@ -128,6 +131,22 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
     numbers = [conversions.number(reader.out, one) for one in rows]
     kind = dtype_of(dtype, np.result_type(*(one.type.dtype for one in numbers)))
     return _of_numbers(reader, shape, numbers, kind)
+
+
+def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:
+    """A matrix of vectors of one length."""
+    if not all(map(elementwise.is_array, rows)):
+        raise NotNativeError("an array of arrays and numbers")
+    kind = dtype_of(dtype, np.result_type(*(elementwise.dtype(reader, one) for one in rows)))
+    vectors = [reductions.row(reader, one) for one in rows]
+    first, *others = (one.axes[0].length for one in vectors)
+    for length in others:
+        doubt_unlike(reader.out, first.value, length.value)
+    count = Length(reader.out.constant(I64, len(rows)), is_one=len(rows) == 1, seen=len(rows))
+    fresh = elementwise.allocated(reader, kind, [count, first])
+    for place, one in enumerate(vectors):
+        elementwise.assign(reader, views.taken(reader, fresh, Known(place)), one)
+    return fresh
 
 
 def _of_numbers(

@@ -25,7 +25,18 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
 )
-from ufuse.graph.nest import COMPLEX, ELEMENTS, F32, F64, I1, I64, MAP_AXES, Value, View
+from ufuse.graph.nest import (
+    COMPLEX,
+    ELEMENTS,
+    F32,
+    F64,
+    I1,
+    I64,
+    MAP_AXES,
+    POSITIONS,
+    Value,
+    View,
+)
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -85,7 +96,8 @@ def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps
     unit = Length(reader.out.constant(I64, 1), is_one=True)
     kept = [unit if place in axes else length for place, length in enumerate(one.lengths)]
     lengths = [length for place, length in enumerate(kept) if keeps or place not in axes]
-    fresh = elementwise.allocated(reader, one.dtype, lengths)
+    kind = np.dtype(int) if name in POSITIONS else one.dtype
+    fresh = elementwise.allocated(reader, kind, lengths)
     whole = views.part(reader, fresh)
     walked = iter(whole.axes)
     spread = [next(walked) if keeps or place not in axes else None for place in range(len(kept))]
@@ -221,9 +233,22 @@ def _walked(axis: Axis | None) -> tuple[int, int] | None:
     return None if axis is None or axis.axis is None else (axis.axis, axis.step)
 
 
-def position(reader: Reader, name: str, item: Item) -> Number:
-    """Where the first of the largest or least elements of a vector is."""
-    one = row(reader, item)
+def position(
+    reader: Reader,
+    name: str,
+    item: Item,
+    axis: Item | None = None,
+    keepdims: Item | None = None,
+) -> Number | Array:
+    """Where the first of the largest or least elements of a vector is, or of those along an axis."""
+    one = array_of(reader, item)
+    if isinstance(axis, Items):
+        raise NotNativeError("an axis is no constant of the array")
+    axes, keeps = folded_axes(axis, len(one.axes)), _is_true(keepdims)
+    if len(axes) > 1:
+        raise NotNativeError("a place in an array of several axes")
+    if keeps or len(one.axes) > 1:
+        return _reduced(reader, name, one, axes, keeps=keeps)
     attributes = name, elementwise.view_of(reader, one, 1)
     inputs = one.axes[0].length.value, *one.places
     return Number(NP_INT, reader.out.op("position", I64, *inputs, attributes=attributes))

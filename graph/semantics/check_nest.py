@@ -331,12 +331,16 @@ def _why_not_reduce(
     nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
 ) -> str | None:
     name, *views = one.attributes
-    if name not in FOLDS or len(views) != 2 or result is not None:
-        return f"it is one of {', '.join(FOLDS)}, of a view into another (law 3)"
+    known = (*FOLDS, *POSITIONS)
+    if name not in known or len(views) != 2 or result is not None:
+        return f"it is one of {', '.join(known)}, of a view into another (law 3)"
     if why := _why_not_parts(nest, views, len(views[0].axes), given):
         return why
-    dtypes = {nest.numbered[view.array].dtype for view in views}
-    return "its views have one type (law 3)" if len(dtypes) > 1 else None
+    source, target = (nest.numbered[view.array].dtype for view in views)
+    if name in FOLDS:
+        return "its views have one type (law 3)" if source != target else None
+    fits = target == np.dtype(int) and views[1].axes.count(None) == 1
+    return None if fits else "its target has places along one axis (law 3)"
 
 
 def _why_not_written_view(

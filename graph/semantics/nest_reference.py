@@ -23,6 +23,7 @@ from ufuse.graph.nest import (
     KINDS,
     MAP_AXES,
     PARTS,
+    POSITIONS,
     REALS,
     SIGNATURES,
     TURNS,
@@ -558,6 +559,11 @@ def _reduced(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) 
     folded = tuple(axis for axis, walked in enumerate(target.axes) if walked is None)
     kept = [1 if axis in folded else length for axis, length in enumerate(lengths)]
     result = _view(target, kept, places, arrays)
+    if name in POSITIONS:
+        if lengths[folded[0]] == 0:
+            raise DoubtError
+        result[...] = getattr(np, name)(array, axis=folded[0]).reshape(kept)
+        return
     result[...] = _fold(name, array, folded).reshape(kept)
 
 

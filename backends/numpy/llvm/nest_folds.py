@@ -19,7 +19,7 @@ from ufuse.backends.numpy.llvm.nest_maps import (
     place_of,
 )
 from ufuse.backends.planning.loops import Loop
-from ufuse.graph.nest import I1, Instruction, Step, View
+from ufuse.graph.nest import I1, POSITIONS, Instruction, Step, View
 
 BUFFER = 8192  # elements of NumPy's buffers
 
@@ -95,9 +95,24 @@ def emit_reduce(body: Body, one: Instruction) -> str:
     table = Table(body, len(lengths), 2)
     table.array(0, *place_of(body, view, inputs.of_view(view)))
     table.array(1, *place_of(body, target, inputs.of_view(target)))
-    _reduce(body, name, view, table, lengths)
+    if name in POSITIONS:
+        _positions(body, one, table, lengths)
+    else:
+        _reduce(body, name, view, table, lengths)
     body.known.forget(one)
     return ""
+
+
+def _positions(body: Body, one: Instruction, table: Table, lengths: Sequence[str]) -> None:
+    name, view, target = one.attributes
+    for axis, length in enumerate(lengths):
+        table.store(axis, length)
+    number = body.nest.numbered[view.array].dtype.num
+    given = f"i64 {number}, i64 {int(name == 'argmin')}, i64 {len(lengths)}"
+    given += f", i64 {target.axes.index(None)}, ptr %table"
+    status = body.call(helpers()["positions"], "i32", given)
+    body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
+    lose_patience(body, lengths)
 
 
 def _reduce(body: Body, name: str, view: View, table: Table, lengths: Sequence[str]) -> None:

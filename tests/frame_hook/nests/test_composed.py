@@ -23,7 +23,8 @@ VECTORS = (
     "(x * 9).astype(int)", "x[::2].astype('f4')", "np.full(3, x[0])", "np.full(i % 4 + 1, 2)",
     "np.array([x[0], i, 2.5])", "np.array((i, i + 1))", "np.array([1.5, 2.5, 3.5])", "np.outer(x, x)[-1]",
     "np.outer(x[::-1], x[:3])[0]", "np.eye(3)[i % 3]", "np.identity(2)[0]", "np.array([[x[0], 1], [i, 0.5]])[i % 2]",
-    "np.array([x[0], 3], dtype=np.float32)", "x / np.linalg.norm(x)",
+    "np.array([x[0], 3], dtype=np.float32)", "x / np.linalg.norm(x)", "np.roll(x, i, axis=0)",
+    "np.array([x, x * 2, x[::-1]])[i % 3]", "np.array((x, (x * 9).astype(int)))[1]", "np.array([x], dtype='f4')[0]",
 )  # fmt: skip
 NUMBERS = (
     "np.linalg.norm(x)", "np.linalg.norm(x - A[0, : len(x)])", "np.var(x)", "x.std()", "np.std(x, ddof=1)", "np.ptp(x)",
@@ -83,6 +84,30 @@ def test_numbers(expression) -> None:
     for kind in ("plain", "strided", "columns"):
         turns = native_turns(loop, lambda kind=kind: (*given(kind), TURNS))
         assert turns > 100 or (kind != "plain" and "(A)" in expression)
+    native_turns(loop, lambda: (*given("odd"), TURNS))
+
+
+MATRICES = (
+    "np.roll(X, 1, 0)", "np.roll(X, -i, axis=1)", "np.roll(X * 2, i, axis=-1)", "np.array([X[0], X[1] - X[0]])",
+    "np.array([X[:, 0], X[:, -1]], dtype=float)", "np.array([X[0]])",
+)  # fmt: skip
+ODD_MATRICES = ("np.array([X[0], X[0, 1:]])", "np.roll(X, 1)", "np.array([X[0], 1.0])")
+
+
+@pytest.mark.parametrize("expression", MATRICES + ODD_MATRICES)
+def test_matrices(expression) -> None:
+    """Of every size, with its strides; or eager's own error."""
+    loop = made(
+        "def loop(A, out, turns):\n"
+        "    for i in range(turns):\n"
+        "        X = A[: i % 5 + 2, : i % 7 + 2]\n"
+        f"        Y = {expression}\n"
+        "        out[: len(Y), : Y.shape[1]] = Y\n"
+        "    return out, Y\n"
+    )
+    for kind in ("plain", "strided", "columns"):
+        turns = native_turns(loop, lambda kind=kind: (*given(kind), TURNS))
+        assert turns > 100 or kind != "plain" or expression in ODD_MATRICES
     native_turns(loop, lambda: (*given("odd"), TURNS))
 
 

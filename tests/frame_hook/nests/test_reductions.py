@@ -50,6 +50,57 @@ def test_along_an_axis(order) -> None:
     )
 
 
+def nearest(points, centres, labels):
+    for t in range(len(labels)):
+        distances = ((points[t % 7 :, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+        labels[t, : len(distances)] = distances.argmin(axis=1)
+        labels[t, -len(centres) :] += np.argmax(distances, axis=0, keepdims=True)[0]
+    return labels, distances.argmax(1), distances.argmin(-2)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_places_along_an_axis(dtype) -> None:
+    """Of the first of equal ones."""
+
+    def make() -> tuple[np.ndarray, ...]:
+        points = np.floor(np.random.default_rng(1).random((20, 3)) * 9).astype(dtype)
+        return points, points[::4].copy(), np.zeros((400, 25), int)
+
+    assert native_turns(nearest, make) > 100
+
+
+def first_odd(a, out):
+    for t in range(len(out)):
+        x = a[t % 5 :, : 1 + t % 6]
+        out[t, : len(x)] += x.argmin(axis=-1)
+        out[t, : x.shape[1]] += np.argmax(x, 0)
+    return out, x.argmin(axis=1)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_places_of_nan(order) -> None:
+    """A NaN is the first; results are in C's order, whatever the operand's."""
+
+    def make() -> tuple[np.ndarray, ...]:
+        a = np.floor(np.random.default_rng(1).random((9, 7)) * 5)
+        a[6, 2] = a[7, 2] = np.nan
+        a[0] = -0.0
+        return a.copy(order), np.zeros((400, 9))
+
+    assert native_turns(first_odd, make) > 100
+
+
+def no_place(a, out):
+    for t in range(len(out)):
+        out[t] = a[:, : t % 50].argmin(axis=1).sum()
+    return out
+
+
+def test_no_place() -> None:
+    """Of nothing there is none: eager's own error, in its turn."""
+    native_turns(no_place, lambda: (np.ones((3, 60)), np.zeros(600)))
+
+
 def largest(a, out):
     for t in range(len(out)):
         out[t] = a[: t % 7].max(axis=0).sum()

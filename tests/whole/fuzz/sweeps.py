@@ -59,7 +59,7 @@ RARE_FLOATS = (
     "X % 3.0", "np.where(C, X, X)", "np.where(C, X, S)", "(C) * X", "np.add(X, X)", "np.multiply(X, 0.3)", "np.subtract(X, X)", "np.clip(X, -1.0, 1.0)",
     "np.sign(X)", "np.floor(X)", "np.copysign(X, X)", "X * 1e200", "X * 1e-200", "X.copy()", "np.float64(0.5) * X", "X * True", "np.exp(X)", "+X",
     "np.maximum(np.abs(X), 1.0)", "np.hypot(X, X)", "np.negative(X)", "np.reciprocal(X)", "np.cbrt(X)", "X.astype(float)", "np.array(X)", "np.abs(X) ** 1.5",
-    "np.add(X, X) + X", "X * np.float32(0.5)", "X + np.int64(2)",
+    "np.add(X, X) + X", "X * np.float32(0.5)", "X + np.int64(2)", "np.roll(X, 1, 0)", "np.roll(X, -2, axis=0)",
 )  # fmt: skip
 INTEGERS = (
     "X + X", "X - 1", "(X * 3) % 11", "X & 7", "X | X", "X ^ 5", "X >> 1", "X // 3", "np.minimum(X, X)", "abs(X)", "-X", "X % 5", "X - X", "X", "(X + S) % 9",

@@ -115,6 +115,7 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"take", (void *)nest_take},
                  {"put", (void *)nest_put},
                  {"position", (void *)nest_position},
+                 {"positions", (void *)nest_positions},
 #define NAMED(CHARACTER, TYPE)                                                                     \
     {"dot." #CHARACTER, (void *)dot_##CHARACTER},                                                  \
         {"matmul." #CHARACTER, (void *)matmul_##CHARACTER},

@@ -1,4 +1,4 @@
-/* Elements by index: taken by an array of indices, put where one says, and where the largest is. */
+/* Elements by index: taken by an array of indices, put where one says; where the largest are. */
 #include "nest/nest.h"
 
 enum { INDEXED, INDEX, PLAIN, ARRAYS };
@@ -92,4 +92,39 @@ nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, npy_
     Py_DECREF(descr);
     memory_give(memory);
     return 0;
+}
+
+typedef struct {
+    int64_t type, is_least, axes, folded;
+    const int64_t *table;
+} Positions;
+
+/* The places along the folded axis, over the axes from one on. */
+static int
+write_positions(const Positions *run, int64_t axis, char *items, char *result)
+{
+    const npy_intp *steps = (const npy_intp *)(run->table + run->axes + 2);
+    if (axis == run->axes) {
+        return nest_position(run->type, run->is_least, (int64_t *)result, items,
+                             steps[2 * run->folded], run->table[run->folded]);
+    }
+    int status = 0;
+    int64_t count = axis == run->folded ? 1 : run->table[axis];
+    for (int64_t i = 0; i < count && status == 0; i++) {
+        status = write_positions(run, axis + 1, items + i * steps[2 * axis],
+                                 result + i * steps[2 * axis + 1]);
+    }
+    return status;
+}
+
+/*
+ * Where the first largest or least elements along one axis are. `table`: as that of `nest_reduce`;
+ * the results are int64. A doubt where there are none.
+ */
+int
+nest_positions(int64_t type, int64_t is_least, int64_t axes, int64_t folded, int64_t *table)
+{
+    Positions run = {type, is_least, axes, folded, table};
+    char **data = (char **)(table + axes);
+    return table[folded] == 0 || write_positions(&run, 0, data[0], data[1]);
 }
