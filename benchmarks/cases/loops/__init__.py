@@ -11,6 +11,7 @@ from benchmarks.cases.loops import (
     grids,
     linear,
     sequences,
+    solvers,
     sweeps,
     tables,
     vectors,
@@ -104,6 +105,50 @@ def bodies(size: int, steps: int) -> tuple[Any, ...]:
 def symmetric(size: int) -> tuple[Any, ...]:
     """Make two numbers and three matrices."""
     return 1.5, 1.2, drawn(size, size + 1), drawn(size, size), drawn(2, size, size + 1)[1]
+
+
+def links(size: int) -> Array:
+    """Make a matrix of links between pages, whose columns sum to one."""
+    matrix: Array = (drawn(size, size) < 4.0 / size) + np.eye(size)
+    matrix /= matrix.sum(axis=0)
+    return matrix
+
+
+def link_lists(size: int) -> tuple[Any, ...]:
+    """Make lists of links between pages, one after another."""
+    starts, targets, *_ = sparse(size)
+    return starts, targets, 0.85, 1e-9
+
+
+def overdetermined(size: int, unknowns: int = 6) -> tuple[Any, ...]:
+    """Make more equations than unknowns."""
+    x = drawn(size, unknowns) - 0.5
+    return x, x @ np.arange(-1.0, unknowns - 1.0) + 0.1 * drawn(size)
+
+
+def clusters(size: int, count: int = 4) -> tuple[Any, ...]:
+    """Make points around some centres, and the first guess of these."""
+    middles = 8.0 * drawn(count, 2)
+    points = middles[chosen(size, count)] + drawn(size, 2)
+    return points, points[:count]
+
+
+def mixture(size: int) -> Array:
+    """Make draws from two normal distributions."""
+    rng = np.random.default_rng([1, size])
+    return np.where(rng.random(size) < 0.4, rng.normal(-1.0, 0.5, size), rng.normal(2.0, 0.8, size))
+
+
+def transport(size: int) -> tuple[Any, ...]:
+    """Make costs, and what comes from each row and goes to each column."""
+    rows, columns = drawn(2, size) + 0.1
+    return drawn(size, size), rows / rows.sum(), columns / columns.sum(), 0.1, 1e-6
+
+
+def decisions(size: int, actions: int = 3) -> tuple[Any, ...]:
+    """Make rewards of actions in states, and where they lead."""
+    chances = drawn(actions, size, size)
+    return drawn(actions, size), chances / chances.sum(axis=2, keepdims=True), 0.8, 1e-6
 
 
 def states(length: int, size: int) -> tuple[Any, ...]:
@@ -223,6 +268,28 @@ LOOPS = {
         row(vectors.filter_bank,       lambda n: (drawn(n), drawn(16)), 10000, 200, 20),
         row(vectors.descent,           lambda n: (drawn(n, 8), drawn(n), 0.01, 10), 1000, 50, 5),
         row(vectors.distances,         lambda n: (drawn(n, 3),), 120, 20, 5),
+        row(solvers.laplace,           lambda n: (drawn(n, n), 0.1), 500, 100, 20, 6),
+        row(solvers.relaxation,        lambda n: (drawn(n, n), 1e-4, 1.5), 40, 6),
+        row(solvers.conjugate_gradients, lambda n: (definite(n), drawn(n), 1e-8), 300, 30, 6),
+        row(solvers.power_iteration,   lambda n: (definite(n), 1e-10), 300, 30, 6),
+        row(solvers.pagerank,          lambda n: (links(n), 0.85, 1e-9), 300, 30, 6),
+        row(solvers.pagerank_sparse,   link_lists, 500, 10),
+        row(solvers.kepler,            lambda n: (6.0 * drawn(n), 0.6), 2000, 10),
+        row(solvers.newton_arrays,     lambda n: (50.0 * drawn(n) + 1.0, 1e-10), 10000, 300, 10),
+        row(solvers.bisections,        lambda n: (0.98 * drawn(n) + 0.01,), 300, 3),
+        row(solvers.line_search,       lambda n: (*overdetermined(n), 1e-8), 2000, 100, 10),
+        row(solvers.rosenbrock,        lambda n: (-1.2, 1.0, n), 2000, 20),
+        row(solvers.lasso,             lambda n: (*overdetermined(n), 1.0, 1e-6), 2000, 100, 10),
+        row(solvers.k_means,           clusters, 5000, 200, 20),
+        row(solvers.k_means_loops,     clusters, 500, 10),
+        row(solvers.two_gaussians,     lambda n: (mixture(n), 1e-6), 5000, 200, 20),
+        row(solvers.sinkhorn,          transport, 100, 20, 5),
+        row(solvers.annealing,         lambda n: (drawn(n, 2), 50 * n, 1), 50, 5),
+        row(solvers.ising,             lambda n: (2 * chosen(n * n, 2).reshape(n, n) - 1, 0.4, 5, 1), 40, 5),
+        row(solvers.metropolis,        lambda n: (mixture(50), n, 1), 1000, 10),
+        row(solvers.van_der_pol,       lambda n: (2.0, float(n), 1e-6), 20, 1),
+        row(solvers.adaptive_runge_kutta, lambda n: (drawn(2, n), 1.0, 1e-4), 1000, 100, 5),
+        row(solvers.value_iteration,   decisions, 60, 5),
     )
 }
 # fmt: on
