@@ -14,9 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from tests.whole.fuzz import complexes, draws
 from tests.whole.fuzz.check import Tried, World
+from tests.whole.fuzz.draws import Draws
+from tests.whole.fuzz.loop_arguments import (
+    NUMBERS,
+    SIZES,
+    SMALL,
+    family,
+    odd_array,
+    overlapping,
+    random_set,
+)
 from tests.whole.fuzz.python.programs import PythonProgram
-from tests.whole.fuzz.values import Given, array, dense
+from tests.whole.fuzz.values import Given, array
 from ufuse.frame_hook import session
 from ufuse.frame_hook.nests import choice
 from ufuse.frame_hook.tracing import Tracer
@@ -29,12 +40,36 @@ HALF = 0.5
 NAN = float('nan')
 INF = float('inf')
 BIG = 2**62
+
+
+def half(u):
+    return u * 0.5
+
+
+def clamped(u, low=-3.0, high=3.0):
+    if u < low:
+        return low
+    return high if u > high else u
+
+
+def stepped(k, s):
+    if s:
+        return k + 1
+    return k - 1
+
+
+def sum_and_more(u, v):
+    total = u + v
+    for more in range(3):
+        total += more
+    return total, u - v
 """
 
 INTEGERS = (
     "I + I", "I - I", "I + 1", "(I) * 2", "(I) * -1", "(I) * 7", "(I) * (I) % 1009", "(I) // 3", "(I) // (1 + (I) % 5)",
     "(I) % 7", "(I) % -5", "-(I)", "abs(I)", "min(I, I)", "max(I, I)", "(I) & 15", "(I) | (I)", "(I) ^ (I)", "(I) >> 1",
     "(I) >> 3", "((I) & 7) << 2", "~(I)", "(I if B else I)", "int(I)", "(I and I)", "(I or I)", "E", "E", "bool(I)", "int(B)",
+    "stepped(I, B)",
 )  # fmt: skip
 # Powers and shifts are bounded: a loop that makes a number longer in each turn by its own length never ends.
 RARE_INTEGERS = (
@@ -46,7 +81,7 @@ REALS = (
     "abs(F)", "min(F, F)", "max(F, F)", "min(F, I)", "max(I, F)", "max(F, 0.0)", "min(F, 1)", "min(F, 2.5)", "math.sqrt(abs(F))",
     "math.sin(F)", "math.exp(-abs(F))", "math.tanh(F)", "math.fabs(F)", "np.sqrt(abs(F))", "math.atan(F)", "np.abs(F)",
     "(F) ** 2", "abs(F) ** 0.5", "(F) ** 3", "float(F)", "float(I)", "(F if B else F)", "(F and F)", "(F or F)", "math.cos(I)",
-    "float(B)", "(F if B else I)",
+    "float(B)", "(F if B else I)", "half(F)", "clamped(F)",
 )  # fmt: skip
 RARE_REALS = (
     "(F) / (F)", "(F) / (I)", "(I) / (I)", "math.sqrt(F)", "math.exp(F)", "np.sqrt(F)", "(F) ** (F)", "(F) * (B)", "(F) // 2.0",
@@ -56,6 +91,7 @@ RARE_REALS = (
     "math.ceil(F)", "math.fmod(F, F)", "math.log1p(abs(F))", "math.expm1(F)", "math.asin(F)", "(F) * math.pi", "(F) + np.inf",
     "min(F, F, I)", "max(I, F, F, 0)", "math.sinh(F)", "math.cosh(F)", "math.log10(abs(F))", "math.log2(abs(F))", "(F) ** -1",
     "np.sin(F)", "np.float64(I)", "(F) ** min(I, 9)", "max(F, -math.inf)", "min(F, math.inf)", "math.acos(F)", "math.trunc(F)", "+(F)",
+    "sum_and_more(F, F)[1]", "clamped(F, high=F)",
 )  # fmt: skip
 TRUTHS = (
     "(F @ F)", "(F @ F)", "(I @ I)", "(F @ I)", "(F @ F @ I)", "(I @ I @ F)", "(not B)", "(B and B)", "(B or B)", "(I)", "(F)",
@@ -65,34 +101,6 @@ NAMES = "s t u v w p q total best turns turn doubt begin é x0 left".split()
 INDICES = "i j k l g h r".split()
 MOST_TURNS = 120  # of a loop whose range depends on a variable
 TURNS = 15000  # of the innermost loops of a program, about
-
-
-def overlapping(dtype: str, size: int, seed: int, special: int = 0) -> tuple[Any, Any]:
-    """Two views of one memory that overlap."""
-    memory = dense(dtype, (size + 3,), seed, special)
-    return memory[:-3], memory[3:]
-
-
-def odd_array(kind: str, size: int, seed: int) -> Any:
-    """An array that a nest has to refuse, or to take with care."""
-    values = dense("i8" if kind in {"q", "i4", "u8"} else "f8", (size,), seed)
-    if kind == "unaligned":
-        memory = np.zeros(size * 8 + 1, np.uint8)
-        found = memory[1:].view("f8")
-        found[:] = values
-        return found
-    if kind == "bytes":
-        return np.arange(size, dtype=np.uint8).view(np.bool_)
-    if kind == "buffer":
-        return np.frombuffer(bytearray(values.tobytes()), "f8")
-    if kind == "list":
-        return values.tolist()
-    return values.astype(kind)
-
-
-def family(dtype: str) -> str:
-    """The usual dtype in whose place another stands."""
-    return {"d": "d", "f": "d", "?": "?"}.get(dtype, "l")
 
 
 @dataclass(slots=True)
@@ -105,6 +113,8 @@ class Writer:
     floats: list[str] = field(default_factory=list)
     bools: list[str] = field(default_factory=list)
     mixed: list[str] = field(default_factory=list)
+    complexes: list[str] = field(default_factory=list)
+    draws: Draws | None = None
     loops: list[str] = field(
         default_factory=list
     )  # loop variables that are bound, the innermost last
@@ -135,16 +145,17 @@ class Writer:
     # Expressions ----------------------------------------------------------------------------------------------
 
     def filled(self, templates: tuple[str, ...], depth: int) -> str:
-        """One of these, with `I`, `F`, `B`: an int, a float, a condition; `E`: an element that is an int."""
+        """One of these, with `I`, `F`, `B`, `Z`: an int, a float, a condition, a complex number; `E`: an element that is an int."""
         return re.sub(
-            r"\b[IFBE]\b", lambda found: self._part(found[0], depth), self.rng.choice(templates)
+            r"\b[IFBEZ]\b", lambda found: self._part(found[0], depth), self.rng.choice(templates)
         )
 
     def _part(self, kind: str, depth: int) -> str:
         if kind == "E":
             found = self.array_of("l?")
             return self.element(found, depth + 1) if found else self.small_integer()
-        return {"I": self.integer, "F": self.real, "B": self.truth}[kind](depth + 1)
+        made = {"I": self.integer, "F": self.real, "B": self.truth, "Z": self.complex_number}
+        return made[kind](depth + 1)
 
     def index(self, name: str, axis: str, depth: int) -> str:
         """What an axis is indexed with: mostly inside."""
@@ -175,6 +186,8 @@ class Writer:
 
     def integer(self, depth: int = 0) -> str:
         """An int, mostly."""
+        if self.draws and depth < 3 and self.chance(0.15):
+            return self.filled(self.draws.integers, depth + 1)
         if depth >= 3 or self.chance(0.4):
             return self.small_integer()
         return self.filled(RARE_INTEGERS if self.is_odd and self.chance(0.1) else INTEGERS, depth)
@@ -198,6 +211,10 @@ class Writer:
 
     def real(self, depth: int = 0) -> str:
         """A float, mostly."""
+        if self.draws and depth < 3 and self.chance(0.15):
+            return self.filled(self.draws.reals, depth + 1)
+        if self.complexes and depth < 3 and self.chance(0.2):
+            return self.filled(complexes.REALS, depth)
         if depth < 3 and self.chance(0.6):
             return self.filled(RARE_REALS if self.is_odd and self.chance(0.15) else REALS, depth)
         if self.lists and self.chance(0.3) and (item := self.item_of_list("d")):
@@ -213,6 +230,8 @@ class Writer:
 
     def truth(self, depth: int = 0) -> str:
         """A condition."""
+        if self.complexes and depth < 3 and self.chance(0.1):
+            return f"({self.filled(complexes.TRUTHS, depth)})"
         if not self.is_odd and self.chance(0.4):  # of Python's numbers alone, or of NumPy's floats
             sign = self.pick("<", "<=", "==", "!=", ">", ">=")
             return f"({self.real(depth + 2)} {sign} {self.real(depth + 2)})"
@@ -225,6 +244,18 @@ class Writer:
         if self.bools and self.chance(0.4):
             return self.rng.choice(self.bools)
         return f"({self.small_integer()} {self.pick('<', '<=', '==', '!=', '>', '>=')} {self.small_integer()})"
+
+    def complex_number(self, depth: int = 0) -> str:
+        """A complex number, mostly."""
+        if depth < 3 and self.chance(0.6):
+            is_rare = self.is_odd and self.chance(0.2)
+            return self.filled(complexes.RARE_NUMBERS if is_rare else complexes.NUMBERS, depth)
+        found = self.array_of("z")
+        if found and self.chance(0.6):
+            return self.element(found, depth + 1)
+        if self.complexes and self.chance(0.8):
+            return self.rng.choice(self.complexes)
+        return self.pick(*complexes.LITERALS)
 
     def anything(self, depth: int = 0) -> str:
         """A number of any kind."""
@@ -241,9 +272,11 @@ class Writer:
             (self.floats, self.real),
             (self.bools, self.truth),
             (self.mixed, self.anything),
+            (self.complexes, self.complex_number),
         ]
-        names, expression = self.rng.choices(kinds, (4, 5, 2, 2))[0]
-        own = [name for name in names if name not in {"n", "x", "m"} or self.chance(0.05)]
+        weights = (4, 5, 2, 2, 5 if self.complexes else 0)
+        names, expression = self.rng.choices(kinds, weights)[0]
+        own = [name for name in names if name not in {"n", "x", "m", "z"} or self.chance(0.05)]
         if not own or (self.free and self.chance(0.2)):
             name = self.free.pop() if self.free else self.rng.choice(NAMES)
             self.put(f"{name} = {expression()}")
@@ -261,7 +294,7 @@ class Writer:
         elif self.chance(0.5):
             signs = (
                 ("+", "+", "-", "*")
-                if names is self.floats
+                if names is self.floats or names is self.complexes
                 else ("+", "+", "-")
                 if names is not self.bools
                 else ("&", "|", "^")
@@ -281,13 +314,18 @@ class Writer:
         """Into an array."""
         name = self.rng.choice(list(self.arrays))
         dtype = family(self.arrays[name][0])
-        expression = {"d": self.real, "l": self.integer, "?": self.truth}[dtype]
+        expression = {
+            "d": self.real,
+            "l": self.integer,
+            "?": self.truth,
+            "z": self.complex_number,
+        }[dtype]
         if self.chance(0.15 if self.is_odd or dtype == "d" else 0.03):
             expression = self.anything
         place = self.element(name)
         chance = self.rng.random()
         if chance < 0.3 and dtype != "?":
-            sign = self.pick("+", "-", "*", "+") if dtype == "d" else self.pick("+", "-", "^", "&")
+            sign = self.pick("+", "-", "*", "+") if dtype in "dz" else self.pick("+", "-", "^", "&")
             self.put(f"{place} {sign}= {expression(1)}")
         elif chance < 0.4:
             other = self.element(name)
@@ -385,6 +423,9 @@ class Writer:
             if product > 500
             else self.pick("n", "m", f"len({self.rng.choice(list(self.arrays))})")
         )
+        if self.chance(0.5):
+            self.counting_loop(product, turn, most)
+            return
         self.put(f"{turn} = {self.pick('-1', '-1', '0')}")
         counted = f"({turn} := {turn} + 1) < {most}"
         self.put(f"while {self.pick(counted, counted, f'{counted} and {self.truth()}')}:")
@@ -392,6 +433,21 @@ class Writer:
         if self.chance(0.15):
             self.put("else:")
             self.inside(TURNS, [])
+
+    def counting_loop(self, product: int, turn: str, most: str) -> None:
+        """A `while` loop that counts its turns in its first statement, or in its last one."""
+        is_first = self.chance(0.4)
+        self.put(f"{turn} = {'-1' if is_first else self.pick('0', '0', '1')}")
+        test = f"{turn} < {most}{' - 1' if is_first else ''}"
+        self.put(f"while {self.pick(test, test, f'{test} and {self.truth()}')}:")
+        first = len(self.lines)
+        step = f"{'    ' * (self.depth + 1)}{turn} += {'1' if is_first else self.pick('1', '1', '1', '2')}"
+        self.inside(product * 60, [turn])
+        if is_first:
+            self.lines.insert(first, step)
+            return
+        inner = [line.replace("continue", "pass") for line in self.lines[first:]]
+        self.lines[first:] = [*inner, step]
 
     def loop_over_elements(self, product: int) -> bool:
         """A loop over an array or a list of numbers, perhaps with others; False where there is none to go over."""
@@ -420,6 +476,7 @@ class Writer:
             list(self.floats),
             list(self.bools),
             list(self.mixed),
+            list(self.complexes),
             list(self.loops),
         )
         self.loops += turn
@@ -428,8 +485,8 @@ class Writer:
             self.statement(product)
         self.depth -= 1
         if self.chance(0.6):  # else what is bound inside may be read behind it
-            self.ints, self.floats, self.bools, self.mixed = known[:4]
-        self.loops = known[4]
+            self.ints, self.floats, self.bools, self.mixed, self.complexes = known[:5]
+        self.loops = known[5]
 
     def statement(self, product: int) -> None:
         """One statement."""
@@ -469,6 +526,7 @@ class Writer:
         what = self.pick(
             "continue", "continue", "continue", "break", "pass", f"return {turn}, {self.anything()}", "raise ValueError('stop')", "pass",
             f"1 // ({turn} - 41)", f"{self.rng.choice(list(self.arrays))}[{turn} + 30]", "range(0, 3, 1)",
+            f"assert {self.truth()}, {turn}", "return None", f"raise IndexError({turn})",
         )  # fmt: skip
         names = [name for name, (_, ndim) in self.arrays.items() if ndim == 2]
         if names and self.chance(0.1):
@@ -479,19 +537,12 @@ class Writer:
         self.depth -= 1
 
 
-NUMBERS = {
-    "n": ("50", "64", "41", "100", "50", "0", "40"),
-    "m": ("3", "12", "40", "0", "-5", "True", "np.int64(9)", "2"),
-    "x": ("1.5", "0.0", "-2.0", "np.float64(0.25)", "3", "np.int64(2)", "True", "float('nan')", "1e200", "np.float64(-1.0)", "2**70", "np.float32(1.5)", "np.bool_(True)"),
-}  # fmt: skip
 LISTS = {
     "d": ("[]", "[0.5]", "[x]", "[0.0] * 50", "[1.5, 2.5]", "[np.float64(1.5)]", "[0]", "a.tolist()"),
     "l": ("[]", "[1]", "[n]", "[0] * 50", "[1, 2, 3]", "[np.int64(3)]", "[0.5]"),
     "?": ("[]", "[True]", "[False] * 60", "[True, False, True]", "[None]"),
     "t": ("[]", "[(0.5, 1, True)]", "[1]", "[]"),
 }  # fmt: skip
-LAYOUTS = "C C C C C C C strided strided reversed reversed view view readonly".split()
-LAYOUTS2 = "C C C C C F F F T T strided strided reversed reversed view readonly broadcast".split()
 STARTS = {
     "ints": (
         "0",
@@ -522,59 +573,23 @@ STARTS = {
     ),
     "bools": ("False", "True", "np.True_", "a[0] > 0", "False"),
     "mixed": ("0", "0.0", "None", "True", "x", "np.float64(1.0)", "np.int64(1)"),
+    "complexes": complexes.STARTS,
 }
-
-
-def text_of_array(rng: random.Random, dtype: str, ndim: int, size: int) -> str:
-    """An argument."""
-    special = rng.choice((0, 0, 0, 0, 1, 3))
-    kind = np.dtype(dtype).str[1:] if dtype != "?" else "?"
-    shape = (size,) if ndim == 1 else (size, rng.choice((3, 40, size, size, size, size)))
-    if ndim == 1 and rng.random() < 0.05:
-        odd = rng.choice(("q", "i4", "f4", "u8", "unaligned", "bytes", "buffer", "list"))
-        return f"odd_array({odd!r}, {size}, {rng.randrange(100)})"
-    layout = rng.choice(LAYOUTS if ndim == 1 else LAYOUTS2)
-    return f"array({kind!r}, {shape}, {layout!r}, {rng.randrange(100)}, {special})"
-
-
-def random_set(rng: random.Random, arrays: dict[str, tuple[str, int]]) -> tuple[Given, ...]:
-    """Arguments for a call."""
-    size = rng.choice((41, 50, 64, 50, 45, 50))
-    given = []
-    pair: list[str] = []
-    if rng.random() < 0.15:
-        pair = [
-            f"overlapping('f8', {size}, {rng.randrange(100)}, {rng.choice((0, 0, 2))})[{i}]"
-            for i in (0, 1)
-        ]
-    for name, (dtype, ndim) in arrays.items():
-        text = text_of_array(rng, dtype, ndim, size)
-        if rng.random() < 0.05:
-            text = text_of_array(rng, rng.choice("dl?"), ndim, rng.choice((0, 1, 5, size)))
-        elif pair and dtype == "d" and ndim == 1:
-            text = pair.pop()
-        elif rng.random() < 0.05 and given and arrays[given[-1].name] == (dtype, ndim):
-            text = f"{given[-1].name}{rng.choice(('', '[::-1]', '[0:]'))}"
-        given.append(Given(name, text))
-    usual = rng.random() < 0.8
-    for name, texts in NUMBERS.items():
-        given.append(Given(name, str(size) if usual and name == "n" else rng.choice(texts)))
-    return tuple(given)
 
 
 EMPTY = re.compile(r"\b(\w+) = np\.empty")
 ASSIGNED = re.compile(r"\s*(?:for )?([\w, ]+?) (?:[-+*&|^]?=|in) ")
-RANGE = re.compile(r"(\s*for \w+ in range\()(.*)\):$")
+BOUND = re.compile(r"(\s*(?:for \w+ in range\(|while \w+ < ))([^:]*?)(\):| - 1.*:|:| and .*:)$")
 
 
 def bounded(lines: list[str]) -> list[str]:
-    """The same lines; where a range depends on what they assign, on its remainder, so that programs end."""
+    """The same lines; where the turns of a loop depend on what they assign, on its remainder, so that programs end."""
     found = [match[1] for line in lines if (match := ASSIGNED.match(line))]
     names = {name for names in found for name in names.split(", ")} - set(INDICES)
     pattern = re.compile(rf"\b({'|'.join(names)})\b")
     return [
-        match[1] + pattern.sub(rf"(\1 % {MOST_TURNS})", match[2]) + "):"
-        if names and (match := RANGE.match(line))
+        match[1] + pattern.sub(rf"(\1 % {MOST_TURNS})", match[2]) + match[3]
+        if names and (match := BOUND.match(line))
         else line
         for line in lines
     ]
@@ -606,10 +621,27 @@ def generated(seed: int) -> PythonProgram:
     if rng.random() < 0.4:
         others = {"d": "dff", "l": "lihbLIHB", "?": "?"}
         arrays = {name: (rng.choice(others[one]), ndim) for name, (one, ndim) in arrays.items()}
+    has_complexes = rng.random() < 0.15
+    if has_complexes and rng.random() < 0.7:
+        arrays[rng.choice(["a", "e", "e"])] = "D", rng.choice((1, 1, 2))
     names = list(NAMES)
     rng.shuffle(names)
     writer = Writer(rng, arrays, ["n", "m"], ["x"], free=names, is_odd=rng.random() < 0.3)
-    for kind, most in (("ints", 2), ("floats", 3), ("bools", 1), ("mixed", 1)):
+    added: dict[str, tuple[str, ...]] = {}
+    if has_complexes:
+        added["z"] = complexes.ARGUMENTS
+        writer.complexes.append("z")
+    if rng.random() < 0.15:
+        writer.draws = draws.drawn(rng)
+        if writer.draws.arguments:
+            added["rng"] = writer.draws.arguments
+    for kind, most in (
+        ("ints", 2),
+        ("floats", 3),
+        ("bools", 1),
+        ("mixed", 1),
+        ("complexes", 2 * has_complexes),
+    ):
         for _ in range(rng.randint(0, most)):
             name = names.pop()
             start = rng.choice(STARTS[kind])
@@ -632,7 +664,7 @@ def generated(seed: int) -> PythonProgram:
         writer.put("raise KeyError('end')")
     returned = [name for name in used if rng.random() < 0.8]
     writer.put(f"return ({', '.join([*returned, 'n'])},)")
-    parameters = ", ".join([*arrays, *NUMBERS])
+    parameters = ", ".join([*arrays, *NUMBERS, *added])
     body = "\n".join(writer.lines)
     source = f"{PRELUDE}\n\ndef work({parameters}):\n{body}\n\n\n"
     if generator:
@@ -641,10 +673,9 @@ def generated(seed: int) -> PythonProgram:
         source += f"def program({parameters}):\n    return work({parameters}), work({parameters})\n"
     else:
         source = source.replace("def work(", "def program(")
-    sets = (
-        random_set(rng, arrays),
-        *(random_set(rng, arrays) for _ in range(rng.choice((1, 2, 3)))),
-    )
+    sizes = SMALL if rng.random() < 0.2 else SIZES
+    count = rng.choice((2, 3, 4))
+    sets = tuple(random_set(rng, arrays, sizes, added) for _ in range(count))
     return PythonProgram(source, sets, seed)
 
 
@@ -680,11 +711,13 @@ class LoopsWorld(World):
         choice.UNROLLED_AT_MOST = self._unrolled_at_most
 
     def reset(self) -> None:
-        """There is nothing to put back."""
+        """Put NumPy's own generator back."""
+        np.random.seed(7)
 
     def state(self) -> tuple[Any, ...]:
-        """There is none."""
-        return ()
+        """What is left to be drawn from NumPy's own generator."""
+        generator = np.random.get_state(legacy=False)
+        return (generator["state"]["key"].tobytes(), generator["state"]["pos"])  # type: ignore[call-overload,index]
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call."""
@@ -717,6 +750,7 @@ class LoopsWorld(World):
         self, function: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> list[dict[str, str]]:
         """The numbers and arrays that the frames behind an error hold."""
+        self.reset()
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -727,7 +761,7 @@ class LoopsWorld(World):
                     {
                         name: described(value)
                         for name, value in frame.f_locals.items()
-                        if isinstance(value, int | float | np.generic | np.ndarray | list)
+                        if isinstance(value, int | float | complex | np.generic | np.ndarray | list)
                     }
                     for frame in frames
                     if frame.f_code.co_filename == self.file

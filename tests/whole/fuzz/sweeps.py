@@ -7,12 +7,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from tests.whole.fuzz import loops, spans
+from tests.whole.fuzz import composed, loops, spans
 from tests.whole.fuzz.loops import LoopsWorld
 from tests.whole.fuzz.python.programs import PythonProgram
-from tests.whole.fuzz.values import Given, dense
+from tests.whole.fuzz.sweep_arguments import drawn_arrays, odd_at, random_set
+from tests.whole.fuzz.values import Given
 
 PRELUDE = """\
 import math
@@ -299,6 +298,8 @@ class Sweep:
             return self.rng.choice(self.numbers)
         if chance < 0.4 and self.loops:
             return self.rng.choice(self.loops)[0]
+        if chance < 0.55 and "draws" in self.features:
+            return self.rng.choice(composed.DRAWS)
         if chance < 0.65:
             return self.element()
         return self.rng.choice(ODD_NUMBERS if self.chance(self.rarely) else NUMBERS)
@@ -473,6 +474,51 @@ class Sweep:
                         f"{name} *= 1",
                     )
                 )
+
+    def put_composed(self, _: int) -> None:
+        """A function that NumPy makes of several array statements."""
+        if self.chance(0.3):
+            self.number_of(composed.FOLDS)
+            return
+        space = self.space(1)
+        index = self.loops[-1][0] if self.loops else "1"
+        text = self.filled(self.pick(*composed.ARRAYS), space, "d", 1).replace("@", index)
+        target = self.part(space, "d", is_target=True)
+        if target is None or "diff" in text or self.chance(0.4):
+            if (name := self.new_name()) is not None:
+                self.put(f"{name} = {text}")
+                if "diff" not in text:
+                    self.parts[name] = "d", space
+        else:
+            self.put(
+                f"{target if '[' in target else target + '[:]'} {self.pick('', '', '+')}= {text}"
+            )
+
+    def put_draws(self, _: int) -> None:
+        """A random number, into an element or a local."""
+        draw = self.pick(*composed.DRAWS)
+        if self.chance(0.5) and (name := self.new_name()) is not None:
+            self.put(f"{name} = {draw}")
+            self.numbers.append(name)
+        else:
+            self.put(f"{self.element()} = {draw}")
+
+    def put_strided(self, _: int) -> None:
+        """Slices whose step is computed."""
+        kind = self.pick("d", "d", "d", "l", "?")
+        known = [name for name, (own, _) in self.arrays.items() if own == kind]
+        if not known or not self.loops:
+            return
+        lengths = self.arrays[self.rng.choice(known)][1]
+        alike = [name for name in known if self.arrays[name][1] == lengths]
+        index = self.index(lengths[-1]) or self.loops[-1][0]
+        step = self.pick(*composed.STEPS).replace("@", index)
+        key = self.pick(*composed.STRIDED).replace("#", step).replace("@", index)
+        if len(lengths) == 2:
+            row = spans.place(self.rng, lengths[0], self.index(lengths[0]))
+            key = self.pick(f"{row}, {key}", f":, {key}", f"{key}, {row}", key)
+        parts = [f"{self.rng.choice(alike)}[{key}]" for _ in range(3)]
+        self.put(composed.strided(self.rng, kind, parts, self.number()))
 
     def whole_arrays(self) -> list[list[str]]:
         """Arrays that may take one another's place."""
@@ -682,114 +728,13 @@ class Sweep:
         self.parts, self.numbers, self.loops = parts, numbers, loops
 
 
-LAYOUTS = "C C C C C C C C C strided reversed view view readonly".split()
-LAYOUTS2 = "C C C C C C C F F T strided reversed view readonly broadcast".split()
-ODD = ("0.0", "np.nan", "np.inf", "-np.inf", "5e-324", "1e-310", "1.7e308", "-0.0", "-np.nan")
-
-
-def odd_at(dtype: str, shape: tuple[int, ...], seed: int, place: int, value: Any) -> Any:
-    """Mild numbers, all but one above zero."""
-    found = np.abs(dense(dtype, shape, seed)) + 1
-    found.reshape(-1)[place % max(1, found.size) :][:1] = value
-    return found
-
-
-def text_of_array(rng: random.Random, kind: str, shape: tuple[int, ...]) -> str:
-    """An argument."""
-    dtype = {"d": "f8", "l": "i8", "?": "?"}[kind]
-    if rng.random() < 0.03:
-        dtype = rng.choice("f4 i4 u1 i1 u8 i2 c16 f2 f8 i8".split())
-    if dtype == "f8" and rng.random() < 0.12:
-        return (
-            f"odd_at('f8', {shape}, {rng.randrange(100)}, {rng.randrange(1000)}, {rng.choice(ODD)})"
-        )
-    layout = rng.choice(LAYOUTS if len(shape) == 1 else LAYOUTS2)
-    return f"array({dtype!r}, {shape}, {layout!r}, {rng.randrange(100)}, {rng.choice((0, 0, 0, 0, 0, 0, 0, 1, 3))})"
-
-
-def random_set(
-    rng: random.Random, arrays: dict[str, tuple[str, tuple[str, ...]]]
-) -> tuple[Given, ...]:
-    """Arguments for a call."""
-    sizes = {"n": rng.choice((9, 20, 33, 33, 40, 40, 64)), "m": rng.choice((5, 8, 8, 9))}
-    if rng.random() < 0.05:
-        sizes = {"n": rng.choice((1, 2, 3, 5)), "m": rng.choice((0, 1, 2, 3))}
-    given: list[Given] = []
-    pair = (
-        [f"overlapping('f8', {sizes['n']}, {rng.randrange(100)})[{one}]" for one in (0, 1)]
-        if rng.random() < 0.08
-        else []
-    )
-    for name, (kind, lengths) in arrays.items():
-        shape = tuple(sizes[one] for one in lengths)
-        text = text_of_array(rng, kind, shape)
-        alike = [one.name for one in given if arrays[one.name] == (kind, lengths)]
-        rows = [
-            one.name
-            for one in given
-            if len(lengths) == 1
-            and arrays[one.name][1][-1:] == lengths
-            and len(arrays[one.name][1]) == 2
-        ]
-        if rng.random() < 0.03:
-            text = text_of_array(
-                rng, kind, tuple(max(0, one + rng.choice((-1, 1, 5))) for one in shape)
-            )
-        elif pair and (kind, lengths) == ("d", ("n",)):
-            text = pair.pop()
-        elif alike and rng.random() < 0.06:
-            text = f"{rng.choice(alike)}{rng.choice(('', '', '[::-1]', '[0:]'))}"
-        elif rows and rng.random() < 0.1:
-            text = f"{rng.choice(rows)}[{rng.choice(('0', '-1', '2'))}]"
-        given.append(Given(name, text))
-    for name in ("n", "m"):
-        size = sizes[name] if rng.random() < 0.97 else sizes[name] + rng.choice((-1, 1))
-        given.append(Given(name, str(size) if rng.random() < 0.97 else f"np.int64({size})"))
-    given.append(
-        Given(
-            "x",
-            rng.choice(
-                (
-                    "1.5",
-                    "0.5",
-                    "-2.0",
-                    "np.float64(0.25)",
-                    "0.5",
-                    "3",
-                    "float('nan')",
-                    "0.0",
-                    "2**70",
-                    "np.float32(1.5)",
-                    "1e200",
-                )
-            ),
-        )
-    )
-    given.append(Given("k", rng.choice(("3", "7", "1", "19", "6", "100", "30", "2"))))
-    return tuple(given)
-
-
-def drawn_arrays(rng: random.Random) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """The arrays that a program is given."""
-    arrays: dict[str, tuple[str, tuple[str, ...]]] = {"a": ("d", ("n",))}
-    for name in "bc"[: rng.choice((0, 1, 1, 2))]:
-        arrays[name] = rng.choice(("d", "d", "d", "d", "l", "?")), ("n",)
-    for name in "MQ"[: rng.choice((0, 0, 1, 1, 1, 2))]:
-        arrays[name] = (
-            rng.choice(("d", "d", "d", "d", "l")),
-            rng.choice((("n", "n"), ("n", "n"), ("m", "n"), ("n", "m"))),
-        )
-    if rng.random() < 0.1 and len(arrays) > 1:
-        del arrays["a"]
-        arrays = {"a": ("l", ("n",)), **arrays}
-    return arrays
-
-
 def generated(seed: int) -> PythonProgram:
     """The program of a seed."""
     rng = random.Random(seed)  # noqa: S311  not for secrets
     arrays = drawn_arrays(rng)
     features = set(rng.sample(FEATURES, rng.choice((0, 1, 1, 2, 2, 3))))
+    if rng.random() < 0.4:
+        features |= {rng.choice(composed.FEATURES)}
     if len(set(arrays.values())) == len(arrays):
         features -= (
             {"two_axes"} if all(len(lengths) == 1 for _, lengths in arrays.values()) else set()
@@ -799,7 +744,7 @@ def generated(seed: int) -> PythonProgram:
     sweep = Sweep(
         rng, dict(arrays), features, 0.5 if "rare" in features else 0.02, numbers=["x"], free=names
     )
-    parameters = ", ".join([*arrays, "n", "m", "x", "k"])
+    parameters = ", ".join([*arrays, "n", "m", "x", "k", *["rng"] * ("draws" in features)])
     for _ in range(rng.choice((0, 0, 1))):
         if (name := sweep.new_name()) is not None:
             sweep.put(f"{name} = {rng.choice(('0.0', '0.0', '1.0', '0', 'x'))}")
@@ -834,6 +779,8 @@ def generated(seed: int) -> PythonProgram:
     body = "\n".join(sweep.lines)
     source = f"{PRELUDE}def program({parameters}):\n{body}\n"
     sets = tuple(random_set(rng, arrays) for _ in range(rng.choice((2, 2, 3))))
+    if "draws" in features:
+        sets = tuple((*one, Given("rng", rng.choice(composed.GENERATORS))) for one in sets)
     return PythonProgram(source, sets, seed)
 
 

@@ -1,0 +1,54 @@
+"""Random numbers that random programs of loops draw: from a generator that is given, or from NumPy's own."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+GENERATORS = (
+    "np.random.default_rng(7)", "np.random.default_rng(8)", "np.random.Generator(np.random.MT19937(3))", "np.random.Generator(np.random.Philox(1))",
+)  # fmt: skip
+# `G`: the generator; `F`, `I`: a float, an int.
+REALS = (
+    "G.random()", "G.random()", "G.random()", "G.standard_normal()", "G.normal()", "G.normal(F, 0.5)", "G.normal(0.0, abs(F))", "G.normal(scale=F)",
+    "G.uniform(F, F)", "G.uniform(-1, 1)", "G.uniform(high=F)", "G.exponential(abs(F))", "G.exponential()", "G.standard_exponential()", "G.gamma(2.0)",
+)  # fmt: skip
+INTEGERS = (
+    "int(G.integers(6))", "G.integers(1, 7)", "int(G.integers(0, 1 + (I) % 9))", "G.integers(len(a))", "G.integers(I, I)", "G.integers(-3, high=4)",
+    "int(G.random() * 9)",
+)  # fmt: skip
+LEGACY_REALS = (
+    "G.random()", "G.rand()", "G.uniform(F, F)", "G.uniform(-1.0, 1.0)", "G.random_sample()", "G.uniform()", "G.rand() * (F)", "G.standard_normal()",
+)  # fmt: skip
+LEGACY_INTEGERS = (
+    "G.randint(5)",
+    "G.randint(1, 7)",
+    "G.randint(0, 1 + (I) % 9)",
+    "G.randint(I, I)",
+    "int(G.rand() * 9)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """What a program draws."""
+
+    reals: tuple[str, ...]
+    integers: tuple[str, ...]
+    arguments: tuple[str, ...]  # texts of the generator; none where it is NumPy's own
+
+
+def drawn(rng: random.Random) -> Draws:
+    """The draws of a program."""
+    which = rng.choice(("rng", "rng", "rng", "RandomState", "np.random"))
+    if which == "rng":
+        return Draws(of("rng", REALS), of("rng", INTEGERS), GENERATORS)
+    name, arguments = (
+        ("np.random", ()) if which == "np.random" else ("rng", ("np.random.RandomState(4)",))
+    )
+    return Draws(of(name, LEGACY_REALS), of(name, LEGACY_INTEGERS), arguments)
+
+
+def of(name: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts for a generator of this name."""
+    return tuple(text.replace("G.", f"{name}.") for text in texts)
