@@ -22,6 +22,7 @@ from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
 from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
+from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import session
 from ufuse.frame_hook.nests import choice, whole
 from ufuse.frame_hook.tracing import Tracer
@@ -85,6 +86,15 @@ def rolled(x, count):
 def in_place(x, *, factor=2.0):
     for i in range(len(x)):
         x[i] *= factor
+
+
+def sums(x):
+    y = np.empty_like(x)
+    level = 0.0
+    for i in range(len(x)):
+        level = level * 0.5 + x[i]
+        y[i] = level
+    return y
 
 
 def nothing(x):
@@ -233,6 +243,22 @@ def test_long_calls_run_in_parts() -> None:
     before = hits(compiled)
     compiled(one[:9], other[:9])
     assert hits(compiled) == before + 1
+
+
+def test_large_results_are_not_copied() -> None:
+    """They are the memory that they were computed in, and each call takes its own."""
+    x = np.linspace(0.5, 2.0, 20_000)
+    compiled = called(sums, (x,))
+    assert hits(compiled)
+    before = _tiles.pool_state()["taken"]
+    one, other = compiled(x), compiled(x + 1)
+    assert _tiles.pool_state()["taken"] == before + 2
+    for found, given in ((one, x), (other, x + 1)):
+        assert found.tobytes() == sums(given).tobytes()
+        assert found.flags.owndata
+        assert found.flags.writeable
+    one.resize(100, refcheck=False)
+    assert one.tobytes() == sums(x)[:100].tobytes()
 
 
 def test_a_function_that_is_no_nest_says_why() -> None:

@@ -1,7 +1,8 @@
 /* Memory of a nest's own: its temporaries and scratch, which machine code grows as it needs. */
 #include "nest/nest.h"
 
-enum { FEW_BYTES = 1 << 12 }; /* of what grows: at least */
+enum { FEW_BYTES = 1 << 12 };  /* of what grows: at least */
+enum { TAKEN_FROM = 1 << 14 }; /* bytes: fewer are copied sooner than taken anew */
 
 /*
  * What machine code calls for at least so many bytes, 64-byte aligned, their contents undefined.
@@ -57,13 +58,20 @@ own_memory_drop(Nest *nest, size_t most)
     }
 }
 
-/* A temporary's contents as a new array. NULL, perhaps with an exception: there is no memory, or
- * its lengths cannot be. */
+/* Whether an array takes over the memory that its elements lie in, rather than a copy of them. */
+static bool
+is_taken_over(const NestMemory *memory, int64_t bytes)
+{
+    return bytes >= TAKEN_FROM && memory->capacity - bytes <= bytes / 4;
+}
+
+/* A temporary's contents as a new array; the temporary has none then. NULL, perhaps with an
+ * exception: there is no memory, or its lengths cannot be. */
 PyObject *
 own_memory_array(const Nest *nest, int temporary)
 {
     const NestSlot *slot = &nest->temporary[temporary];
-    const NestMemory *memory = &nest->memory[temporary];
+    NestMemory *memory = &nest->memory[temporary];
     PyArray_Descr *descr = PyArray_DescrFromType(slot->type);
     if (descr == NULL) {
         return NULL;
@@ -79,6 +87,15 @@ own_memory_array(const Nest *nest, int temporary)
     if (bytes > memory->capacity) {
         Py_DECREF(descr);
         return NULL;
+    }
+    if (is_taken_over(memory, bytes)) {
+        PyArrayObject *taken =
+            memory_array_over(descr, slot->axes, shape, NULL, memory->data, bytes);
+        if (taken != NULL) {
+            memory->data = NULL;
+            memory->capacity = 0;
+        }
+        return (PyObject *)taken;
     }
     PyArrayObject *array = memory_new_array(descr, slot->axes, shape, NULL, bytes);
     if (array != NULL && bytes > 0) {

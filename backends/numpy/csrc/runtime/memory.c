@@ -258,6 +258,27 @@ static PyDataMem_Handler handler = {
 static PyObject *handler_capsule;
 
 /*
+ * An array over memory that `memory_take` gave, which is the array's then; where it fails it is
+ * still the caller's. As `memory_new_array` otherwise.
+ */
+PyArrayObject *
+memory_array_over(PyArray_Descr *descr, int axes, const npy_intp *shape, const npy_intp *strides,
+                  void *data, npy_intp bytes)
+{
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, axes, shape, strides, data,
+                                              NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
+    if (array == NULL) {
+        return NULL;
+    }
+    PyTraceMalloc_Track(389047, (uintptr_t)data, (size_t)bytes); /* NumPy's own domain */
+    ((PyArrayObject_fields *)array)->mem_handler = Py_NewRef(handler_capsule);
+    PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
+    PyArray_UpdateFlags(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    return array;
+}
+
+/*
  * A fresh array, not initialised; steals a reference to `descr`. `strides` NULL means C order.
  * `bytes` is its size, which the caller knows.
  */
@@ -276,17 +297,10 @@ memory_new_array(PyArray_Descr *descr, int axes, const npy_intp *shape, const np
                      (Py_ssize_t)bytes);
         return NULL;
     }
-    PyArrayObject *array =
-        (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, axes, shape, strides, data,
-                                              NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
+    PyArrayObject *array = memory_array_over(descr, axes, shape, strides, data, bytes);
     if (array == NULL) {
         memory_give(data);
-        return NULL;
     }
-    PyTraceMalloc_Track(389047, (uintptr_t)data, (size_t)bytes); /* NumPy's own domain */
-    ((PyArrayObject_fields *)array)->mem_handler = Py_NewRef(handler_capsule);
-    PyArray_ENABLEFLAGS(array, NPY_ARRAY_OWNDATA);
-    PyArray_UpdateFlags(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
     return array;
 }
 

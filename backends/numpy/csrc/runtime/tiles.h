@@ -231,6 +231,8 @@ void *memory_take(size_t bytes);
 void memory_give(void *data);
 PyArrayObject *memory_new_array(PyArray_Descr *descr, int axes, const npy_intp *shape,
                                 const npy_intp *strides, npy_intp bytes);
+PyArrayObject *memory_array_over(PyArray_Descr *descr, int axes, const npy_intp *shape,
+                                 const npy_intp *strides, void *data, npy_intp bytes);
 extern PyMethodDef memory_methods[];
 
 /* threads.c */
