@@ -33,11 +33,14 @@ TYPES = {
     "ptr": "ptr",
     **{type_: f"i{type_[1:]}" for type_ in INTEGERS},
 }
+WHOLE = {type_ for type_ in INTEGERS if type_.startswith("i")}  # with a sign
 ZEROS = {F64: "0.0", F32: "0.0", I1: "false", **dict.fromkeys(INTEGERS, "0")}
 LOWEST = -(1 << 63)
 PART_SIZE = 8  # bytes of a part of a complex number
 # So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
 MOST_SETTLED = 3
+MOST_APART = 40  # arrays of which LLVM is told that they share no memory
+FIRST_SCOPE = 5  # the number of what tells it: before it are those of `nest_text`
 ARITHMETIC = {"add", "sub", "mul", "div"}
 FOLLOWING = {"neg", "abs", "sqrt", "select", "to_f64", "to_f32"}  # NaN where what they are given is
 Clash = tuple[str, str, str]  # two operands that may be NaN, and their type
@@ -108,6 +111,18 @@ class Body:
         self.is_late = False  # and doubts of it are to come late
         self.consumed: set[Value] = set()  # results in the block that need not be watched
         self._hidden: dict[str, str] = {}  # constants, by their lines
+        # Of integers whose overflow is noted late, in sign bits.
+        self.odd_types = sorted(
+            {
+                TYPES[one.result.type]
+                for block in nest.blocks
+                for one in block.instructions
+                if is_fast
+                and one.op in {"add", "sub", "neg"}
+                and one.result
+                and one.result.type in WHOLE
+            }
+        )
 
     # Text
 
@@ -173,9 +188,18 @@ class Body:
         result = self.add(f"{word} {type_} {left}, {right}")
         one = self.add(f"xor {type_} {left}, {result}")
         other = self.add(f"xor {type_} {right}, {result if word == 'add' else left}")
-        both = self.add(f"and {type_} {one}, {other}")
-        self.refuse(self.add(f"icmp slt {type_} {both}, 0"))
+        self._note_negative(self.add(f"and {type_} {one}, {other}"), type_)
         return result
+
+    def _note_negative(self, value: str, type_: str) -> None:
+        """Append: the loop is in doubt, late, where an integer is negative; LLVM keeps sums of bits in vectors."""
+        if f"late {value}" in self.known.refuted:
+            return
+        self.known.refuted.add(f"late {value}")
+        before = self.add_new(f"load {type_}, ptr %odd.{type_}")
+        self.lines.append(
+            f"store {type_} {self.add_new(f'or {type_} {before}, {value}')}, ptr %odd.{type_}"
+        )
 
     def towards_zero(self, real: str) -> str:
         """Append a double as an integer, and a doubt where that does not fit."""
@@ -208,7 +232,20 @@ class Body:
     def doubt_if_odd(self) -> None:
         """Append the doubt of a loop that is left."""
         odd, following = self.add_new("load i1, ptr %odd"), self.label()
+        for type_ in self.odd_types:
+            word = self.add_new(f"load {type_}, ptr %odd.{type_}")
+            is_negative = self.add_new(f"icmp slt {type_} {word}, 0")
+            odd = self.add_new(f"or i1 {odd}, {is_negative}")
         self.lines += [f"br i1 {odd}, label %late, label %{following}, !prof !1", f"{following}:"]
+
+    def odd_lines(self) -> list[str]:
+        """What makes the variables that late doubts are noted in, for the entry."""
+        noted = {"%odd": "i1"} | {f"%odd.{type_}": type_ for type_ in self.odd_types}
+        return [
+            line
+            for place, type_ in noted.items()
+            for line in (f"{place} = alloca {type_}", f"store {type_} 0, ptr {place}")
+        ]
 
     def real(self, number: float, type_: str) -> str:
         """A constant, in better code one that LLVM does not see through."""
@@ -224,6 +261,26 @@ class Body:
             for key, name in self._hidden.items()
             for line in hidden(name, TYPES[key.split()[0]], _bits(*key.split()))
         ]
+
+    def apart(self, number: int) -> str:
+        """What is added to a load or store in better code: it is of an array that shares no memory with others."""
+        if not self.is_fast or not 1 < len(self.nest.numbered) <= MOST_APART:
+            return ""
+        scope = FIRST_SCOPE + 3 * number
+        return f", !alias.scope !{scope + 1}, !noalias !{scope + 2}"
+
+    def scopes(self) -> list[str]:
+        """The definitions of what `apart` names."""
+        if not self.apart(0):
+            return []
+        domain = FIRST_SCOPE - 1
+        scopes = [FIRST_SCOPE + 3 * number for number in range(len(self.nest.numbered))]
+        found = [f"!{domain} = distinct !{{!{domain}}}"]
+        for scope in scopes:
+            others = ", ".join(f"!{other}" for other in scopes if other != scope)
+            found.append(f"!{scope} = distinct !{{!{scope}, !{domain}}}")
+            found += [f"!{scope + 1} = !{{!{scope}}}", f"!{scope + 2} = !{{{others}}}"]
+        return found
 
     def label(self) -> str:
         """A name for a place in the function."""

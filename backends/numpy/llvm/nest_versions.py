@@ -182,7 +182,7 @@ class _Copy:
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
-        if not self._is_better():
+        if not self._is_better(is_alone=is_alone):
             return []
         result = Value(0, I1)
         fits = Instruction("fits", (), result, (replace(self._fits(turns), is_alone=is_alone),))
@@ -289,10 +289,12 @@ class _Copy:
                     if any(each is None or self._integers.turning(each) for each in values):
                         self._dense.add((block.label, place))
 
-    def _is_better(self) -> bool:
+    def _is_better(self, *, is_alone: bool) -> bool:
         """Whether anything is done otherwise in the copy but to count turns."""
-        if self._dense or any(
-            is_plain(one) for block in self._integers.blocks for one in block.instructions
+        if (
+            is_alone
+            or self._dense
+            or any(is_plain(one) for block in self._integers.blocks for one in block.instructions)
         ):
             return True
         return any(

@@ -33,10 +33,11 @@ from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
 from ufuse.backends.numpy.llvm.nest_versions import is_copy, is_late, versioned
-from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, Instruction, Nest
+from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {"map", "fold", "dot", "reduce", "matmul", "take", "put", "position"}
+BITWISE = {"and", "or", "xor", "invert", "shl", "shr", "lshift", "rshift"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
 MOST_IMPROVED = 800  # instructions: half a millisecond each, in which no other nest can be compiled
 
@@ -118,6 +119,7 @@ def nest_text(nest: Nest, name: str, *, is_fast: bool = False, is_alone: bool = 
             '!1 = !{!"branch_weights", i32 1, i32 4000}',
             "!2 = !{}",
             f"!3 = !{{i64 0, i64 {(1 << 63) - 1}}}",
+            *text.body.scopes(),
             "",
         ]
     )
@@ -168,8 +170,7 @@ class _Function:
         at = self._cell(len(self.nest.cells) - 1)
         self.lines += [f"store i64 -1, ptr {at}", "ret i32 1"]
         self.lines[1:1] = [
-            "%odd = alloca i1",
-            "store i1 false, ptr %odd",
+            *self.body.odd_lines(),
             *self.body.hidden_lines(),
         ]
 
@@ -238,11 +239,25 @@ class _Function:
         if end.kind == "jump":
             self.lines.append(f"br {targets[0]}")
         elif end.kind == "branch" and end.condition is not None:
-            self.lines.append(f"br i1 {self.body.operand(end.condition)}, {', '.join(targets)}")
+            how = ", !unpredictable !2" if self._is_as_good_as_random(end) else ""
+            self.lines.append(
+                f"br i1 {self.body.operand(end.condition)}, {', '.join(targets)}{how}"
+            )
         elif end.kind == "leave":
             self._write_leave(end.number)
         else:
             self.lines.append("br label %doubt")
+
+    def _is_as_good_as_random(self, end: End) -> bool:
+        """Whether a branch in a copy chooses between few operations on bits: LLVM would take it to be foreseen."""
+        sides = [self._flow.blocks[target] for target in end.targets]
+        ops = {one.op for side in sides for one in side.instructions}
+        return (
+            self.body.is_loose
+            and all(is_copy(side) and side.end.kind == "jump" for side in sides)
+            and ops <= BITWISE | {"const", "get", "set"}
+            and not ops.isdisjoint(BITWISE)
+        )
 
     def _known_before(self, block: Block) -> Known:
         """What is known at the end of the block that dominates this one, and not changed on the way here."""

@@ -23,7 +23,7 @@ from ufuse.backends.numpy.llvm.nest_plain import carried
 from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import nest_object
-from ufuse.graph.nest import ELEMENTS, F64, Value
+from ufuse.graph.nest import ELEMENTS, F64, Nest, Value
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -150,6 +150,53 @@ def test_copies_are_plain() -> None:
             left += check_improved(machine, [abs(one) for one in drawn.arrays(0.0)], cells)
     assert count > 40
     assert left > 4
+
+
+def test_better_code_has_its_arrays_apart() -> None:
+    """LLVM need not look whether a store is seen by a load of another array; in a nest's own code it may be."""
+    code = Code(array("a"), array("x", is_written=True), RANGE)
+    i = code.header("i", "body")
+    code.store(1, i, code.op("add", code.load(0, i), code.load(1, i)))
+    code.end("jump", "header")
+    nest = code.nest()
+    text = nest_text(nest, "NAME", is_fast=True)
+    found = [line.partition(", !")[2] for line in text.splitlines() if "!alias.scope" in line]
+    assert len(found) == 3
+    assert len(set(found)) == 2
+    assert "alias.scope" not in nest_text(nest, "NAME")
+
+
+def choosing_bits(*, is_on_bits: bool) -> Nest:
+    """Turns of an inner loop that choose by a bit; it touches no array."""
+    code = Code(array("a"), number("s", "int"), RANGE)
+    code.header("i", "body")
+    turning(code)
+    before = code.get("s")
+    is_odd = code.op("ieq", code.op("and", before, code.whole(1)), code.whole(1))
+    code.end("branch", "then", "else", condition=is_odd)
+    code.begin("then")
+    other = code.op("xor", code.get("s"), code.whole(0x8408))
+    code.set("s", other if is_on_bits else code.op("add", other, code.whole(1)))
+    code.end("jump", "j.head")
+    code.begin("else")
+    code.set("s", code.op("shr", code.get("s"), code.whole(1)))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    return code.nest()
+
+
+@pytest.mark.parametrize("is_on_bits", [False, True])
+def test_choices_between_bits(*, is_on_bits: bool) -> None:
+    """LLVM makes no branch of them, which no machine would foresee; the loop has a copy though all of it is sure."""
+    nest = choosing_bits(is_on_bits=is_on_bits)
+    text = nest_text(versioned(nest, is_alone=True), "NAME", is_fast=True, is_alone=True)
+    assert ("!unpredictable" in text) == is_on_bits
+    machine = Machine(nest, is_improved=True)
+    given = {"s": 0xFFFF, "s.numpy": False}
+    assert check_improved(machine, [np.ones(21)], over(range(2), **given))
+    if is_on_bits:
+        assert "!unpredictable" not in nest_text(nest, "NAME")
 
 
 @pytest.mark.parametrize("name", ["x", "y"])
