@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ufuse.graph.ops import Op
-from ufuse.graph.types import Type
+from ufuse.graph.types import ArrayType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,12 @@ class Graph:
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
+
+    @property
+    def device(self) -> str:
+        """Where the arrays that it is given are; "" where none is on a device."""
+        types = (node.type for node in self.inputs)
+        return next((one.device for one in types if isinstance(one, ArrayType) and one.device), "")
 
     def uses(self) -> dict[Node, int]:
         """How many times each node is an input of another, or an output."""

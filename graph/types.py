@@ -17,7 +17,8 @@ class ArrayType:
     `order` lists the axes from the slowest-varying in memory to the fastest: `(0, 1)` is C order, `(1, 0)`
     Fortran order. `contiguous` says that the elements fill their memory in that order without gaps.
     `order` is None where it is not known (negative or zero strides): such an array may be read, but a
-    result that takes its layout from it is not predicted.
+    result that takes its layout from it is not predicted. `device` is where the elements are: "" the host's memory,
+    "cuda" that of the current CUDA device, whose arrays are CuPy's.
     """
 
     dtype: np.dtype
@@ -25,6 +26,7 @@ class ArrayType:
     order: tuple[int, ...] | None = None
     contiguous: bool = True
     scalar: bool = False
+    device: str = ""
 
     @property
     def ndim(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import math
 import sys
@@ -27,6 +28,7 @@ from ufuse.frame_hook.code.by_code import ByFunction
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.nests.entry import NestMaker
 from ufuse.frame_hook.session import Session
+from ufuse.graph.node import Graph
 from ufuse.libraries import should_trace
 from ufuse.settings import Settings
 from ufuse.spec import Spec
@@ -100,6 +102,7 @@ def _known_session(fn: Any, backend: Any, fullgraph: Any, dynamic: Any) -> Sessi
 
 
 NUMPY = "numpy"
+CUPY = "cupy"
 PLAIN = frozenset({bool, types.NoneType})
 
 
@@ -237,6 +240,10 @@ def _backend(backend: str | Backend) -> Backend:
     if isinstance(backend, str):
         if backend == "eager":
             return protocol.backend_named("reference")  # never used: the function runs as it is
+        if backend == CUPY and importlib.util.find_spec("cupy") is not None:
+            raise BackendUnavailable(
+                "backend='cupy' does not run NumPy code yet; code written with `import cupy` is compiled without it"
+            )
         try:
             return protocol.backend_named(backend)
         except protocol.UnknownBackend:
@@ -257,7 +264,9 @@ CHECKING = False
 MEASURING = True
 
 
-def _compile_graph(backend: Backend, graph: Any) -> Callable[..., Any]:
+def _compile_graph(backend: Backend, graph: Graph) -> Callable[..., Any]:
+    if graph.device and getattr(backend, "name", "") == NUMPY:
+        backend = protocol.backend_named(CUPY)
     artefact = backend.compile(graph)
     return checked(artefact, graph) if CHECKING else artefact
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.backends import protocol
+from ufuse.errors import BackendUnavailable
 from ufuse.frame_hook.trace.followed import is_followed
+from ufuse.graph.typing.library import is_device_array
 
 # The lengths of open dimensions in examples, by axis from the last: all different, and unlikely in programs.
 FREE_SIZES = (
@@ -15,6 +18,7 @@ FREE_SIZES = (
     127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211, 223, 227, 229, 233, 239, 241,
     251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311, 313, 317,
 )  # fmt: skip
+DEVICES = ("cpu", "cuda")
 MOST_DIMENSIONS = 64  # of NumPy's arrays
 
 
@@ -26,7 +30,7 @@ class Spec:
         shape: a tuple of whole numbers; None is an open dimension. Open dimensions that broadcast together are taken
             to be equal.
         dtype: anything `np.dtype` takes; bool, int, float or complex in the machine's byte order, and no long double.
-        device: "cpu".
+        device: "cpu", or "cuda" for an array of CuPy's, which needs CuPy but no GPU.
 
     Raises:
         TypeError: shape is not a sequence of whole numbers and None, or dtype is none of these.
@@ -70,29 +74,30 @@ class Spec:
                 "dtype must be bool, int, float or complex, no long double and in the machine's byte order, "
                 f"not {kind!r}"
             )
-        if device != "cpu":
-            raise ValueError(
-                f"device must be 'cpu', not {device!r}: other devices are not supported yet"
-            )
+        if device not in DEVICES:
+            raise ValueError(f"device must be 'cpu' or 'cuda', not {device!r}")
         object.__setattr__(self, "shape", tuple(None if d is None else int(d) for d in dimensions))
         object.__setattr__(self, "dtype", kind)
         object.__setattr__(self, "device", device)
 
     def __repr__(self) -> str:
-        return f"Spec({self.shape}, {self.dtype.name!r})"
+        device = "" if self.device == "cpu" else f", device={self.device!r}"
+        return f"Spec({self.shape}, {self.dtype.name!r}{device})"
 
-    def example(self) -> np.ndarray[Any, Any]:
+    def example(self) -> Any:
         """An array of this kind, to trace with.
 
         Open dimensions get sizes of their own, counted from the last axis: so arrays of several specs broadcast.
         """
         sizes = reversed(FREE_SIZES[: len(self.shape)])
         shape = tuple(size if d is None else d for size, d in zip(sizes, self.shape, strict=True))
-        return np.ones(shape, self.dtype)
+        return np.ones(shape, self.dtype) if self.device == "cpu" else on_device(shape, self.dtype)
 
-    def why_not(self, value: object) -> str | None:
+    def why_not(self, value: Any) -> str | None:
         """What an argument is that is not of this kind, or None."""
-        if not isinstance(value, np.ndarray):
+        if not (
+            isinstance(value, np.ndarray) if self.device == "cpu" else is_device_array(type(value))
+        ):
             return f"a {type(value).__name__}"
         if value.dtype != self.dtype:
             return f"an array of {value.dtype}"
@@ -102,3 +107,21 @@ class Spec:
             if wanted is not None and wanted != length:
                 return f"an array of length {length} along axis {axis}"
         return None
+
+
+def on_device(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """An array of CuPy's over memory of the host's, of which only shape, strides and dtype are asked.
+
+    Raises:
+        BackendUnavailable: CuPy cannot be imported.
+
+    """
+    try:
+        protocol.backend_named("cupy")
+    except protocol.BackendUnavailable as missing:
+        raise BackendUnavailable(str(missing)) from None
+    import cupy  # noqa: PLC0415  an import of ufuse imports it never
+
+    memory = np.ones(shape, dtype)
+    whole = cupy.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, 0)
+    return cupy.ndarray(shape, dtype, memptr=cupy.cuda.MemoryPointer(whole, 0))

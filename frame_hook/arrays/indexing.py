@@ -8,6 +8,7 @@ from ufuse.frame_hook.arrays.arrays import call_whole, is_number, node_of, size_
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
+    AnyArray,
     Array,
     ArrayMethod,
     Constant,
@@ -58,7 +59,7 @@ def _fancy_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
 
 
-def basic_index(trace: Trace, array: Array, key: Symbol) -> tuple[IndexEntry, ...]:
+def basic_index(trace: Trace, array: AnyArray, key: Symbol) -> tuple[IndexEntry, ...]:
     """The normalised entries of a basic index; one for each axis, and None for each new one.
 
     Raises:

@@ -27,6 +27,7 @@ from ufuse.frame_hook.trace.symbols import (
     Array,
     ArrayMethod,
     Constant,
+    DeviceArray,
     Integer,
     Number,
     Symbol,
@@ -163,7 +164,7 @@ def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[R
         for slot, symbol in enumerate(frame.locals)
         if live is not None
         and slot not in live
-        and isinstance(symbol, Array | Number | Integer)
+        and isinstance(symbol, Array | DeviceArray | Number | Integer)
         and not _is_cheap(symbol)
     }
     found = {

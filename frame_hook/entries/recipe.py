@@ -28,6 +28,7 @@ from ufuse.frame_hook.trace.symbols import (
     Cell,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Function,
     Generator,
@@ -240,9 +241,9 @@ class Recipe:
         ):
             return source.register
         match symbol:
-            case Array(buffer=buffer, path=()) if buffer.source is not None:
-                return buffer.source.register
-            case Array():
+            case Array() | DeviceArray() if not symbol.path and symbol.buffer.source is not None:
+                return symbol.buffer.source.register
+            case Array() | DeviceArray():
                 return self._output(self.trace.graph.value(symbol))
             case Number(node=node):
                 return self._output(node)

@@ -16,7 +16,7 @@ from ufuse.frame_hook.interpreter.handlers import HANDLERS
 from ufuse.frame_hook.interpreter.outcomes import Jump, LoopTooLong, Raised, Returned, Yielded
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
-    Array,
+    AnyArray,
     Constant,
     Generator,
     Instance,
@@ -356,7 +356,7 @@ def held_registers(frame: Frame, *others: Symbol) -> set[int]:
     """The registers of the frame's values that its slots and stack still hold, or that others are."""
     found = set()
     for symbol in (*frame.locals, *frame.stack, *others):
-        if isinstance(symbol, Array) and not symbol.path and symbol.buffer.source is not None:
+        if isinstance(symbol, AnyArray) and not symbol.path and symbol.buffer.source is not None:
             found.add(symbol.buffer.source.register)
         elif isinstance(symbol, Method):
             parts = (symbol, symbol.self, symbol.function)

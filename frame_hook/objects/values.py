@@ -18,6 +18,7 @@ from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Instance,
     Integer,
@@ -56,6 +57,8 @@ def described(symbol: Symbol) -> str:
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
             return f"a {kind.ndim}-d array"
+        case DeviceArray(type=kind):
+            return f"a {kind.ndim}-d array of CuPy's"
         case Instance(kind=kind):
             return f"a {kind.__name__}"
     return type(symbol).__name__.lower()

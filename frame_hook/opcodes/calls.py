@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, devices
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
@@ -36,6 +36,7 @@ from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Function,
     Generator,
@@ -55,6 +56,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.library import is_device_function
 
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -128,6 +130,8 @@ def _call_constant(
         return applied(rule, value, interpreter, arguments, keywords)
     if isinstance(value, np.ufunc):
         return call_ufunc(interpreter, value, arguments, keywords)
+    if is_device_function(type(value)):
+        return devices.call_function(interpreter.trace, value, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
     if type(value).__name__ == "_ArrayFunctionDispatcher":
@@ -182,6 +186,8 @@ def _call_method(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     given = (method.self, *arguments)
+    if isinstance(method.self, DeviceArray):
+        return devices.call_method(method, arguments, keywords)
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         name = f"ufunc.{method.name}"
         if name not in METHODS:

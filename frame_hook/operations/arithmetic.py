@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, devices
 from ufuse.frame_hook.arrays.scalars import operator_function, scalar
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
@@ -44,6 +44,7 @@ from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Function,
     Generator,
@@ -96,6 +97,10 @@ def binary(
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
+    if isinstance(left, DeviceArray) or isinstance(right, DeviceArray):
+        if ufunc is None or (in_place and isinstance(left, DeviceArray)):
+            raise GraphBreak("operator", f"{sign}{'=' * in_place} of CuPy's arrays")
+        return devices.operator(trace, ufunc.__name__, left, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         if has_content(left) or has_content(right):
             return _on_contents(interpreter, sign, left, right, in_place=in_place)
@@ -437,6 +442,8 @@ def unary(interpreter: Interpreter, name: str, symbol: Symbol) -> Symbol:
         return call_special(interpreter, symbol, f"__{name}__")
     if isinstance(symbol, Array):
         return arrays.elementwise(trace, UNARY[name], (symbol,))
+    if isinstance(symbol, DeviceArray):
+        return devices.operator(trace, UNARY[name].__name__, symbol)
     if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
         return pure(getattr(operator, name), symbol.value)
     if isinstance(symbol, Integer):
@@ -475,7 +482,7 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
             if symbol.node in trace.number_examples:
                 return bool(trace.specialised(symbol).value)
             raise GraphBreak("data-branch", "a computed number")
-        case Array():
+        case Array() | DeviceArray():
             raise GraphBreak("data-branch", "an array's value")
         case Instance():
             return _truth_of_instance(interpreter, symbol)
@@ -505,6 +512,8 @@ def length(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     match symbol:
         case Array(type=kind) if kind.shape:
             return arrays.integer(trace, kind.shape[0])
+        case DeviceArray():
+            return devices.length(trace, symbol)
         case Tuple() | List() | Deque() | Dict() | Set():
             return Constant(len(symbol.items))
         case View(of=Dict(items=entries)):

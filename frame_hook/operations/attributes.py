@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, flags
+from ufuse.frame_hook.arrays import arrays, devices, flags
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import classes
@@ -21,6 +21,7 @@ from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Function,
     Generator,
@@ -52,6 +53,8 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     match symbol:
         case Array():
             return arrays.array_attribute(trace, symbol, name)
+        case DeviceArray():
+            return devices.attribute(trace, symbol, name)
         case Number():
             return arrays.number_attribute(trace, symbol, name)
         case Constant(value=types.ModuleType() as module):

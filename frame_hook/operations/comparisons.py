@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, devices
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.classes import (
@@ -34,10 +34,12 @@ from ufuse.frame_hook.operations import containers, deques
 from ufuse.frame_hook.operations.arithmetic import defers, is_of_numpy, kind_of, truth
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
+    AnyArray,
     Array,
     Cell,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Function,
     Generator,
@@ -69,6 +71,10 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
     """The result of a rich comparison."""
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
+    if isinstance(left, DeviceArray) or isinstance(right, DeviceArray):
+        if not isinstance(left, DeviceArray):
+            name, left, right = REFLECTED[name], right, left
+        return devices.operator(trace, COMPARE[name].__name__, left, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         if not has_content(left) and not has_content(right):
             return _compare_instances(interpreter, name, left, right)
@@ -361,7 +367,7 @@ def equal_or_same(interpreter: Interpreter, item: Symbol, member: Symbol) -> boo
         return False
     if isinstance(item, Constant) and isinstance(member, Constant) and item.value is member.value:
         return True
-    if isinstance(item, Array) or isinstance(member, Array):
+    if isinstance(item, AnyArray) or isinstance(member, AnyArray):
         raise GraphBreak("data-branch", "an array's value")
     return truth(interpreter, compare(interpreter, "eq", item, member))
 

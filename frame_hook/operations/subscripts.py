@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook.arrays import flags, indexing
+from ufuse.frame_hook.arrays import devices, flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
@@ -28,6 +28,7 @@ from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Generator,
     Instance,
@@ -107,6 +108,8 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     match container:
         case Array():
             return indexing.item(trace, container, key)
+        case DeviceArray():
+            return devices.item(trace, container, key)
         case Tuple(items=items) if isinstance(key, Slice):
             chosen = containers.known_slice(interpreter, key)
             is_whole = chosen.indices(len(items)) == (0, len(items), 1)

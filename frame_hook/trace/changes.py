@@ -15,7 +15,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.places import shown
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.rows import Row, RowKind
-from ufuse.frame_hook.trace.symbols import Array, Cell, Opaque, Source, Symbol, Unread
+from ufuse.frame_hook.trace.symbols import AnyArray, Cell, Opaque, Source, Symbol, Unread
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.trace.guards import GuardProgram
@@ -151,7 +151,7 @@ class Changes:
         """Where the frame has the object of a symbol, and its example; None for plain values and new objects."""
         if isinstance(symbol, Unread | Opaque):
             return symbol.source, symbol.value
-        if isinstance(symbol, Array):
+        if isinstance(symbol, AnyArray):
             source = symbol.buffer.source
             return None if source is None or symbol.path else (source, symbol.buffer.value)
         source = getattr(symbol, "source", None)

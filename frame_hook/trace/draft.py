@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Buffer, Constant, Number, Source, Symbol
+from ufuse.frame_hook.trace.symbols import (
+    AnyArray,
+    Array,
+    Buffer,
+    Constant,
+    DeviceArray,
+    Number,
+    Source,
+    Symbol,
+)
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Op
@@ -19,6 +28,7 @@ from ufuse.graph.types import ArrayType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.sample import Facts
 
+OneArray = TypeVar("OneArray", Array, DeviceArray)
 MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
 
 
@@ -116,7 +126,7 @@ class Draft:
             self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
         return self._constants[key]
 
-    def value(self, array: Array) -> Node:
+    def value(self, array: AnyArray) -> Node:
         """The node that has the array's present contents."""
         node = array.buffer.version
         for step in array.path:
@@ -132,19 +142,21 @@ class Draft:
         """The symbol of a node that made new memory, a scalar or a number."""
         kind = node.type
         if isinstance(kind, ArrayType) and not kind.scalar:
-            return Array(Buffer(node, node, visible=False), (), kind)
+            made = DeviceArray if kind.device else Array
+            return made(Buffer(node, node, visible=False), (), kind)
         if isinstance(kind, NothingType):
             return Constant(None)
         return Number(node)
 
-    def view(self, array: Array, op: Op, attributes: Mapping[str, Any]) -> Array:
+    def view(self, array: OneArray, op: Op, attributes: Mapping[str, Any]) -> OneArray:
         """Another view of the same buffer."""
         try:
             kind = infer.result_type(op, (array.type,), attributes, self._facts)
         except infer.CannotInfer as refusal:
             raise GraphBreak("layout", str(refusal)) from None
         assert isinstance(kind, ArrayType)
-        return Array(array.buffer, (*array.path, (op.name, tuple(attributes.items()))), kind)
+        path = (*array.path, (op.name, tuple(attributes.items())))
+        return type(array)(array.buffer, path, kind)
 
     def store(self, target: Array, value: Node, casting: str) -> None:
         """Write `value` into the target's memory, which may be written: a new version of its buffer."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ufuse.frame_hook.trace.device_layout import why_not_read
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.followed import is_followed
 from ufuse.frame_hook.trace.guards import GuardProgram
@@ -16,9 +19,10 @@ from ufuse.frame_hook.trace.layouts import (
 )
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
-from ufuse.frame_hook.trace.symbols import Array, Buffer, Source
+from ufuse.frame_hook.trace.symbols import Array, Buffer, DeviceArray, Source
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.library import CUDA, cupy
 from ufuse.graph.typing.sample import dtype_words
 
 WRITEABLE = 0x400  # of `flags.num`: asking for `flags.writeable` may warn
@@ -45,7 +49,9 @@ class ArrayInputs:
         self._static_sizes = static_sizes if isinstance(static_sizes, frozenset) else frozenset()
         self._all_static = static_sizes is True
         self._changing = changing  # lengths, among other things
-        self._arrays: dict[int, Array] = {}  # by id of the example, which the buffer keeps alive
+        # by id of the example, which the buffer keeps alive
+        self._arrays: dict[int, Array] = {}
+        self._on_device: dict[int, DeviceArray] = {}
         self._bounds: list[tuple[int, int, Buffer]] = []  # the addresses of each
         self._written: dict[Buffer, None] = {}
         self._written_bounds: list[tuple[int, int, Source]] = []
@@ -63,18 +69,42 @@ class ArrayInputs:
         if value.nbytes > MOST_BYTES:
             raise GraphBreak("layout", f"{source.text}, of which no copy could be made,")
         self._guards.check("ARRAY", source, value.dtype, value.ndim)
+        array = Array(*self._input(source, value, ""))
+        self._arrays[id(value)] = array
+        return array
+
+    def read_on_device(self, source: Source, value: Any) -> DeviceArray:
+        """The same of an array of CuPy's."""
+        known = self._on_device.get(id(value))
+        if known is not None and known.buffer.source is not None:
+            self._guards.check("SAME", known.buffer.source, source)
+            return known
+        if not is_followed(value.dtype):
+            raise GraphBreak("dtype", f"an array of dtype {dtype_words(value.dtype)}")
+        library = cupy()
+        why = why_not_read(type(value), library.module)
+        if why is not None:
+            raise GraphBreak("layout", why)
+        self._guards.check("DEVICE_ARRAY", source, value.dtype, value.ndim, value.data.device_id)
+        array = DeviceArray(*self._input(source, value, CUDA))
+        self._on_device[id(value)] = array
+        return array
+
+    def _input(
+        self, source: Source, value: Any, device: str
+    ) -> tuple[Buffer, tuple[()], ArrayType]:
+        """What the symbol of an array, whose dtype and rank are guarded, is made of."""
         kind = ArrayType(
-            value.dtype, self._shape(source, value), *self._layout(source, value), scalar=False
+            value.dtype, self._shape(source, value), *self._layout(source, value), device=device
         )
         start, end = memory_bounds(value)
         for low, high, written in self._written_bounds:
             if low < end and start < high:
                 raise GraphBreak("overlap", written.text)
         node = self._graph.input(kind, source)
-        array = Array(Buffer(node, node, visible=True, source=source, value=value), (), kind)
-        self._arrays[id(value)] = array
-        self._bounds.append((start, end, array.buffer))
-        return array
+        buffer = Buffer(node, node, visible=True, source=source, value=value)
+        self._bounds.append((start, end, buffer))
+        return buffer, (), kind
 
     def _shape(self, source: Source, value: np.ndarray) -> tuple[Size, ...]:
         shape: list[Size] = []

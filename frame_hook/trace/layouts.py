@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 MOST_BYTES = 1 << 47  # no process has room for more, so NumPy refuses to make such an array
@@ -54,11 +56,18 @@ def fills_memory(value: np.ndarray, order: tuple[int, ...]) -> bool:
     return True
 
 
+def address_of(value: Any) -> int:
+    """Where the first element is, of an array of NumPy's or CuPy's."""
+    if isinstance(value, np.ndarray):
+        return value.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    return int(value.data.ptr)
+
+
 def memory_bounds(value: np.ndarray) -> tuple[int, int]:
     """The lowest address of the elements, and the end of the highest; 0 and 0 where there are none."""
     if value.size == 0:
         return 0, 0
-    low = high = value.__array_interface__["data"][0]
+    low = high = address_of(value)
     for step, length in zip(value.strides, value.shape, strict=True):
         if step < 0:
             low += (length - 1) * step

@@ -51,6 +51,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.library import is_device_array, is_device_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,11 @@ class Reader:
             return Constant(value, source)
         if kind is np.ndarray:
             return self._arrays.read(source, value)
+        if is_device_array(kind):
+            return self._arrays.read_on_device(source, value)
+        if is_device_function(kind):
+            self._guards.check("IDENTITY", source, value)
+            return Constant(value, source)
         # of the type, as isinstance() may ask the value for its class, and that may run code of the user's
         if issubclass(kind, np.generic):
             return self._read_scalar(source, value)

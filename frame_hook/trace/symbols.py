@@ -77,6 +77,18 @@ class Array:
 
 
 @symbol
+class DeviceArray:
+    """An array of CuPy's, as `Array`; a class of its own, because NumPy's rules are not about it."""
+
+    buffer: Buffer
+    path: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]
+    type: ArrayType
+
+
+AnyArray = Array | DeviceArray
+
+
+@symbol
 class Number:
     """A NumPy scalar, or a Python float or complex, known only when the program runs."""
 
@@ -298,6 +310,7 @@ Symbol = (
     | Unread
     | Opaque
     | Array
+    | DeviceArray
     | Number
     | Integer
     | Tuple

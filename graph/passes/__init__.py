@@ -27,6 +27,8 @@ PASSES: dict[str, Pass] = {
     "powers":  squared,
     "dead":    without_dead,
 }
+# Those that know no rule of NumPy's arithmetic: CuPy flushes subnormals, and its loops are others.
+OF_ANY_LIBRARY = ("common", "dead")
 REPLAYED: dict[str, Pass] = {"common": lambda graph: merged(graph, replayed=True)}
 UNROLLED: dict[str, Pass] = {"unroll": unrolled}
 # fmt: on
@@ -48,6 +50,8 @@ def run(
 
     """
     chosen = PASSES | (REPLAYED if replayed else {}) | (UNROLLED if unroll else {})
+    if graph.device:
+        chosen = {name: chosen[name] for name in OF_ANY_LIBRARY}
     graph = _with_bodies(
         graph, lambda body: run(body, check=check, replayed=replayed, unroll=unroll)
     )

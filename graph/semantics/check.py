@@ -106,10 +106,11 @@ def agree(one: Type, other: Type) -> bool:
             same_shape = one.ndim == other.ndim and all(
                 map(Assumed().equal, one.shape, other.shape)
             )
-            return same_shape and (one.dtype, one.order, one.scalar) == (
+            return same_shape and (one.dtype, one.order, one.scalar, one.device) == (
                 other.dtype,
                 other.order,
                 other.scalar,
+                other.device,
             )
         case NumberType(), NumberType():
             return one.kind == other.kind

@@ -48,6 +48,8 @@ def _never(node: Node) -> str | None:
 
 
 def _map(node: Node) -> str | None:
+    if isinstance(node.type, ArrayType) and node.type.device:
+        return None  # CuPy gives no warnings
     assert node.op.ufunc is not None
     try:
         dtypes = loop_dtypes(node.op.ufunc, [operand_of(one) for one in node.inputs])

@@ -19,7 +19,7 @@ RESERVED = frozenset({*NAMES, "return", "graph", "new", "at", "nothing", "True",
 
 
 def type_text(type_: Type) -> str:
-    """A type's text: `f8[n, 3]`, `f8` (a NumPy scalar), `float`, `int n-1`, `(f8[n], int)`."""
+    """A type's text: `f8[n, 3]`, `f4[n]@cuda`, `f8` (a NumPy scalar), `float`, `int n-1`, `(f8[n], int)`."""
     match type_:
         case NothingType():
             return "nothing"
@@ -31,6 +31,8 @@ def type_text(type_: Type) -> str:
     if type_.scalar:
         return text
     text += f"[{', '.join(map(str, type_.shape))}]"
+    if type_.device:
+        text += f"@{type_.device}"
     if type_.order is None:
         text += " order(?)"
     elif type_.order != c_order(type_.ndim):
@@ -38,7 +40,9 @@ def type_text(type_: Type) -> str:
     return text if type_.contiguous else f"{text} strided"
 
 
-ARRAY = re.compile(r"([^\[\]\s]+)\[(.*)\]((?:\s+order\([\d,?\s]*\))?)((?:\s+strided)?)$", re.DOTALL)
+ARRAY = re.compile(
+    r"([^\[\]\s]+)\[(.*)\]((?:@\w+)?)((?:\s+order\([\d,?\s]*\))?)((?:\s+strided)?)$", re.DOTALL
+)
 
 
 def parse_type(text: str) -> Type:
@@ -63,11 +67,13 @@ def parse_type(text: str) -> Type:
         raise TextError(f"not a type: {text!r}")
     shape = tuple(map(read_size, split(found[2], ",")))
     order: tuple[int, ...] | None = c_order(len(shape))
-    if "?" in found[3]:
+    if "?" in found[4]:
         order = None
-    elif found[3]:
-        order = tuple(map(int, re.findall(r"\d+", found[3])))
-    return ArrayType(parse_dtype(found[1]), shape, order, contiguous=not found[4])
+    elif found[4]:
+        order = tuple(map(int, re.findall(r"\d+", found[4])))
+    return ArrayType(
+        parse_dtype(found[1]), shape, order, contiguous=not found[5], device=found[3][1:]
+    )
 
 
 def parse_dtype(text: str) -> np.dtype:

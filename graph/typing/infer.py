@@ -23,6 +23,7 @@ from ufuse.graph.types import (
 )
 from ufuse.graph.typing.call_types import call_type, reshaped_sample
 from ufuse.graph.typing.calls import CALLS, shape_of
+from ufuse.graph.typing.library import cupy, device_of
 from ufuse.graph.typing.sample import (
     NUMBERS,
     STRUCTURAL,
@@ -70,6 +71,8 @@ def result_type(
     """
     if op.arity is not None and len(inputs) != op.arity:
         raise CannotInfer(f"{op.name} takes {op.arity} inputs, not {len(inputs)}")
+    if device_of(inputs):
+        return _on_device(op, tuple(inputs), attributes, facts)
     rule = BY_NAME.get(op.name) or BY_KIND.get(op.kind)
     if rule is None:
         raise CannotInfer(f"the type of {op.name} is given, not inferred")
@@ -302,7 +305,8 @@ def view_through(
             raise CannotInfer(f"{name} is not a step of a path")
         if facts is None and name == "reshape" and is_c_like(type_):
             # guards hold that the sizes fit, where `n` is not seen to be `2*(n // 2)`
-            type_ = ArrayType(type_.dtype, attributes["shape"], c_order(len(attributes["shape"])))
+            order = c_order(len(attributes["shape"]))
+            type_ = ArrayType(type_.dtype, attributes["shape"], order, device=type_.device)
             continue
         view = VIEW_RULES[name](ops.OPS[name], (type_,), attributes, facts or STRUCTURAL)
         assert isinstance(view, ArrayType)
@@ -482,8 +486,36 @@ def _item(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Fa
     return type_.items[attributes["index"]]
 
 
+# Arrays on a device
+
+
+def _on_device(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    rule = ON_DEVICE.get(op.name) or ON_DEVICE.get(op.kind.value)
+    if rule is None:
+        raise CannotInfer(f"{op.name} of arrays on a device is left to their library")
+    return rule(op, inputs, attributes, facts)
+
+
+def _map_on_device(
+    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> Type:
+    routine = cupy().routine_of(op, inputs)
+    for operand, dtype in zip(inputs, routine.dtypes, strict=False):
+        why = why_not_fitting(_value(operand), dtype)
+        if why is not None:
+            raise CannotInfer(why)
+    shape = broadcast([shape_of(operand) for operand in inputs], facts)
+    return ArrayType(routine.dtypes[-1], shape, c_order(len(shape)), device=device_of(inputs))
+
+
 Rule = Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]
 # fmt: off
+ON_DEVICE: dict[str, Rule] = {
+    "index":     _index,
+    "transpose": _transpose,
+    "reshape":   _reshape,
+    "map":       _map_on_device,
+}
 BY_KIND: dict[Kind, Rule] = {
     Kind.CONST:  _const,
     Kind.SIZE:   _size,

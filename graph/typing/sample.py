@@ -223,6 +223,8 @@ def pattern(operand: Operand, fill: str = "one") -> Hashable:
         return ("number", operand.kind)
     if not isinstance(operand, ArrayType):
         raise CannotInfer("an operand is neither an array nor a number")
+    if operand.device:
+        raise CannotInfer("NumPy is not asked of arrays that are on a device")
     checked_dtype(operand.dtype)
     shape = tuple(1 if length == 1 else 2 for length in operand.shape)
     contiguous = operand.contiguous or 2 not in shape

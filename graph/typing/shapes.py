@@ -136,7 +136,7 @@ def canonical(type_: ArrayType) -> ArrayType:
         order = c_order(type_.ndim)
     elif wide == sorted(wide, reverse=True):
         order = tuple(reversed(range(type_.ndim)))
-    return ArrayType(type_.dtype, type_.shape, order)
+    return ArrayType(type_.dtype, type_.shape, order, device=type_.device)
 
 
 def indexed(type_: ArrayType, index: Index) -> ArrayType:
@@ -171,7 +171,7 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
     else:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
     contiguous = _stays_contiguous(type_, entries)
-    return canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous))
+    return canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device))
 
 
 def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:
@@ -204,7 +204,7 @@ def transposed(type_: ArrayType, axes: Sequence[int]) -> ArrayType:
     order = None
     if type_.order is not None:
         order = tuple(tuple(axes).index(axis) for axis in type_.order)
-    return ArrayType(type_.dtype, shape, order, type_.contiguous)
+    return ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device)
 
 
 def count(shape: Shape) -> Size:
@@ -225,7 +225,7 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
     if not same(count(type_.shape), count(shape), facts):
         raise CannotInfer(f"{count(type_.shape)} elements are reshaped to {count(shape)}")
     if is_c_like(type_):
-        return ArrayType(type_.dtype, shape, c_order(len(shape)))
+        return ArrayType(type_.dtype, shape, c_order(len(shape)), device=type_.device)
     if type_.order is None and type_.ndim > 1:
         raise CannotInfer("the memory order of a reshaped array is not known")
     order = type_.order if type_.order is not None else c_order(type_.ndim)
@@ -247,7 +247,8 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
     view_order = [view_axis for axis in order for view_axis in takes.get(axis, ())] + ones
     if len(view_order) != len(shape):
         raise CannotInfer("it is not known whether this reshape copies")
-    return canonical(ArrayType(type_.dtype, shape, tuple(view_order), type_.contiguous))
+    order = tuple(view_order)
+    return canonical(ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device))
 
 
 def _common(

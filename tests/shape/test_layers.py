@@ -20,7 +20,7 @@ MAY_IMPORT = {
 # The rooms of a folder (a file may be one), each importing only those before it; "" are its other files.
 ROOMS = {
     "graph": ("", "typing", "memory", "text", "semantics", "passes"),
-    "backends": ("", "planning", "numpy"),
+    "backends": ("", "planning", "numpy", "cupy"),
     "frame_hook": (
         "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "nests", "",
     ),

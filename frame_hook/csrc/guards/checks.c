@@ -177,27 +177,45 @@ is_c_contiguous(const Guard *guard, PyObject *array)
            PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
 }
 
-/* Whether a row about an array's layout holds for `source`. */
+/* Whether a view is of an array on the device, and of the dtype, of a DEVICE_ARRAY row. */
+static bool
+is_array_on_device(const Guard *guard, const ArrayView *view)
+{
+    PyArray_Descr *dtype = (PyArray_Descr *)view->dtype;
+    PyArray_Descr *wanted = (PyArray_Descr *)guard->object[0].object;
+    return view->device != ON_HOST && view->device == guard->number[1] &&
+           view->ndim == guard->number[0] && PyDataType_ISNOTSWAPPED(dtype) &&
+           (dtype == wanted || same_descr(dtype, wanted));
+}
+
+/* Whether a row about an array's type or layout holds for `source`. */
 static bool
 layout_holds(const Guard *guard, PyObject *source)
 {
-    if (!is_array(source)) {
-        return false;
-    }
-    switch (guard->kind) {
-    case GUARD_WRITEABLE:
-        return array_writeable(source) == (guard->number[0] != 0);
-    case GUARD_ORDER:
-        return is_c_contiguous(guard, source) || array_order_is(source, guard->axes, guard->n_axes);
-    case GUARD_APART:
-        return array_elements_apart(source);
-    case GUARD_SIZE:
+    if (guard->kind == GUARD_SIZE && is_array(source)) { /* the commonest, without a view */
         return guard->number[0] >= 0 && guard->number[0] < array_ndim(source) &&
                array_shape(source)[guard->number[0]] == guard->number[1];
+    }
+    ArrayView view;
+    if (!view_of(source, &view)) {
+        return false;
+    }
+    bool gapless = guard->c_order && view.ndim == guard->n_axes && view.c_contiguous;
+    switch (guard->kind) {
+    case GUARD_DEVICE_ARRAY:
+        return is_array_on_device(guard, &view);
+    case GUARD_WRITEABLE:
+        return is_array(source) && array_writeable(source) == (guard->number[0] != 0);
+    case GUARD_ORDER:
+        return gapless || array_order_is(&view, guard->axes, guard->n_axes);
+    case GUARD_APART:
+        return array_elements_apart(&view);
+    case GUARD_SIZE:
+        return guard->number[0] >= 0 && guard->number[0] < view.ndim &&
+               view.shape[guard->number[0]] == guard->number[1];
     default:
-        return array_ndim(source) == guard->n_axes &&
-               (is_c_contiguous(guard, source) ||
-                array_contiguous(source, guard->axes, guard->n_axes)) == (guard->number[0] != 0);
+        gapless = gapless || array_contiguous(&view, guard->axes, guard->n_axes);
+        return view.ndim == guard->n_axes && gapless == (guard->number[0] != 0);
     }
 }
 
@@ -253,7 +271,7 @@ guard_holds(Guard *guard, PyObject *const *registers)
     case GUARD_CELL_EMPTY:
         return PyCell_Check(source) && PyCell_GET(source) == NULL;
     case GUARD_DISJOINT:
-        return other != NULL && is_array(source) && is_array(other) &&
+        return other != NULL && is_any_array(source) && is_any_array(other) &&
                arrays_disjoint(source, other);
     case GUARD_DIFFERENT:
         return source != other;

@@ -227,10 +227,15 @@ load(const Step *step, PyObject *const *registers, int64_t *result)
     if (step->operation == OP_int) {
         return exact_int64(source, result);
     }
-    if (source == NULL || !is_array(source) || step->number >= array_ndim(source)) {
+    if (source != NULL && is_array(source) && step->number < array_ndim(source)) {
+        *result = array_shape(source)[step->number];
+        return true;
+    }
+    ArrayView view;
+    if (source == NULL || !view_of(source, &view) || step->number >= view.ndim) {
         return false;
     }
-    *result = array_shape(source)[step->number];
+    *result = view.shape[step->number];
     return true;
 }
 

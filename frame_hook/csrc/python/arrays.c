@@ -1,6 +1,8 @@
 #define UFUSE_IMPORTS_NUMPY
 #include "python/arrays.h"
 
+#include "python/device_arrays.h"
+
 /* Import NumPy's C interface. Returns 0, or -1 with ImportError set. */
 int
 import_numpy(void)
@@ -69,16 +71,43 @@ array_writeable(PyObject *array)
     return (flags & NPY_ARRAY_WRITEABLE) != 0 && (flags & 1u << 31) == 0;
 }
 
+/* Whether an object is exactly an array of NumPy's, or one on a device. */
+bool
+is_any_array(PyObject *object)
+{
+    return is_array(object) || is_device_array(object);
+}
+
+/* Fill a view of an array of NumPy's or on a device. Returns false where the object is none. */
+bool
+view_of(PyObject *object, ArrayView *view)
+{
+    if (!is_array(object)) {
+        return view_of_device_array(object, view);
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    view->shape = PyArray_DIMS(array);
+    view->strides = PyArray_STRIDES(array);
+    view->dtype = (PyObject *)PyArray_DESCR(array);
+    view->data = (uintptr_t)PyArray_DATA(array);
+    view->item = PyArray_ITEMSIZE(array);
+    view->ndim = PyArray_NDIM(array);
+    view->device = ON_HOST;
+    view->c_contiguous = PyArray_IS_C_CONTIGUOUS(array);
+    view->f_contiguous = PyArray_IS_F_CONTIGUOUS(array);
+    return true;
+}
+
 /*
  * Whether `axes`, slowest first, are sorted by their strides whatever their sizes, those with the
  * same stride by their numbers: so NumPy sorts them where it copies what is not contiguous.
  */
 static bool
-strides_are_sorted(PyArrayObject *a, const int32_t *axes, Py_ssize_t count)
+strides_are_sorted(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
 {
     for (Py_ssize_t i = 1; i < count; i++) {
-        npy_intp before = Py_ABS(PyArray_STRIDE(a, axes[i - 1]));
-        npy_intp stride = Py_ABS(PyArray_STRIDE(a, axes[i]));
+        Py_ssize_t before = Py_ABS(a->strides[axes[i - 1]]);
+        Py_ssize_t stride = Py_ABS(a->strides[axes[i]]);
         if (before < stride || (before == stride && axes[i - 1] > axes[i])) {
             return false;
         }
@@ -92,35 +121,32 @@ strides_are_sorted(PyArrayObject *a, const int32_t *axes, Py_ssize_t count)
  * order: its strides may be zero.
  */
 bool
-array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
+array_order_is(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
 {
-    PyArrayObject *a = (PyArrayObject *)array;
-    if (PyArray_NDIM(a) != count) {
+    if (a->ndim != count) {
         return false;
     }
-    npy_intp previous = NPY_MAX_INTP;
-    npy_intp item = PyArray_ITEMSIZE(a);
+    Py_ssize_t previous = PY_SSIZE_T_MAX;
     bool in_c_order = true, empty = false, has_single = false;
     for (Py_ssize_t i = 0; i < count; i++) {
         in_c_order = in_c_order && axes[i] == i;
-        empty = empty || PyArray_DIM(a, i) == 0;
-        has_single = has_single || PyArray_DIM(a, i) == 1;
+        empty = empty || a->shape[i] == 0;
+        has_single = has_single || a->shape[i] == 1;
     }
     if (empty) {
         return in_c_order;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (PyArray_DIM(a, axes[i]) == 1) {
+        if (a->shape[axes[i]] == 1) {
             continue;
         }
-        npy_intp stride = PyArray_STRIDE(a, axes[i]);
-        if (stride <= 0 || stride < item || stride >= previous) {
+        Py_ssize_t stride = a->strides[axes[i]];
+        if (stride <= 0 || stride < a->item || stride >= previous) {
             return false;
         }
         previous = stride;
     }
-    return !has_single || PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a) ||
-           strides_are_sorted(a, axes, count);
+    return !has_single || a->c_contiguous || a->f_contiguous || strides_are_sorted(a, axes, count);
 }
 
 /*
@@ -128,25 +154,36 @@ array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count)
  * array's do.
  */
 bool
-array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count)
+array_contiguous(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
 {
-    PyArrayObject *a = (PyArrayObject *)array;
-    if (PyArray_NDIM(a) != count) {
+    if (a->ndim != count) {
         return false;
     }
-    npy_intp expected = PyArray_ITEMSIZE(a);
+    Py_ssize_t expected = a->item;
     bool gapless = true;
     for (Py_ssize_t i = count; i-- > 0;) {
-        npy_intp size = PyArray_DIM(a, axes[i]);
+        Py_ssize_t size = a->shape[axes[i]];
         if (size == 0) {
             return true;
         }
         if (size != 1) {
-            gapless = gapless && PyArray_STRIDE(a, axes[i]) == expected;
+            gapless = gapless && a->strides[axes[i]] == expected;
             expected *= size;
         }
     }
     return gapless;
+}
+
+/* Whether an array has no elements. */
+static bool
+is_empty(const ArrayView *a)
+{
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /*
@@ -155,22 +192,20 @@ array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count)
  * other arrays whose elements are apart, too.
  */
 bool
-array_elements_apart(PyObject *array)
+array_elements_apart(const ArrayView *a)
 {
-    PyArrayObject *a = (PyArrayObject *)array;
-    int axes = PyArray_NDIM(a);
-    if (PyArray_SIZE(a) == 0) {
+    if (is_empty(a)) {
         return true;
     }
-    for (int i = 0; i < axes; i++) {
-        npy_intp step = Py_ABS(PyArray_STRIDE(a, i)), reach = PyArray_ITEMSIZE(a);
-        for (int j = 0; j < axes; j++) {
-            npy_intp other = Py_ABS(PyArray_STRIDE(a, j));
+    for (int i = 0; i < a->ndim; i++) {
+        Py_ssize_t step = Py_ABS(a->strides[i]), reach = a->item;
+        for (int j = 0; j < a->ndim; j++) {
+            Py_ssize_t other = Py_ABS(a->strides[j]);
             if (j != i && other <= step) {
-                reach += (PyArray_DIM(a, j) - 1) * other;
+                reach += (a->shape[j] - 1) * other;
             }
         }
-        if (PyArray_DIM(a, i) > 1 && step < reach) {
+        if (a->shape[i] > 1 && step < reach) {
             return false;
         }
     }
@@ -179,16 +214,16 @@ array_elements_apart(PyObject *array)
 
 /* The lowest address of an array's elements and the end of the highest. False: it has none. */
 static bool
-memory_bounds(PyArrayObject *array, uintptr_t *low, uintptr_t *high)
+memory_bounds(PyObject *array, uintptr_t *low, uintptr_t *high)
 {
-    *low = (uintptr_t)PyArray_DATA(array);
-    *high = *low + (uintptr_t)PyArray_ITEMSIZE(array);
-    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
-        npy_intp size = PyArray_DIM(array, axis);
-        if (size == 0) {
-            return false;
-        }
-        npy_intp reach = (size - 1) * PyArray_STRIDE(array, axis);
+    ArrayView a;
+    if (!view_of(array, &a) || is_empty(&a)) {
+        return false;
+    }
+    *low = a.data;
+    *high = *low + (uintptr_t)a.item;
+    for (int axis = 0; axis < a.ndim; axis++) {
+        Py_ssize_t reach = (a.shape[axis] - 1) * a.strides[axis];
         *(reach < 0 ? low : high) += (uintptr_t)reach;
     }
     return *high > *low;
@@ -199,9 +234,8 @@ bool
 arrays_disjoint(PyObject *a, PyObject *b)
 {
     uintptr_t low_a, high_a, low_b, high_b;
-    return !memory_bounds((PyArrayObject *)a, &low_a, &high_a) ||
-           !memory_bounds((PyArrayObject *)b, &low_b, &high_b) || high_a <= low_b ||
-           high_b <= low_a;
+    return !memory_bounds(a, &low_a, &high_a) || !memory_bounds(b, &low_b, &high_b) ||
+           high_a <= low_b || high_b <= low_a;
 }
 
 /* The addresses of an array's elements. */
@@ -229,12 +263,12 @@ fill_bounds(PyObject *const *registers, const int32_t *places, Py_ssize_t n, Py_
     Py_ssize_t count = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *array = registers[places[i]];
-        if (array == NULL || !is_array(array)) {
+        if (array == NULL || !is_any_array(array)) {
             return -1;
         }
         Bounds *found = &bounds[count];
         found->written = i < n_written;
-        count += memory_bounds((PyArrayObject *)array, &found->low, &found->high);
+        count += memory_bounds(array, &found->low, &found->high);
     }
     return count;
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "python/array_view.h"
+
 int import_numpy(void);
 
 /* Whether an object is exactly a numpy.ndarray. */
@@ -39,9 +41,11 @@ bool is_descr(PyObject *object);
 bool is_numpy_base(PyTypeObject *type);
 bool same_descr(PyArray_Descr *a, PyArray_Descr *b);
 bool array_writeable(PyObject *array);
-bool array_order_is(PyObject *array, const int32_t *axes, Py_ssize_t count);
-bool array_contiguous(PyObject *array, const int32_t *axes, Py_ssize_t count);
-bool array_elements_apart(PyObject *array);
+bool is_any_array(PyObject *object);
+bool view_of(PyObject *object, ArrayView *view);
+bool array_order_is(const ArrayView *array, const int32_t *axes, Py_ssize_t count);
+bool array_contiguous(const ArrayView *array, const int32_t *axes, Py_ssize_t count);
+bool array_elements_apart(const ArrayView *array);
 bool arrays_disjoint(PyObject *a, PyObject *b);
 bool arrays_all_disjoint(PyObject *const *registers, const int32_t *places, Py_ssize_t n,
                          Py_ssize_t n_written);

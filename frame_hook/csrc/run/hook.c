@@ -3,6 +3,7 @@
 #include "python/arrays.h"
 #include "python/builtins.h"
 #include "python/code_extra.h"
+#include "python/device_arrays.h"
 #include "python/frames.h"
 #include "python/recursion.h"
 #include "run/measure.h"
@@ -28,7 +29,7 @@ argument_slots(PyCodeObject *code)
 static bool
 brings_array(PyObject *value)
 {
-    if (value == NULL || is_array(value)) {
+    if (value == NULL || is_array(value) || is_device_array(value)) {
         return value != NULL;
     }
     if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {

@@ -6,6 +6,7 @@
 #include "python/builtins.h"
 #include "python/code_extra.h"
 #include "python/collector.h"
+#include "python/device_arrays.h"
 #include "python/dict_watchers.h"
 #include "python/exceptions.h"
 #include "python/finalizers.h"
@@ -208,6 +209,11 @@ static PyMethodDef module_methods[] = {
     {"iterated", ask_iterated, METH_O,
      "What a sequence's iterator, an enumerate or a zip goes over; NULL: it has ended, or is "
      "none."},
+    {"set_device_layout", set_device_layout, METH_VARARGS,
+     "Have arrays of a class be read on a device: where its struct has the vectors of shape and "
+     "strides, dtype and memory, and the struct of that its address and the device's number."},
+    {"device_array", device_array, METH_O,
+     "The axes (length and stride), dtype, address and device of an array on a device; or None."},
     {"has_only_str_keys", ask_has_only_str_keys, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"shared_session", (PyCFunction)(void (*)(void))shared_session, METH_FASTCALL,

@@ -5,6 +5,7 @@
 
 #include "guards/integers.h"
 #include "python/arrays.h"
+#include "python/device_arrays.h"
 
 enum {
     LEAST_SAMPLES = 3, /* of each way, before a clear difference decides */
@@ -54,6 +55,14 @@ extent(PyObject *value)
         size_t elements = 1;
         for (int i = 0; i < array_ndim(value); i++) {
             elements *= (size_t)array_shape(value)[i];
+        }
+        return elements;
+    }
+    ArrayView view;
+    if (view_of_device_array(value, &view)) {
+        size_t elements = 1;
+        for (int i = 0; i < view.ndim; i++) {
+            elements *= (size_t)view.shape[i];
         }
         return elements;
     }

@@ -1,0 +1,71 @@
+"""The CUDA backend's own rules, and its plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ufuse.backends.planning import planner
+from ufuse.backends.planning.draft import Draft, ViewCalls
+from ufuse.backends.planning.loops import Fold, Loop
+from ufuse.backends.planning.rules import Rules
+from ufuse.backends.planning.steps import Plan
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.infer import CannotInfer, operand_of
+from ufuse.graph.typing.library import cupy as library
+
+
+def loop_of(node: Node) -> Loop | str:
+    """CuPy's loop of an elementwise operation, or why no kernel runs it."""
+    type_ = node.type
+    if not isinstance(type_, ArrayType) or not type_.device:
+        return "the result is not on the device"
+    if not type_.ndim:
+        return "the result is one element"
+    try:
+        routine = library().routine_of(node.op, [operand_of(source) for source in node.inputs])
+    except CannotInfer as refusal:
+        return str(refusal)
+    return Loop("ufunc", node.op.name, routine.dtypes)
+
+
+def fold_of(node: Node) -> Fold | str:
+    """Reductions are CuPy's own calls."""
+    return "CuPy's own reduction is called"
+
+
+def why_not_operand(source: Node) -> str | None:
+    """Why a value cannot be an operand of a kernel, or None."""
+    if isinstance(source.type, (ArrayType, NumberType)):
+        return None
+    return "it is neither an array nor a number"
+
+
+def _map(draft: Draft, node: Node) -> int:
+    """An elementwise operation by CuPy's own call."""
+    function = library().function_of(node.op)
+    return draft.call(function, *map(draft.slot, node.inputs), node=node)
+
+
+def _transposed(array: Any, axes: tuple[int, ...]) -> Any:
+    return array.transpose(axes)
+
+
+def _reshaped(array: Any, shape: tuple[int, ...]) -> Any:
+    return array.reshape(shape)
+
+
+RULES = Rules(
+    loop_of=loop_of,
+    fold_of=fold_of,
+    why_not_operand=why_not_operand,
+    depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
+    calls={Kind.MAP: _map},
+    view_calls=ViewCalls(_transposed, _reshaped),
+)
+
+
+def plan_of(graph: Graph) -> Plan:
+    """The plan of a graph for a GPU."""
+    return planner.plan_of(graph, RULES)

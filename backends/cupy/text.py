@@ -1,0 +1,188 @@
+"""CUDA C++ for the plan of a kernel: each operation is CuPy's own loop in a scope of its own.
+
+Contraction is on, as CuPy has it: within a loop it is part of CuPy's result. Between loops there must be none: real
+sums, differences, products and squares are intrinsics, which are never contracted, and between two other loops stands
+the addition of -0.0, which changes nothing and is respected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import cupy
+import numpy as np
+
+from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.backends.planning.loops import Loop
+from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.infer import operand_of
+from ufuse.graph.typing.library import Routine
+from ufuse.graph.typing.library import cupy as library
+
+INTRINSICS = {
+    "add": "add_rn(in0, in1)",
+    "subtract": "sub_rn(in0, in1)",
+    "multiply": "mul_rn(in0, in1)",
+    "square": "mul_rn(in0, in0)",
+}
+LETTERS = {"f": "f", "d": "d"}  # of intrinsics, by the type of a loop
+# Loops that neither begin nor end with a sum or product.
+PLAIN = frozenset(
+    """equal not_equal less less_equal greater greater_equal maximum minimum fmax fmin absolute fabs negative
+    positive sign signbit copysign isnan isinf isfinite floor ceil trunc rint logical_and logical_or logical_xor
+    logical_not""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices."""
+
+    axes: int
+    wide: bool
+
+
+def kernel_name(name: str) -> str:
+    """A name that C++ takes."""
+    return "ufuse_" + re.sub(r"\W", "_", name)
+
+
+def kernel_text(plan: KernelPlan, name: str, form: Form) -> str:
+    """The CUDA C++ of a kernel; its parameters are those that `launch.arguments` gives."""
+    writer = _Writer(plan, form)
+    body = [line for segment in plan.segments for line in writer.segment(segment)]
+    preambles = dict.fromkeys(one for one in writer.preambles if one)
+    lines = [
+        *preambles,
+        f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
+        "{",
+        f"    for ({writer.index} i = ({writer.index})blockIdx.x * blockDim.x + threadIdx.x; i < n;",
+        f"         i += ({writer.index})gridDim.x * blockDim.x) {{",
+        *(f"        {line}" for line in (*writer.places(), *body, *writer.stores())),
+        "    }",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def type_name(dtype: np.dtype) -> str:
+    """What CuPy calls a dtype in C++."""
+    return str(cupy._core._scalar.get_typename(dtype))
+
+
+class _Writer:
+    """Writes the parts of one kernel's text."""
+
+    def __init__(self, plan: KernelPlan, form: Form) -> None:
+        self.plan = plan
+        self.form = form
+        self.index = "long long" if form.wide else "int"
+        self.preambles: list[str] = []
+        self.loose: set[int] = set()  # values that a loop could be contracted with
+        self.nodes = {one.position: one.node for one in plan.operations}
+        self.is_array = [is_array(plan, place) for place in range(len(plan.operands))]
+
+    def parameters(self) -> Iterator[str]:
+        """The operands, the results, how many elements there are; lengths and steps of axes."""
+        for place, operand in enumerate(self.plan.operands):
+            name = type_name(operand.dtype)
+            yield (
+                f"const {name}* __restrict__ p{place}"
+                if self.is_array[place]
+                else f"const {name} v{place}"
+            )
+        for place, result in enumerate(self.plan.results):
+            yield f"{type_name(self.plan.dtype(result.value))}* __restrict__ r{place}"
+        yield f"const {self.index} n"
+        for axis in range(1, self.form.axes):
+            yield f"const {self.index} n{axis}"
+        for place, is_one in enumerate(self.is_array):
+            if is_one:
+                yield from (f"const {self.index} s{place}_{axis}" for axis in range(self.form.axes))
+
+    def places(self) -> Iterator[str]:
+        """The index along each axis, and the elements of the operands."""
+        for axis in reversed(range(1, self.form.axes)):
+            rest = "i" if axis == self.form.axes - 1 else f"q{axis + 1}"
+            yield f"const {self.index} q{axis} = {rest} / n{axis}, i{axis} = {rest} - q{axis} * n{axis};"
+        if self.form.axes:
+            yield f"const {self.index} i0 = {'q1' if self.form.axes > 1 else 'i'};"
+        for place, operand in enumerate(self.plan.operands):
+            if self.is_array[place]:
+                yield f"const {type_name(operand.dtype)} v{place} = p{place}[{self._offset(place)}];"
+
+    def _offset(self, place: int) -> str:
+        if not self.form.axes:
+            return "i"
+        return " + ".join(f"i{axis} * s{place}_{axis}" for axis in range(self.form.axes))
+
+    def stores(self) -> Iterator[str]:
+        """The results, which are in C order."""
+        for place, result in enumerate(self.plan.results):
+            yield f"r{place}[i] = v{result.value};"
+
+    def segment(self, segment: Segment) -> Iterator[str]:
+        """The lines of one operation."""
+        (output,) = segment.outputs
+        made = type_name(self.plan.dtype(output))
+        origin = self.plan.nodes[segment.node]
+        line = f"  // line {origin.location.line}" if origin.location is not None else ""
+        if segment.loop.kind in ("cast", "copy"):
+            (value,) = segment.inputs
+            self.loose |= {output} & {output if value in self.loose else -1}
+            yield f"const {made} v{output} = ({made})v{value};{line}"
+            return
+        routine = self._routine(segment)
+        self.preambles.append(routine.preamble)
+        is_loose = _is_loose(segment.loop)
+        yield f"{made} v{output};"
+        yield f"{{  // {segment.loop.name}{line[4:] and ',' + line[4:]}"
+        for place, (value, dtype) in enumerate(zip(segment.inputs, routine.dtypes, strict=False)):
+            given = self._fenced(value) if is_loose else f"v{value}"
+            yield f"    typedef {type_name(dtype)} in{place}_type; const in{place}_type in{place} = {given};"
+        yield f"    typedef {made} out0_type; out0_type &out0 = v{output};"
+        yield f"    {routine.text.strip()};"
+        yield "}"
+        if is_loose:
+            self.loose.add(output)
+
+    def _routine(self, segment: Segment) -> Routine:
+        loop = segment.loop
+        letter = LETTERS.get(loop.dtypes[-1].char)
+        if loop.name in INTRINSICS and letter and len({*loop.dtypes}) == 1:
+            return Routine(loop.dtypes, f"out0 = __{letter}{INTRINSICS[loop.name]}", "")
+        node = self.nodes[self.plan.nodes[segment.node].position]
+        return library().routine_of(node.op, [operand_of(one) for one in node.inputs])
+
+    def _fenced(self, value: int) -> str:
+        """A value that is not contracted with what follows."""
+        if value not in self.loose:
+            return f"v{value}"
+        dtype = self.plan.dtype(value)
+        if letter := LETTERS.get(dtype.char):
+            return f"__{letter}add_rn(v{value}, -0.0{'f' * (letter == 'f')})"
+        if letter := {"F": "f", "D": "d"}.get(dtype.char):
+            zero = f"-0.0{'f' * (letter == 'f')}"
+            parts = ", ".join(
+                f"__{letter}add_rn(v{value}.{part}(), {zero})" for part in ("real", "imag")
+            )
+            return f"{type_name(dtype)}({parts})"
+        return f"v{value}"
+
+
+def _is_loose(loop: Loop) -> bool:
+    """Whether the compiler could contract a loop with one before or behind it."""
+    if loop.kind != "ufunc" or loop.name in PLAIN:
+        return False
+    return any(dtype.kind in "fc" for dtype in loop.dtypes) and not (
+        loop.name in INTRINSICS and len({*loop.dtypes}) == 1 and loop.dtypes[-1].char in LETTERS
+    )
+
+
+def is_array(plan: KernelPlan, place: int) -> bool:
+    """Whether an operand comes as an address, not as a number."""
+    source = plan.operands[place].source
+    type_ = getattr(source, "type", None)
+    return not hasattr(source, "op") or (isinstance(type_, ArrayType) and not type_.scalar)

@@ -1,0 +1,156 @@
+"""Arrays on a device in the trace: CuPy's, by CuPy's own rules. What has no rule here ends the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    ArrayMethod,
+    Constant,
+    DeviceArray,
+    Integer,
+    Number,
+    Symbol,
+    Tuple,
+)
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops, size
+from ufuse.graph.node import Node
+from ufuse.graph.ops import Op
+from ufuse.graph.types import NumberType
+from ufuse.graph.typing.library import cupy
+
+# The functions that CuPy's `**` calls for some exponents, which are Python's numbers.
+FAST_POWERS = {
+    (int, 2): "square",
+    (float, 2.0): "square",
+    (float, -1.0): "reciprocal",
+    (float, 0.5): "sqrt",
+}
+
+
+def node_of(trace: Trace, symbol: Symbol) -> Node:
+    """The node of an operand: an array on a device, or a number.
+
+    Raises:
+        GraphBreak: it is neither.
+
+    """
+    symbol = trace.look(symbol)
+    if isinstance(symbol, DeviceArray):
+        return trace.graph.value(symbol)
+    if not arrays.is_number(symbol):
+        raise GraphBreak(
+            "operator", "arithmetic of CuPy's with what is neither its array nor a number"
+        )
+    return arrays.node_of(trace, symbol)
+
+
+def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
+    """The result of an elementwise function, a new array on the device."""
+    nodes = tuple(node_of(trace, symbol) for symbol in operands)
+    if op.name == "positive" and nodes[0].type.dtype.kind == "b":  # type: ignore[union-attr]
+        raise GraphBreak("eager-raises", "DeprecationWarning: + of bools")
+    return trace.graph.fresh(trace.graph.node(op, nodes, may_raise=True))
+
+
+def operator(trace: Trace, name: str, *operands: Symbol) -> Symbol:
+    """The result of one of Python's operators, which is that of CuPy's function of this name."""
+    if name == "power" and isinstance(operands[0], DeviceArray):
+        return _power(trace, operands[0], operands[1])
+    return elementwise(trace, ops.UFUNCS[name], operands)
+
+
+def _power(trace: Trace, base: DeviceArray, exponent: Symbol) -> Symbol:
+    """`base ** exponent`, which CuPy looks at."""
+    fast, kind = None, base.type.dtype.kind
+    match exponent:
+        case Constant(value=float()) | Number() if kind not in "fc":
+            raise GraphBreak("operator", "a power of CuPy's of integers with such an exponent")
+        case Constant(value=int() | float() as value):
+            fast = FAST_POWERS.get((type(value), value))
+        case Integer(size=whole) if trace.sizes.decide("eq", whole, 2):
+            fast = "square"
+        case Number(node=node) if node.type == NumberType("float"):
+            fast = _fast_power(trace, exponent)
+    if fast is not None and kind != "b":
+        return elementwise(trace, ops.UFUNCS[fast], (base,))
+    if fast is not None:
+        raise GraphBreak("operator", "a square of CuPy's of bools")
+    return elementwise(trace, ops.UFUNCS["power"], (base, exponent))
+
+
+def _fast_power(trace: Trace, exponent: Number) -> str | None:
+    """The function for a float of the frame; that it is one, or none, of the fast exponents is guarded."""
+    if exponent.source is None or exponent.node not in trace.number_examples:
+        raise GraphBreak("operator", "a power of CuPy's with a computed exponent")
+    value = trace.number_examples[exponent.node]
+    found = FAST_POWERS.get((float, value))
+    if found is not None:
+        trace.guards.check("FLOAT", exponent.source, value)
+        return found
+    for kind, fast in FAST_POWERS:
+        if kind is float:
+            trace.guards.check("NOT_FLOAT", exponent.source, fast)
+    return None
+
+
+def call_function(
+    trace: Trace, function: Any, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    """A call of one of CuPy's elementwise functions, with its operands alone."""
+    op = cupy().op_of(function)
+    looked = [trace.look(one) for one in arguments]
+    on_device = any(isinstance(one, DeviceArray) for one in looked)
+    if op is None or keywords or len(looked) != function.nin or not on_device:
+        raise GraphBreak("numpy-call", f"{function.name} with these arguments")
+    return elementwise(trace, op, looked)
+
+
+def attribute(trace: Trace, array: DeviceArray, name: str) -> Symbol:
+    """An attribute of an array, or a method to be called."""
+    kind = array.type
+    match name:
+        case "shape":
+            return Tuple(tuple(arrays.integer(trace, length) for length in kind.shape))
+        case "ndim":
+            return Constant(kind.ndim)
+        case "size":
+            return arrays.integer(trace, arrays.total(kind.shape))
+        case "dtype":
+            return Constant(kind.dtype)
+        case "itemsize":
+            return Constant(kind.dtype.itemsize)
+        case "nbytes":
+            return arrays.integer(
+                trace, size.multiply(arrays.total(kind.shape), kind.dtype.itemsize)
+            )
+        case "T":
+            axes = tuple(reversed(range(kind.ndim)))
+            return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})
+    if callable(getattr(cupy().array, name, None)):
+        return ArrayMethod(array, name)
+    raise GraphBreak("attribute", f"{name} of an array of CuPy's")
+
+
+def length(trace: Trace, array: DeviceArray) -> Symbol:
+    """What `len(array)` is."""
+    if not array.type.shape:
+        raise GraphBreak("eager-raises", "TypeError: len() of unsized object")
+    return arrays.integer(trace, array.type.shape[0])
+
+
+def item(trace: Trace, array: DeviceArray, key: Symbol) -> Symbol:
+    """`array[key]` with slices, whole numbers, new axes and an ellipsis: always a view."""
+    entries = indexing.basic_index(trace, array, trace.look(key))
+    return trace.graph.view(array, ops.INDEX, {"index": entries})
+
+
+def call_method(
+    method: ArrayMethod, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    """A call of a method of an array."""
+    raise GraphBreak("numpy-call", f"cupy.ndarray.{method.name}")

@@ -1,0 +1,167 @@
+"""CuPy's own rules, asked of CuPy and never restated: which loop an elementwise function runs, in which dtypes.
+
+Without a GPU nothing of CuPy's can run; its tables of loops can be read. It is imported where the first of its arrays
+is met, or where a graph with one is read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph import ops
+from ufuse.graph.ops import Op
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.sample import NUMBERS, CannotInfer, Constant, Operand, checked_dtype
+
+CUDA = "cuda"  # the device of CuPy's arrays
+
+
+Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A loop of CuPy's: its dtypes, the result's last, and its CUDA C++, which sets `out0` from `in0` and so on."""
+
+    dtypes: tuple[np.dtype, ...]
+    text: str
+    preamble: str  # what stands in front of a kernel with this text
+
+
+class CuPy:
+    """The library of arrays on CUDA devices."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.array = module.ndarray
+        self.ufunc = type(module.add)
+        self._functions = {
+            name: function
+            for name in ops.UFUNCS
+            if isinstance(function := getattr(module, name, None), self.ufunc)
+            and function.nout == 1
+        }
+        self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
+        for name, function in self._functions.items():
+            self._rows.setdefault(id(function), ops.UFUNCS[name])
+        self.scalar = module._core._scalar.CScalar
+        self._routine = cache(self._asked)
+
+    def op_of(self, function: Any) -> Op | None:
+        """The row of an elementwise function of CuPy's; None where NumPy has none."""
+        return self._rows.get(id(function))
+
+    def function_of(self, op: Op) -> Any:
+        """CuPy's function for a row.
+
+        Raises:
+            CannotInfer: it has none.
+
+        """
+        found = self._functions.get(op.name)
+        if found is None:
+            raise CannotInfer(f"CuPy has no elementwise {op.name}")
+        return found
+
+    def routine_of(self, op: Op, operands: Sequence[Operand]) -> Routine:
+        """The loop that CuPy runs for operands of these types.
+
+        Raises:
+            CannotInfer: there is none, or it is one that graphs leave to CuPy.
+
+        """
+        found: Routine = self._routine(self.function_of(op), tuple(map(_pattern, operands)))
+        return found
+
+    def _asked(self, function: Any, patterns: tuple[Pattern, ...]) -> Routine:
+        samples = [self._sample(*one) for one in patterns]
+        if len(samples) != function.nin:
+            raise CannotInfer(f"{function.name} takes {function.nin} operands")
+        name, ufunc_ops = function.name, function._ops
+        try:
+            loop = ufunc_ops.guess_routine(name, {}, samples, None, function._out_ops)
+        except TypeError as error:
+            raise CannotInfer(f"CuPy raises TypeError here: {error}") from None
+        is_text = isinstance(loop.routine, str) and not function._loop_prep
+        if loop.error_func is not None or not is_text:
+            raise CannotInfer(f"CuPy has no loop of {name} for these types")
+        dtypes = (*loop._in_dtypes, *loop._out_dtypes)
+        own = tuple(checked_dtype(np.dtype(one)) for one in dtypes)
+        return Routine(own, loop.routine, function._preamble)
+
+    def _sample(self, dtype: np.dtype | None, kind: str) -> Any:
+        """What CuPy is asked about in place of an operand: an array over the host's memory, or a number."""
+        if kind == "array":
+            memory = np.ones(1, dtype)
+            whole = self.module.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, 0)
+            return self.module.ndarray((1,), dtype, memptr=self.module.cuda.MemoryPointer(whole, 0))
+        return self.scalar(NUMBERS[kind](1) if dtype is None else dtype.type(1))
+
+
+def _pattern(operand: Operand) -> Pattern:
+    """All of an operand that decides which loop is run."""
+    type_ = operand.type if isinstance(operand, Constant) else operand
+    if isinstance(type_, NumberType):
+        return None, type_.kind
+    if isinstance(type_, ArrayType):
+        return checked_dtype(type_.dtype), "scalar" if type_.scalar else "array"
+    raise CannotInfer("an operand is neither an array nor a number")
+
+
+@cache
+def cupy() -> CuPy:
+    """CuPy, imported.
+
+    Raises:
+        CannotInfer: it is not installed.
+
+    """
+    try:
+        return CuPy(import_module("cupy"))
+    except ImportError as missing:
+        raise CannotInfer(f"CuPy cannot be imported: {missing}") from None
+
+
+def imported() -> CuPy | None:
+    """CuPy, where the program has imported it."""
+    return cupy() if hasattr(sys.modules.get("cupy"), "ndarray") else None
+
+
+def is_device_array(kind: type) -> bool:
+    """Whether this is the class of CuPy's arrays."""
+    return kind.__name__ == "ndarray" and (found := imported()) is not None and kind is found.array
+
+
+def is_device_function(kind: type) -> bool:
+    """Whether this is the class of CuPy's elementwise functions."""
+    return kind.__name__ == "ufunc" and (found := imported()) is not None and kind is found.ufunc
+
+
+def device_of(operands: Sequence[Operand]) -> str:
+    """Where the arrays among operands are; "" where none is on a device. Numbers are anywhere.
+
+    Raises:
+        CannotInfer: they are not all in one place, which CuPy refuses.
+
+    """
+    device = ""
+    for operand in operands:
+        if isinstance(operand, ArrayType) and operand.device:
+            device = operand.device
+    if device:
+        for operand in operands:
+            if _is_elsewhere(operand, device):
+                raise CannotInfer("CuPy does not take NumPy's arrays beside its own")
+    return device
+
+
+def _is_elsewhere(operand: Operand, device: str) -> bool:
+    type_ = operand.type if isinstance(operand, Constant) else operand
+    return isinstance(type_, ArrayType) and not type_.scalar and type_.device != device

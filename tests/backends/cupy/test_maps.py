@@ -1,0 +1,173 @@
+"""Elementwise code written with CuPy: traced, one kernel, and the bits of eager CuPy, on the test device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from tests.support.cupy_host.driver import ORDERS
+from tests.support.cupy_host.loops import Loop, loops
+
+RNG = np.random.default_rng(5)
+SIZES = 0, 1, 31, 33, 257
+A, B = RNG.normal(size=(2, 6, 7))
+
+
+def same(result: Any, wanted: Any) -> bool:
+    """Whether two arrays of CuPy's agree in type, shape, strides and every bit."""
+    facts = [(type(x), x.dtype, x.shape, x.strides) for x in (result, wanted)]
+    return facts[0] == facts[1] and result.get().tobytes() == wanted.get().tobytes()
+
+
+def check(
+    function: Callable[..., Any], *arguments: Any, kernels: int | None = 1, whole: bool = True
+) -> Any:
+    """Run a function plainly and compiled, twice, if `whole` without a break; returns the compiled one."""
+    compiled = ufuse.compile(function)
+    wanted = function(*arguments)
+    for _ in range(2):
+        assert same(compiled(*arguments), wanted)
+    assert not whole or (compiled.stats.hits and not compiled.breaks)
+    if kernels is not None:
+        assert compiled.graphs[0].source("cupy").count("__global__") == kernels
+    return compiled
+
+
+def test_a_chain_is_one_kernel(host: Host) -> None:
+    """Operators and functions of CuPy's become one launch, in which nothing waits."""
+    cp = host.cupy
+
+    def chain(x: Any, y: Any) -> Any:
+        return cp.sqrt(abs(x * 2.5 + y) / 3) - y**2 + cp.maximum(x, 0.25)
+
+    x, y = cp.asarray(A), cp.asarray(B)
+    compiled = check(chain, x, y)
+    host.device.counts.clear()
+    compiled(x, y)
+    assert host.device.counts["launch"] == 1
+    assert not any(
+        word in name for name in host.device.counts for word in ("Synchronize", "memcpy")
+    )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_shapes_and_strides(host: Host, order: str) -> None:
+    """Broadcasting, Fortran order, negative, zero and wide strides, in any order of threads."""
+    cp = host.cupy
+    x = cp.asarray(A)
+    arrays = (
+        x, x.T.copy().T, cp.asarray(np.asfortranarray(A)), x[::-1], x[:, ::2][:, :1], x[2], x[:, None, 3:4, None],
+        cp.broadcast_to(x[0], (6, 7)), x[:0, :0].sum(axis=0), x[::2, ::3][:1],
+    )  # fmt: skip
+    before, host.driver.order = host.driver.order, order
+    try:
+        for one in arrays:
+            for other in (x, x[::-1, ::-1]):
+                try:
+                    one + other
+                except ValueError:
+                    continue
+                check(lambda a, b: (a + b) * a, one, other, kernels=None)
+    finally:
+        host.driver.order = before
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_sizes_share_a_graph(host: Host, size: int) -> None:
+    """Another length is no other graph, and no elements are no launch."""
+    cp = host.cupy
+    check(lambda x: cp.exp(x) * x + 1, cp.arange(size, dtype="f4"), kernels=None)
+
+
+@pytest.mark.parametrize("dtype", "?bhilBHILefdFD")
+def test_numbers_promote_as_in_cupy(host: Host, dtype: str) -> None:
+    """Python's numbers are weak, NumPy's are not; exponents choose functions."""
+    cp = host.cupy
+    x = cp.asarray(np.array([0, 1, 1, 0]), dtype)
+    for number in (2, 3.5, True, 1j, np.float64(2), np.float32(2), np.int8(3)):
+        check(lambda a, number=number: a + number, x, kernels=None)
+    for exponent in (2, 2.0, 3, -1.0, 0.5, True, np.float64(2)):
+        check(lambda a, exponent=exponent: a**exponent, x, kernels=None, whole=x.dtype.kind in "fc")
+
+
+def test_a_number_that_does_not_fit(host: Host) -> None:
+    """CuPy's own error is raised, also where the number is known only when the graph runs."""
+    cp = host.cupy
+    added = ufuse.compile(lambda x, n: x + n)
+    x = cp.ones(3, "u1")
+    assert same(added(x, 7), x + 7)
+    for wrong in (300, -1, 2**70):
+        with pytest.raises(OverflowError):
+            added(x, wrong)
+
+
+def test_numpy_arrays_beside_cupys_are_refused_by_cupy(host: Host) -> None:
+    """A mixture ends the graph; CuPy raises what it raises."""
+    cp = host.cupy
+    added = ufuse.compile(lambda x, y: x + y)
+    with pytest.raises(TypeError, match="Unsupported type"):
+        added(cp.ones(3), np.ones(3))
+
+
+def test_views_are_views(host: Host) -> None:
+    """What is indexed or transposed shares memory with the argument, and numbers stay arrays."""
+    cp = host.cupy
+    x = cp.asarray(A)
+    function = ufuse.compile(lambda x: (x[1:, ::2], x.T, x[0, 1], x))
+    for result, wanted in zip(function(x), (x[1:, ::2], x.T, x[0, 1], x), strict=True):
+        assert same(result, wanted)
+        assert result.data.ptr == wanted.data.ptr
+    assert function(x)[3] is x
+
+
+def test_what_is_not_captured_runs_as_before(host: Host) -> None:
+    """Reductions, stores and reads by the host end a graph; results are eager's."""
+    cp = host.cupy
+
+    def step(x: Any) -> Any:
+        y = x * 2 + 1
+        y += 3
+        if y.sum() > 0:
+            y[0] = 5
+        return cp.tanh(y) + float(y.max())
+
+    x = cp.asarray(A)
+    assert same(ufuse.compile(step)(x), step(x))
+
+
+def test_some_loops_alone(host: Host) -> None:
+    """A slice of CuPy's loops: each as a kernel of its own has eager's bits."""
+    check_loops(host, [loop for loop in loops(host.cupy) if loop.compiles][::17])
+
+
+@pytest.mark.every_loop
+def test_every_loop_alone(host: Host) -> None:
+    """Every loop of CuPy's, as a kernel of ours, has eager's bits."""
+    check_loops(host, [loop for loop in loops(host.cupy) if loop.compiles])
+
+
+def check_loops(host: Host, chosen: list[Loop]) -> None:
+    """Compile a function of each loop, with all texts in a few units, and compare with eager."""
+    cp = host.cupy
+    cases = []
+    for loop in chosen:
+        if len(loop.outputs) == 1:
+            compiled = ufuse.compile(lambda *given, ufunc=loop.ufunc: ufunc(*given))
+            cases.append((loop, compiled))
+    with host.compiler.gathering():
+        for loop, compiled in cases:
+            arrays = [cp.asarray(one) for one in loop.arrays(33)]
+            compiled(*arrays)
+            loop.ufunc(*arrays)
+    wrong = []
+    for loop, compiled in cases:
+        for size in SIZES:
+            arrays = [cp.asarray(one) for one in loop.arrays(size)]
+            if not same(compiled(*arrays), loop.ufunc(*arrays)):
+                wrong.append(f"{loop} at size {size}")
+    assert not wrong, "\n".join(wrong)
