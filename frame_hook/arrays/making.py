@@ -154,6 +154,18 @@ for _op in (ops.EMPTY, ops.ZEROS, ops.ONES):
     rule_for(getattr(np, f"{_op.name}_like"))(_create_like(_op))
 
 
+@rule_for(np.ndarray)
+def _ndarray(
+    interpreter: Interpreter,
+    /,
+    shape: Symbol,
+    dtype: Symbol | None = None,
+    *,
+    order: Symbol | None = None,
+) -> Symbol:
+    return _created(interpreter, ops.EMPTY, shape, dtype, order, None)
+
+
 @rule_for(np.arange)
 def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     trace = interpreter.trace

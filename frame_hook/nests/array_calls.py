@@ -186,7 +186,8 @@ FOLDS = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
 }
 MAKERS: dict[Any, Rule] = {
-    np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.full: making.full,
+    np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
+    np.full: making.full,
     np.eye: making.identity, np.identity: making.identity, np.array: making.array, np.concatenate: composed.concatenate,
 }
 FUNCTIONS: dict[Any, Rule] = {

@@ -400,3 +400,24 @@ def test_a_sequence_stored_in_an_element(made: Callable[[Any, Any], Any]) -> Non
         return a
 
     check(store, lambda: (np.zeros(3), 2.0))
+
+
+def test_ndarray_makes_arrays_without_values() -> None:
+    """`np.ndarray` of a shape is captured as `np.empty` is; of a buffer, or of a length below zero, it is plain Python's."""
+
+    def made(n: Any, x: Any) -> Any:
+        sums = np.ndarray(n + 1, dtype=np.float32)
+        sums[...] = x.sum()
+        table = np.ndarray((n, 2), order="F")
+        table[:] = x[0]
+        return sums, table, np.ndarray(shape=()).shape
+
+    compiled = ufuse.compile(made)
+    check_same(made, compiled, lambda: (3, np.arange(4.0)))
+    assert not compiled.breaks
+    check_same(made, ufuse.compile(made), lambda: (-3, np.arange(4.0)))
+
+    def viewed(x: Any) -> Any:
+        return np.ndarray((2,), x.dtype, x, 8) + 1
+
+    check_same(viewed, ufuse.compile(viewed), lambda: (np.arange(4.0),))
