@@ -14,6 +14,7 @@ import numpy as np
 import ufuse
 from ufuse.backends import protocol
 from ufuse.backends.numpy import threads
+from ufuse.backends.numpy.llvm import object_cache
 
 
 def info() -> str:
@@ -33,7 +34,26 @@ def info() -> str:
         lines.append(f"native code: llvmlite {llvmlite.__version__}")
     except ImportError:
         lines.append("native code: none; pip install llvmlite for it")
-    return "\n".join(lines)
+    return "\n".join([*lines, cache_info()])
+
+
+def cache_info() -> str:
+    """What machine code is kept, and where."""
+    cache = object_cache.cache_in_use()
+    if cache is None:
+        return "no machine code is kept"
+    kept = cache.info()
+    most = f"{cache.most_bytes / 2**20:g} MiB at most"
+    return f"machine code kept: {kept.files} files, {kept.size / 2**20:.1f} MiB, {most}, in {cache.folder}"
+
+
+def clear_cache() -> str:
+    """Remove what is kept; says how much that was."""
+    cache = object_cache.cache_in_use()
+    if cache is None:
+        return cache_info()
+    was = cache.clear()
+    return f"{was.files} files, {was.size / 2**20:.1f} MiB, removed from {cache.folder}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -59,12 +79,17 @@ def main(arguments: list[str] | None = None) -> int:
         help="where the picture goes: a file, or a folder that exists (default: here)",
     )  # fmt: skip
     commands.add_parser("info", help="print versions, processor, threads and backends")
+    cache = commands.add_parser("cache", help="machine code that is kept on disk")
+    cache.add_argument("what", choices=("info", "clear"), help="say how much there is; remove it")
     chosen = parser.parse_args(arguments)
     if chosen.command is None:
         parser.print_help()
         return 0
     if chosen.command == "info":
         print(info())
+        return 0
+    if chosen.command == "cache":
+        print(cache_info() if chosen.what == "info" else clear_cache())
         return 0
     try:
         demonstration = importlib.import_module("ufuse.demo")

@@ -18,6 +18,7 @@ from typing import Any
 from ufuse import sharing
 from ufuse.backends import protocol
 from ufuse.backends.numpy import set_threads
+from ufuse.backends.numpy.llvm import object_cache
 from ufuse.backends.protocol import Backend
 from ufuse.checking import CheckedNests, checked
 from ufuse.compiled import CompiledFunction
@@ -338,6 +339,7 @@ def configure(settings: Settings) -> None:
     MEASURING = settings.measure and not settings.check
     if settings.threads is not None:
         set_threads(settings.threads)
+    object_cache.configure(settings.cache)
     _hook.set_eager(settings.eager)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from ufuse.errors import SettingError
 from ufuse.log import TOPICS
@@ -19,6 +20,7 @@ class Settings:
         eager: run everything as plain Python.
         measure: time calls compiled and plain, and give back what does not pay.
         threads: how many threads kernels use; None is one for each core this process may use.
+        cache: the folder in which machine code is kept; None where it is not.
 
     """
 
@@ -27,6 +29,7 @@ class Settings:
     eager: bool = False
     measure: bool = True
     threads: int | None = None
+    cache: Path | None = None
 
 
 def from_environment() -> Settings:
@@ -51,7 +54,22 @@ def from_environment() -> Settings:
         _switch("UFUSE_EAGER"),
         _switch("UFUSE_MEASURE", default="1"),
         int(threads) if threads else None,
+        _cache() if _switch("UFUSE_CACHE", default="1") else None,
     )
+
+
+def _cache() -> Path | None:
+    """The folder for machine code: the user's own one for caches, as the XDG base directories say."""
+    own = os.environ.get("UFUSE_CACHE_DIR")
+    if own:
+        return Path(own).absolute()
+    places = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if places.is_absolute():
+        return places / "ufuse"
+    try:
+        return Path.home() / ".cache" / "ufuse"
+    except RuntimeError:  # no home
+        return None
 
 
 def _switch(name: str, default: str = "0") -> bool:

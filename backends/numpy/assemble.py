@@ -61,9 +61,9 @@ class Promotion:
             if isinstance(segment, Segment):
                 made.append(plain(segment))
                 continue
-            function = next(functions)
+            address = next(functions)
             inputs, outputs = len(segment.inputs), len(segment.outputs)
-            loop = _tiles.native_loop(function.address, function.owner, inputs, outputs)
+            loop = _tiles.native_loop(address, None, inputs, outputs)
             made.append((loop, segment.inputs, segment.outputs, "map", -1))
         kernel.set_native(tuple(made))
 

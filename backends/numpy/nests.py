@@ -55,7 +55,11 @@ def _made(nest: Nest) -> Callable[..., object] | None:
         for view in nest.views
     )
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
-    made.improver = _improver(nest, is_alone=True)
+    kept = nests.kept_improvement(nest)
+    if kept is None:
+        made.improver = _improver(nest, is_alone=True)
+    else:
+        made.improve(*kept, _improver(nest, is_alone=False))
     return cast("Callable[..., object]", made)
 
 

@@ -345,6 +345,7 @@ def test_set_log(caplog: pytest.LogCaptureFixture) -> None:
         ("UFUSE_THREADS", "0", "UFUSE_THREADS must be a whole number above 0, not '0'"),
         ("UFUSE_CHECK", "yes", "UFUSE_CHECK must be 0 or 1, not 'yes'"),
         ("UFUSE_EAGER", "2", "UFUSE_EAGER must be 0 or 1, not '2'"),
+        ("UFUSE_CACHE", "no", "UFUSE_CACHE must be 0 or 1, not 'no'"),
         ("UFUSE_LOG", "brakes", "UFUSE_LOG names 'brakes', which is not one of breaks"),
     ],
 )

@@ -14,16 +14,19 @@ from typing import Any
 
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.background import at_end
+from ufuse.backends.numpy.llvm.link import keep, linked
+from ufuse.backends.numpy.llvm.object_cache import Kept
 
 # As `runtime/llvm.c` takes them.
 FUNCTIONS = (
     "ParseAssembly", "buildPerModuleDefaultPipeline", "RunNewModulePassManager", "DisposeNewModulePassManger",
-    "AddModule", "FinalizeObject", "GetFunctionAddress", "RemoveModule", "DisposeModule", "DisposeString",
+    "TargetMachineEmitToMemory", "GetBufferStart", "GetBufferSize", "DisposeMemoryBuffer", "DisposeModule",
+    "DisposeString",
 )  # fmt: skip
 
 
 class ApartCompiler:
-    """An engine with all that LLVM has to make code better."""
+    """All that LLVM has to make code better."""
 
     def __init__(self) -> None:
         binding: Any = import_module("llvmlite.binding")
@@ -39,11 +42,10 @@ class ApartCompiler:
         options.loop_vectorization = options.slp_vectorization = True
         context = binding.create_context()
         builder = binding.create_pass_builder(machine, options)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly("", context), machine)
-        self.head = (
-            f'target triple = "{machine.triple}"\ntarget datalayout = "{engine.target_data}"\n'
+        self._head = (
+            f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
         )
-        self._parts = [context, engine, builder, options, machine]
+        self._parts = [context, machine, builder, options]
         self._tools = _words(each._ptr for each in self._parts[:3])
         library = ctypes.CDLL(binding.ffi.lib._name, handle=binding.ffi.lib._handle)
         self._functions = _words(getattr(library, f"LLVMPY_{name}") for name in FUNCTIONS)
@@ -53,10 +55,9 @@ class ApartCompiler:
         for part in self._parts:
             part.detach()
 
-    def address(self, text: str, name: str) -> int:
-        """The address of a function of a module."""
-        given = (self.head + text).encode(), name.encode()
-        return _tiles.compiled_address(self._functions, self._tools, *given)
+    def object_code(self, text: str) -> bytes:
+        """The object code of a module."""
+        return _tiles.compiled_object(self._functions, self._tools, (self._head + text).encode())
 
 
 def _words(parts: Any) -> bytes:
@@ -77,12 +78,17 @@ def _leave() -> None:
 at_end.append(_leave)
 
 
-def best_code(text: str) -> tuple[int, object]:
-    """The address of the function that is called NAME in the text, and what keeps it in memory."""
+def best_code(text: str, key: str | None = None, needs: tuple[str, ...] | None = ()) -> int:
+    """The address of the function that is called NAME in the text; kept under a key, unless what it `needs` is not."""
     name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
     with _lock:
         if not _compiler:
             _compiler.append(ApartCompiler())
         if name not in _made:
-            _made[name] = _compiler[0].address(text.replace("@NAME(", f"@{name}(", 1), name)
-    return _made[name], _compiler[0]
+            text = text.replace("@NAME(", f"@{name}(", 1)
+            code = _compiler[0].object_code(text)
+            found = linked(code, text)
+            if needs is not None:
+                keep(key, Kept(code, name, needs), found)
+            _made[name] = found[name]
+    return _made[name]

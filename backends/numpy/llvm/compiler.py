@@ -1,20 +1,33 @@
-"""LLVM text to machine code. llvmlite is imported at the first use; without it nothing is native."""
+"""LLVM text to machine code, or what was kept. llvmlite is imported at the first use; without it nothing is native."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
+from ufuse.backends.numpy.llvm import object_cache
 from ufuse.backends.numpy.llvm.background import Work, at_end
 from ufuse.backends.numpy.llvm.functions import Native, function_text
+from ufuse.backends.numpy.llvm.link import (
+    is_linked,
+    keep,
+    kept_functions,
+    keys_of,
+    leave,
+    linked,
+)
 from ufuse.backends.numpy.llvm.nest_rows import rows_text
+from ufuse.backends.numpy.llvm.object_cache import Kept
+from ufuse.backends.numpy.llvm.symbols import PREFIX, ROW
 
 # For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
 # all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
@@ -33,16 +46,8 @@ class Effort(Enum):
     USUAL = auto()  # PASSES
 
 
-class Function:
-    """Machine code that lives as long as this object's owner, the process-wide compiler."""
-
-    def __init__(self, address: int, owner: object) -> None:
-        self.address = address
-        self.owner = owner
-
-
 class Compiler:
-    """The process's LLVM: one engine, and every function it has made by its name, which its text decides."""
+    """The process's LLVM, for code that is wanted at once."""
 
     def __init__(self) -> None:
         binding: Any = import_module(
@@ -54,17 +59,12 @@ class Compiler:
         binding.initialize_native_asmprinter()
         self._features = binding.get_host_cpu_features()
         self._machine = self._new_machine(2)
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
         # Compiles at once, into code that is good where the text is.
-        self._quick = binding.create_mcjit_compiler(
-            binding.parse_assembly(""), self._new_machine(0)
-        )
-        self._made: dict[str, Function] = {}
-        self._rows: dict[Native, Function] = {}
+        self._quick = self._new_machine(0)
 
     def leave(self) -> None:
         """Leave what LLVM holds to the end of the process: llvmlite does so only where it was imported early enough."""
-        for reference in (self._engine, self._quick, self._machine):
+        for reference in (self._machine, self._quick):
             reference.detach()
 
     def _new_machine(self, level: int) -> Any:
@@ -75,45 +75,19 @@ class Compiler:
             jit=True,
         )
 
-    def row_functions(self, natives: Sequence[Native]) -> list[Function]:
-        """The machine code of segments of array statements; one module for all that are new."""
-        new = {
-            f"ufuse_row_{len(self._rows) + place}": native
-            for place, native in enumerate(dict.fromkeys(natives) - self._rows.keys())
-        }
-        if new:
-            masks = all(self._features.get(name) for name in WITH_MASKS)
-            made = self._add(rows_text(new, masks=masks), new, self._quick)
-            self._rows.update(zip(new.values(), made, strict=True))
-        return [self._rows[native] for native in natives]
+    def has_masks(self) -> bool:
+        """Whether the machine has vectors with masks."""
+        return all(self._features.get(name) for name in WITH_MASKS)
 
-    def function(self, native: Native) -> Function:
-        """The machine code of a segment."""
-        return self.text_function(function_text(native, "NAME"), Effort.NONE)
-
-    def text_function(self, text: str, effort: Effort) -> Function:
-        """The machine code of a module's only function, which is called NAME in the text."""
-        name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
-        if name not in self._made:
-            text = text.replace("@NAME(", f"@{name}(", 1)
-            engine = self._quick if effort is Effort.QUICK else self._engine
-            (self._made[name],) = self._add(text, [name], engine, effort)
-        return self._made[name]
-
-    def _add(
-        self, text: str, names: Iterable[str], engine: Any, effort: Effort = Effort.NONE
-    ) -> list[Function]:
-        """The machine code of a module's functions."""
+    def object_code(self, text: str, effort: Effort) -> bytes:
+        """The object code of a module."""
         module = self._binding.parse_assembly(text)
         if effort is Effort.USUAL:
             self._improve(module)
-        engine.add_module(module)
-        engine.finalize_object()
-        made = [Function(engine.get_function_address(name), engine) for name in names]
-        # The machine code stays; the text it was made from would take three times its memory.
-        engine.remove_module(module)
+        machine = self._quick if effort is Effort.QUICK else self._machine
+        code: bytes = machine.emit_object(module)
         module.close()
-        return made
+        return code
 
     def _improve(self, module: Any) -> None:
         passes = self._binding.create_new_module_pass_manager()
@@ -140,6 +114,7 @@ _compiler: list[Compiler] = []
 def _leave() -> None:
     for one in _compiler:
         one.leave()
+    leave()
 
 
 at_end.append(_leave)
@@ -162,22 +137,85 @@ def _the_compiler() -> Compiler:
     return _compiler[0]
 
 
-def compiled(segments: list[Native]) -> list[Function]:
-    """The machine code of segments; called in `Work`, as a signal handler that raises could leave the lock taken."""
+def compiled(segments: list[Native]) -> list[int]:
+    """The addresses of segments; called in `Work`, as a signal handler that raises could leave the lock taken."""
     with _lock:
-        return [_the_compiler().function(native) for native in segments]
+        return [_segment(native) for native in segments]
 
 
-def compiled_rows(natives: Sequence[Native]) -> list[Function]:
-    """The machine code of segments of array statements; called in `Work`, as `compiled` is."""
+def _segment(native: Native) -> int:
+    text = function_text(native, "NAME")
+    return _function(text, Effort.NONE, object_cache.key_of("segment", text.encode()), ())
+
+
+def compiled_text(
+    text: str, effort: Effort, key: str | None = None, needs: tuple[str, ...] | None = ()
+) -> int:
+    """The address of a module's only function, NAME in the text; called in `Work`, as `compiled` is.
+
+    It is kept under a key, unless what it `needs` is not.
+    """
     with _lock:
-        return _the_compiler().row_functions(natives)
+        return _function(text, effort, None if needs is None else key, needs or ())
 
 
-def compiled_text(text: str, effort: Effort) -> Function:
-    """The machine code of a text; called in `Work`, as `compiled` is."""
-    with _lock:
-        return _the_compiler().text_function(text, effort)
+def _function(text: str, effort: Effort, key: str | None, needs: tuple[str, ...]) -> int:
+    name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
+    if name not in _made:
+        found = kept_functions(key)
+        if found is None:
+            text = text.replace("@NAME(", f"@{name}(", 1)
+            code = _the_compiler().object_code(text, effort)
+            found = linked(code, text)
+            keep(key, Kept(code, name, needs), found)
+        _made[name] = found.get("", 0) or found[name]
+    return _made[name]
+
+
+_made: dict[str, int] = {}
+
+
+def row_name(native: Native) -> str:
+    """The symbol of a segment of an array statement."""
+    return ROW + _row_digest(native)
+
+
+@lru_cache(maxsize=1024)
+def _row_digest(native: Native) -> str:
+    operations = [
+        (one.loop.kind, one.loop.name, _chars(one.loop.dtypes), one.inputs, one.output)
+        for one in native.operations
+    ]
+    inputs = [(dtype.char, is_single) for dtype, is_single in native.inputs]
+    whole = repr((inputs, operations, native.outputs))
+    return blake2b(whole.encode(), digest_size=12).hexdigest()
+
+
+def _chars(dtypes: Iterable[np.dtype]) -> str:
+    return "".join(dtype.char for dtype in dtypes)
+
+
+def compiled_rows(natives: Sequence[Native]) -> tuple[str, ...] | None:
+    """Compile segments of array statements; one module for all that are new. Called in `Work`, as `compiled` is.
+
+    The keys under which they are kept; None where one is not.
+    """
+    names = {_row_digest(native): native for native in natives}
+    new = {name: native for name, native in names.items() if not is_linked(name)}
+    if new:
+        with _lock:
+            _compile_rows(new)
+    return keys_of(list(names))
+
+
+def _compile_rows(new: dict[str, Native]) -> None:
+    key = object_cache.key_of("rows", " ".join(new).encode())
+    if kept_functions(key) is None:
+        compiler = _the_compiler()
+        functions = {f'"{PREFIX}{ROW}{name}"': native for name, native in new.items()}
+        text = rows_text(functions, masks=compiler.has_masks())
+        code = compiler.object_code(text, Effort.QUICK)
+        keep(key, Kept(code), linked(code, text))
 
 
 def assembly(native: Native) -> str:

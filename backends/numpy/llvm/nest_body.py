@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
 from ufuse.backends.numpy.llvm.nest_plain import hidden, is_plain, plain_text
+from ufuse.backends.numpy.llvm.symbols import PREFIX
 from ufuse.graph.nest import (
     F32,
     F64,
@@ -346,8 +346,7 @@ class Body:
         ]
         if self.is_alone:
             self.doubt_if_odd()
-        helper = _tiles.nest_helpers()["patience"]
-        more = self.add_new(f"call i64 inttoptr (i64 {helper} to ptr)() #2")
+        more = self.add_new(f"call i64 {self.symbol('helper.patience')}() #2")
         self.lines.append(f"store i64 {more}, ptr %patience")
         is_over = self.add_new(f"icmp eq i64 {more}, 0")
         self.lines += [f"br i1 {is_over}, label %doubt, label %{following}", f"{following}:"]
@@ -389,9 +388,15 @@ class Body:
             stride = self.add(f"mul i64 {self.length(number, inner)}, {stride}")
         return stride
 
-    def call(self, address: int, result: str, arguments: str) -> str:
+    def symbol(self, name: str) -> str:
+        """What `symbols.py` has under a name. No function for LLVM: it would have to be called as it is declared."""
+        text = f'@"{PREFIX}{name}"'
+        self.declared.add(f"{text} = external global i8")
+        return text
+
+    def call(self, name: str, result: str, arguments: str) -> str:
         """Append the call of a function of C's; the name of its result."""
-        return self.add_new(f"call {result} inttoptr (i64 {address} to ptr)({arguments}) #1")
+        return self.add_new(f"call {result} {self.symbol(name)}({arguments}) #1")
 
     def get(self, name: str, type_: str) -> str:
         """A variable's value."""

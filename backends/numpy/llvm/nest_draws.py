@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.backends.numpy.llvm.symbols import KINDS, checked
 from ufuse.graph.nest import Instruction
 from ufuse.graph.semantics.nest_reference import bit_generator_of
 
@@ -45,7 +46,7 @@ def emit_draw(body: Body, one: Instruction) -> str:
         function = body.add_new(f"load ptr, ptr {at}, !invariant.load !2")
         state = body.add_new(f"load ptr, ptr {generator}, !invariant.load !2")
         return body.add_new(f"call double {function}(ptr {state}) #1")
-    function = f"inttoptr (i64 {_address(name)} to ptr)"
+    function = body.symbol(checked(f"draw.{name}"))
     if name not in WHOLE:
         given = ", ".join([f"ptr {generator}", *(f"double {each}" for each in operands)])
         return body.add_new(f"call double {function}({given}) #1")
@@ -88,6 +89,8 @@ def _agrees(name: str, function: Callable[..., float]) -> bool:
     method = getattr(other, "randint" if name == "masked_integers" else name)
     return found == [method(*inputs) for _ in range(COMPARED)]
 
+
+KINDS["draw"] = _address
 
 EXAMPLES: dict[str, tuple[float, ...]] = {
     "standard_normal": (),

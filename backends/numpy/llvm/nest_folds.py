@@ -12,12 +12,11 @@ from ufuse.backends.numpy.llvm.nest_maps import (
     WORDS,
     Inputs,
     Table,
-    helpers,
-    kept_loop,
     loop_of,
     lose_patience,
     place_of,
 )
+from ufuse.backends.numpy.llvm.symbols import loop_symbol
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.nest import I1, POSITIONS, Instruction, Step, View
 
@@ -61,7 +60,7 @@ def emit_fold(body: Body, one: Instruction) -> str:
     data, steps = place_of(body, view, inputs.of_view(view))
     given = f"i64 {steps[0]}, i64 {body.operand(length)}"
     loop = _loop(body, name, view)
-    return _result(body, one, helpers()["fold"], f"{loop}, ptr %table, ptr {data}, {given}")
+    return _result(body, one, "fold", f"{loop}, ptr %table, ptr {data}, {given}")
 
 
 def _loop(body: Body, name: str, view: View) -> str:
@@ -69,7 +68,7 @@ def _loop(body: Body, name: str, view: View) -> str:
     if name == "add" and dtype.kind == "f" and len(view.axes) > 1 and not adds_in_buffers():
         raise LookupError("this NumPy adds along several axes in another order")
     loop = loop_of(Step(name, (dtype, dtype, dtype), (0, 1)))
-    return f"ptr inttoptr (i64 {id(kept_loop(loop))} to ptr)"
+    return f"ptr {body.symbol(loop_symbol(loop))}"
 
 
 def _emit_whole(body: Body, one: Instruction) -> str:
@@ -110,7 +109,7 @@ def _positions(body: Body, one: Instruction, table: Table, lengths: Sequence[str
     number = body.nest.numbered[view.array].dtype.num
     given = f"i64 {number}, i64 {int(name == 'argmin')}, i64 {len(lengths)}"
     given += f", i64 {target.axes.index(None)}, ptr %table"
-    status = body.call(helpers()["positions"], "i32", given)
+    status = body.call("helper.positions", "i32", given)
     body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
     lose_patience(body, lengths)
 
@@ -120,7 +119,7 @@ def _reduce(body: Body, name: str, view: View, table: Table, lengths: Sequence[s
         table.store(axis, length)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {WORDS * len(body.nest.temporaries)}")
     given = f"{_loop(body, name, view)}, i64 {len(lengths)}, ptr %table, ptr {memory}"
-    status = body.call(helpers()["reduce"], "i32", given)
+    status = body.call("helper.reduce", "i32", given)
     body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
     lose_patience(body, lengths)
 
@@ -138,9 +137,9 @@ def _spread(body: Body, one: Instruction, views: Sequence[View]) -> list[str]:
     return lengths
 
 
-def _call(body: Body, one: Instruction, address: int, arguments: str) -> str:
+def _call(body: Body, one: Instruction, helper: str, arguments: str) -> str:
     """Append a call that writes an array."""
-    status = body.call(address, "i32", arguments)
+    status = body.call(f"helper.{helper}", "i32", arguments)
     body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
     body.known.forget(one)
     return ""
@@ -150,10 +149,9 @@ def emit_matmul(body: Body, one: Instruction) -> str:
     """Append a product of matrices."""
     name, *views = one.attributes
     dtype = body.nest.numbered[views[0].array].dtype
-    loop = kept_loop(Loop("ufunc", "matmul", (dtype,) * 3, np.matmul))
+    loop = body.symbol(loop_symbol(Loop("ufunc", "matmul", (dtype,) * 3, np.matmul)))
     lose_patience(body, _spread(body, one, views))
-    given = f"ptr inttoptr (i64 {id(loop)} to ptr), i64 {int(name == 'dot')}, ptr %table"
-    return _call(body, one, helpers()["matmul"], given)
+    return _call(body, one, "matmul", f"ptr {loop}, i64 {int(name == 'dot')}, ptr %table")
 
 
 def emit_indexed(body: Body, one: Instruction) -> str:
@@ -162,7 +160,7 @@ def emit_indexed(body: Body, one: Instruction) -> str:
     lengths = _spread(body, one, one.attributes)
     lose_patience(body, lengths[:-1])
     given = f"i64 {len(lengths)}, i64 {itemsize}, ptr %table"
-    return _call(body, one, helpers()[one.op], given)
+    return _call(body, one, one.op, given)
 
 
 def emit_position(body: Body, one: Instruction) -> str:
@@ -173,9 +171,7 @@ def emit_position(body: Body, one: Instruction) -> str:
     data, steps = place_of(body, view, inputs.of_view(view))
     number = body.nest.numbered[view.array].dtype.num
     given = f"i64 {number}, i64 {int(name == 'argmin')}, ptr %table, ptr {data}"
-    return _result(
-        body, one, helpers()["position"], f"{given}, i64 {steps[0]}, i64 {body.operand(length)}"
-    )
+    return _result(body, one, "position", f"{given}, i64 {steps[0]}, i64 {body.operand(length)}")
 
 
 def emit_dot(body: Body, one: Instruction) -> str:
@@ -189,13 +185,13 @@ def emit_dot(body: Body, one: Instruction) -> str:
         arguments += f", ptr {data}, i64 {steps[0]}"
     kind = body.nest.numbered[views[0].array].dtype.char
     arguments += f", i64 {body.operand(length)}"
-    return _result(body, one, helpers()[f"{name}.{kind}"], arguments)
+    return _result(body, one, f"{name}.{kind}", arguments)
 
 
-def _result(body: Body, one: Instruction, address: int, arguments: str) -> str:
+def _result(body: Body, one: Instruction, helper: str, arguments: str) -> str:
     """Append a call that writes its result to the table's first word."""
     body.table = max(body.table, 1)
-    status = body.call(address, "i32", arguments)
+    status = body.call(f"helper.{helper}", "i32", arguments)
     body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
     if result_type(one) == I1:
         return body.add(f"icmp ne i8 {body.add_new('load i8, ptr %table')}, 0")

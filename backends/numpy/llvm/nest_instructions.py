@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable
-from typing import NoReturn
 
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
@@ -27,6 +25,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
+from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.graph.nest import (
     F32,
     F64,
@@ -409,28 +408,13 @@ def _call(body: Body, one: Instruction) -> str:
         return emit_numpy(body, one)
     operands = ", ".join(f"{_type(one)} {operand}" for operand in _operands(body, one))
     result = body.add_new(
-        f"call {_type(one)} inttoptr (i64 {_address(name)} to ptr)({operands}) #2"
+        f"call {_type(one)} {body.symbol(checked(f'math.{name}'))}({operands}) #2"
     )
     type_ = one.inputs[0].type
     body.go_on_if(
         body.compare("olt", _absolute(body, type_, result), literal(math.inf, type_), type_)
     )
     return result
-
-
-def _address(name: str) -> int:
-    for library in ("libm.so.6", None):
-        try:
-            found = ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
-        except (OSError, AttributeError):
-            continue
-        if found is not None:
-            return found
-    return _unknown(name)
-
-
-def _unknown(name: str) -> NoReturn:
-    raise LookupError(f"the mathematics library has no {name}")
 
 
 def _load(body: Body, one: Instruction) -> str:

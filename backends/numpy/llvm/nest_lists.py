@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, own_variable
 from ufuse.backends.numpy.llvm.nest_maps import WORDS
 from ufuse.graph.nest import I1, Instruction
@@ -46,8 +45,7 @@ def _grow(body: Body, number: int, size: str) -> None:
         f"br i1 {is_full}, label %{growing}, label %{following}, !prof !1",
         f"{growing}:",
     ]
-    helper = _tiles.nest_helpers()["extend"]
-    status = body.call(helper, "i32", f"ptr {memory}, i64 {size}")
+    status = body.call("helper.extend", "i32", f"ptr {memory}, i64 {size}")
     done = body.label()
     is_made = body.add_new(f"icmp eq i32 {status}, 0")
     body.lines += [f"br i1 {is_made}, label %{done}, label %doubt, !prof !0", f"{done}:"]

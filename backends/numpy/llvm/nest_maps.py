@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
-from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm.compiler import compiled_rows
+from ufuse.backends.numpy.llvm.compiler import compiled_rows, row_name
 from ufuse.backends.numpy.llvm.functions import Native, Operation
 from ufuse.backends.numpy.llvm.instructions import why_not_native
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body
-from ufuse.backends.numpy.loops import depends_on_strides, loop_object
+from ufuse.backends.numpy.llvm.symbols import loop_symbol
+from ufuse.backends.numpy.loops import depends_on_strides
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.nest import (
@@ -45,18 +44,6 @@ ELEMENTS_A_TURN_BITS = 2
 
 
 # Loops
-
-
-@cache  # for ever: machine code holds their addresses
-def kept_loop(loop: Loop) -> Any:
-    """The inner loop that C runs, which is never freed."""
-    return loop_object(loop)
-
-
-@cache
-def helpers() -> dict[str, int]:
-    """The addresses of what machine code of nests calls in C, by name."""
-    return _tiles.nest_helpers()
 
 
 def loop_of(step: Step) -> Loop:
@@ -87,20 +74,19 @@ class Segment:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 
-    def words(self, numbers: dict[int, int]) -> list[int]:
+    def words(self, body: Body, numbers: dict[int, int]) -> list[str]:
         """The segment as C reads it."""
-        loop = 0 if self.native is not None else id(kept_loop(self.loop))
         arguments = [numbers[value] for value in (*self.inputs, *self.outputs)]
-        return [loop, self.address(), len(arguments), *arguments]
+        name = loop_symbol(self.loop) if self.native is None else row_name(self.native)
+        code = [f"ptrtoint (ptr {body.symbol(name)} to i64)", "0"]
+        if self.native is not None:
+            code.reverse()
+        return [*code, *map(str, (len(arguments), *arguments))]
 
-    def address(self) -> int:
-        """Of its machine code."""
-        return 0 if self.native is None else compiled_rows([self.native])[0].address
 
-
-def prepare(nest: Nest) -> None:
-    """Compile what does the rows of a nest's array statements, all at once."""
-    compiled_rows(
+def prepare(nest: Nest) -> tuple[str, ...] | None:
+    """Compile what does the rows of a nest's array statements, all at once; the keys of what is kept."""
+    return compiled_rows(
         [
             segment.native
             for block in nest.blocks
@@ -301,14 +287,14 @@ def _call(body: Body, what: Map, table: Table, shared: int) -> str:
         order = [*first.inputs, len(what.operands)]
         if order == list(range(len(order))):
             return body.call(
-                first.address(),
+                row_name(first.native),
                 "i32",
                 f"ptr {table.at(1)}, ptr %table, ptr {table.at(1 + table.arrays)}, ptr null",
             )
     plan = _plan(body, what, segments, shared)
     scratch = WORDS * len(body.nest.temporaries)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {scratch}")
-    return body.call(helpers()["map"], "i32", f"ptr {plan}, ptr %table, ptr {memory}")
+    return body.call("helper.map", "i32", f"ptr {plan}, ptr %table, ptr {memory}")
 
 
 def _has_no_gaps(body: Body, what: Map) -> bool:
@@ -334,11 +320,10 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
     words = [what.ndim, count + 1, int(copies), int(fresh), len(rows), len(segments), shared]
     words.append(sum(1 << value for value in range(count) if _is_single(what, value)))
     words += [dtype.itemsize for dtype in dtypes]
-    for segment in segments:
-        words += segment.words(numbers)
+    texts = [*map(str, words), *(word for one in segments for word in one.words(body, numbers))]
     name = f"@plan{len(body.globals)}"
-    text = ", ".join(f"i64 {word}" for word in words)
-    body.globals.append(f"{name} = private constant [{len(words)} x i64] [{text}]")
+    text = ", ".join(f"i64 {word}" for word in texts)
+    body.globals.append(f"{name} = private constant [{len(texts)} x i64] [{text}]")
     return name
 
 
@@ -421,7 +406,7 @@ def emit_alloc(body: Body, one: Instruction) -> str:
     for length in lengths:
         size = body.with_overflow("smul", size, length)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {first}")
-    status = body.call(helpers()["grow"], "i32", f"ptr {memory}, i64 {size}")
+    status = body.call("helper.grow", "i32", f"ptr {memory}, i64 {size}")
     body.doubt_if(body.add_new(f"icmp ne i32 {status}, 0"))
     body.known.forget(one)
     data = body.add_new(f"load ptr, ptr {memory}")

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
+from ufuse.backends.numpy.llvm.link import kept_functions
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
     ZEROS,
@@ -28,11 +29,13 @@ from ufuse.backends.numpy.llvm.nest_body import (
 from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
+from ufuse.backends.numpy.llvm.nest_key import description
 from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
 from ufuse.backends.numpy.llvm.nest_versions import is_copy, is_late, versioned
+from ufuse.backends.numpy.llvm.object_cache import key_of
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
@@ -58,11 +61,13 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
         LookupError: a function that the mathematics library lacks, or a loop that NumPy lacks.
 
     """
+    key, kept = _kept("first", nest)
+    if kept is not None:
+        return kept
     nest = without_repetition(nest)
-    prepare(nest)
+    needs = prepare(nest)
     effort = Effort.QUICK if is_of_arrays(nest) else Effort.USUAL
-    function = compiled_text(nest_text(nest, "NAME"), effort)
-    return function.address, function.owner
+    return compiled_text(nest_text(nest, "NAME"), effort, key, needs), None
 
 
 def improved_nest(nest: Nest, *, is_alone: bool = True) -> tuple[int, object] | None:
@@ -70,14 +75,35 @@ def improved_nest(nest: Nest, *, is_alone: bool = True) -> tuple[int, object] | 
 
     It may doubt too often, and raise flags too many. None where there is none.
     """
+    key, kept = _kept(_better(is_alone=is_alone), nest)
+    if kept is not None:
+        return kept
     nest = without_repetition(nest)
     if is_of_arrays(nest):
         return None
-    prepare(nest)
+    needs = prepare(nest)
     nest = versioned(nest, is_alone=is_alone)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
         return None
-    return best_code(nest_text(nest, "NAME", is_fast=True, is_alone=is_alone))
+    text = nest_text(nest, "NAME", is_fast=True, is_alone=is_alone)
+    return best_code(text, key, needs), None
+
+
+def kept_improvement(nest: Nest) -> tuple[int, object] | None:
+    """What `improved_nest` gave once, if that is kept."""
+    return _kept(_better(is_alone=True), nest)[1]
+
+
+def _better(*, is_alone: bool) -> str:
+    return "better, alone" if is_alone else "better"
+
+
+def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]:
+    """The key of a nest's code; and that code, if it is kept."""
+    what = description(nest)
+    key = None if what is None else key_of(tier, what)
+    functions = kept_functions(key)
+    return key, None if functions is None else (functions[""], None)
 
 
 def is_of_arrays(nest: Nest) -> bool:

@@ -324,10 +324,10 @@ def test_text_that_llvm_cannot_read() -> None:
     """What LLVM says of it."""
     with pytest.raises(ValueError, match="expected top-level entity"):
         Work(lambda: best_code("nonsense")).result()
-    with pytest.raises(ValueError, match="an address"):
+    with pytest.raises(KeyError, match="ufuse_"):
         Work(lambda: best_code("define void @other() { ret void }")).result()
     with pytest.raises(ValueError, match="no such functions"):
-        _tiles.compiled_address(b"", b"", b"", b"f")
+        _tiles.compiled_object(b"", b"", b"")
 
 
 def test_large_nests_keep_their_code(monkeypatch: pytest.MonkeyPatch) -> None:

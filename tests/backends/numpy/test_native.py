@@ -40,7 +40,7 @@ def call(
     steps = [0 if array.size == 1 and length > 1 else array.strides[0] for array in everything]
     data = (ctypes.c_void_p * len(everything))(*[array.ctypes.data for array in everything])
     (function,) = compiled([native])
-    status = FUNCTION(function.address)(
+    status = FUNCTION(function)(
         data, (ctypes.c_int64 * 1)(length), (ctypes.c_int64 * len(steps))(*steps), None
     )
     return results, status

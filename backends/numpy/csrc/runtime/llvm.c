@@ -1,4 +1,4 @@
-/* LLVM text to machine code in one call without the GIL, through the functions of llvmlite's
+/* LLVM text to object code in one call without the GIL, through the functions of llvmlite's
  * library. */
 #include "runtime/tiles.h"
 
@@ -8,86 +8,88 @@ typedef struct {
     void *(*buildPerModuleDefaultPipeline)(void *builder, int speed);
     void (*RunNewModulePassManager)(void *passes, void *module, void *builder);
     void (*DisposeNewModulePassManger)(void *passes);
-    void (*AddModule)(void *engine, void *module);
-    void (*FinalizeObject)(void *engine);
-    uint64_t (*GetFunctionAddress)(void *engine, const char *name);
-    int (*RemoveModule)(void *engine, void *module, const char **message);
+    void *(*TargetMachineEmitToMemory)(void *machine, void *module, int object,
+                                       const char **message);
+    const char *(*GetBufferStart)(void *buffer);
+    size_t (*GetBufferSize)(void *buffer);
+    void (*DisposeMemoryBuffer)(void *buffer);
     void (*DisposeModule)(void *module);
     void (*DisposeString)(const char *string);
 } Functions;
 
 /* What LLVM works with. */
 typedef struct {
-    void *context, *engine, *builder;
+    void *context, *machine, *builder;
 } Tools;
 
 enum { MOST_MESSAGE = 200, SPEED = 2 };
 
-/*
- * The address of a function of the text; 0 with `error`. Of the engine only the machine code
- * remains: the module would take three times its memory.
- */
-static uint64_t
-function_address(const Functions *functions, const Tools *tools, const char *text, const char *name,
-                 char *error)
+/* Keep what LLVM says, which ends where its own string does. */
+static void
+keep_message(const Functions *functions, const char *message, char *error)
+{
+    snprintf(error, MOST_MESSAGE, "%s", message == NULL ? "LLVM cannot read it" : message);
+    if (message != NULL) {
+        functions->DisposeString(message);
+    }
+}
+
+/* The object code of the text in a buffer of LLVM's; NULL with `error`. */
+static void *
+object_of(const Functions *functions, const Tools *tools, const char *text, char *error)
 {
     const char *message = NULL;
     void *module = functions->ParseAssembly(tools->context, text, &message);
     if (module == NULL) {
-        snprintf(error, MOST_MESSAGE, "%s", message == NULL ? "LLVM cannot read it" : message);
-        if (message != NULL) {
-            functions->DisposeString(message);
-        }
-        return 0;
+        keep_message(functions, message, error);
+        return NULL;
     }
     void *passes = functions->buildPerModuleDefaultPipeline(tools->builder, SPEED);
     functions->RunNewModulePassManager(passes, module, tools->builder); /* uses them up */
     functions->DisposeNewModulePassManger(passes);
-    functions->AddModule(tools->engine, module);
-    functions->FinalizeObject(tools->engine);
-    uint64_t address = functions->GetFunctionAddress(tools->engine, name);
-    if (!functions->RemoveModule(tools->engine, module, &message)) {
-        functions->DisposeModule(module);
+    void *object = functions->TargetMachineEmitToMemory(tools->machine, module, 1, &message);
+    functions->DisposeModule(module);
+    if (object == NULL) {
+        keep_message(functions, message, error);
     }
-    if (address == 0) {
-        snprintf(error, MOST_MESSAGE, "LLVM does not give it an address");
-    }
-    return address;
+    return object;
 }
 
-/* Python's `compiled_address(functions, tools, text, name)`. */
+/* Python's `compiled_object(functions, tools, text)`. */
 static PyObject *
-compiled_address(PyObject *module, PyObject *args)
+compiled_object(PyObject *module, PyObject *args)
 {
     Py_buffer functions, tools;
-    const char *text, *name;
-    if (!PyArg_ParseTuple(args, "y*y*yy:compiled_address", &functions, &tools, &text, &name)) {
+    const char *text;
+    if (!PyArg_ParseTuple(args, "y*y*y:compiled_object", &functions, &tools, &text)) {
         return NULL;
     }
-    char error[MOST_MESSAGE] = "";
-    uint64_t address = 0;
-    bool fit = functions.len == sizeof(Functions) && tools.len == sizeof(Tools);
-    if (fit) {
-        Functions given;
-        Tools with;
+    char error[MOST_MESSAGE] = "no such functions";
+    void *object = NULL;
+    Functions given;
+    Tools with;
+    if (functions.len == sizeof given && tools.len == sizeof with) {
         memcpy(&given, functions.buf, sizeof given);
         memcpy(&with, tools.buf, sizeof with);
         Py_BEGIN_ALLOW_THREADS
             ;
-            address = function_address(&given, &with, text, name, error);
+            object = object_of(&given, &with, text, error);
         Py_END_ALLOW_THREADS;
     }
     PyBuffer_Release(&functions);
     PyBuffer_Release(&tools);
-    if (address == 0) {
-        return PyErr_Format(PyExc_ValueError, "%s: %s", name, fit ? error : "no such functions");
+    if (object == NULL) {
+        return PyErr_Format(PyExc_ValueError, "not compiled: %s", error);
     }
-    return PyLong_FromUnsignedLongLong(address);
+    PyObject *made = PyBytes_FromStringAndSize(given.GetBufferStart(object),
+                                               (Py_ssize_t)given.GetBufferSize(object));
+    given.DisposeMemoryBuffer(object);
+    return made;
 }
 
 PyMethodDef llvm_methods[] = {
-    {"compiled_address", compiled_address, METH_VARARGS,
-     "compiled_address(functions, tools, text, name)\n--\n\nThe address of a function of LLVM "
-     "text, compiled without the GIL. `functions`, `tools`: addresses in 8 bytes each."},
+    {"compiled_object", compiled_object, METH_VARARGS,
+     "compiled_object(functions, tools, text)\n--\n\nThe object code of LLVM text, compiled "
+     "without the GIL. `functions`, `tools`: addresses in 8 bytes each."},
     {NULL},
 };

@@ -245,6 +245,7 @@ extern PyMethodDef threads_methods[];
 
 /* llvm.c */
 extern PyMethodDef llvm_methods[];
+extern PyMethodDef object_methods[];
 
 /* error_state.c */
 int error_state_begin(void);
