@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -200,6 +201,15 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Number:
         return Number(kind, code.op("f" + name, I1, *inputs))
     inputs = _as_comparable(code, one, other)
     return Number(kind, code.op("i" + name, I1, *inputs))
+
+
+def known_comparison(name: str, left: Item, right: Item) -> bool | None:
+    """What a comparison of two of Python's numbers gives that are known."""
+    if not isinstance(left, Known) or not isinstance(right, Known):
+        return None
+    if {type(left.value), type(right.value)} <= {int, float, bool}:
+        return bool(getattr(operator, name)(left.value, right.value))
+    return None
 
 
 def compare_truth(code: Code, name: str, left: Item, right: Item) -> Number:

@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Exit, Read, Reader
+from ufuse.frame_hook.nests.unrolling import RollError
 from ufuse.frame_hook.nests.values import NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
@@ -140,9 +141,12 @@ def _read(
     arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
     widened: frozenset[int] | None = frozenset()
+    rolled: frozenset[str] | None = frozenset()
     while True:
         try:
-            return _read_once(code, position, function, state, keeps_all, arrives, widened)
+            return _read_once(code, position, function, state, keeps_all, arrives, widened, rolled)
+        except RollError as more:
+            rolled = more.added(rolled)
         except WidenError as more:
             widened = more.slots | (widened or frozenset())
         except NotNativeError:
@@ -159,6 +163,7 @@ def _read_once(
     keeps_all: bool,
     arrives: Mapping[int, Any],
     widened: frozenset[int] | None,
+    rolled: frozenset[str] | None,
 ) -> tuple[Trace, Read]:
     names = instructions.slot_names(code)
     on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
@@ -174,6 +179,7 @@ def _read_once(
             keeps_all=keeps_all,
             arrives=arrives,
             widened=widened,
+            rolled=rolled,
         )
         try:
             read = reader.read()

@@ -227,6 +227,9 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
+    if (known := arithmetic.known_comparison(name, left, right)) is not None:
+        reader.stack.append(Known(known))
+        return
     if complexes.is_complex(left) or complexes.is_complex(right):
         found = complexes.compare(reader.out, name, left, right)
     elif arg & AS_BOOL or either.is_tested(reader):

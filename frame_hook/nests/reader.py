@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests import (
     iterating,
     keeping,
     lists,
+    unrolling,
     views,
 )
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
@@ -46,6 +47,7 @@ from ufuse.frame_hook.nests.values import (
     Holder,
     Item,
     Kind,
+    Known,
     Lazy,
     NotNativeError,
     Number,
@@ -53,6 +55,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
     TemporaryKind,
     Turning,
+    Unrolled,
     ViewKind,
     array_kind,
     is_none,
@@ -126,10 +129,14 @@ class Reader(Holders):
         keeps_all: bool = False,
         arrives: Mapping[int, NumberKind] = MappingProxyType({}),
         widened: frozenset[int] | None = None,
+        rolled: frozenset[str] | None = frozenset(),
     ) -> None:
         self.position = position
         # Slots of locals that are Python's or NumPy's, whichever, at the headers of loops; None: none may be.
         self._widened = widened
+        self.rolled = rolled  # inner loops that are not unrolled; None: all
+        self.unrolls = False
+        self.turn_items: dict[int, tuple[Known, str]] = {}  # by identity; of which loops
         self.arrives = arrives if len(loop_positions(code, position)) <= MOST_TWICE else {}
         super().__init__(state, outside)
         self.null = null
@@ -164,7 +171,7 @@ class Reader(Holders):
             str, str
         ] = {}  # the kinds of numbers that the nest makes for exits, by slot
         self._functions: dict[tuple[str, int], Function] = {}  # that are called
-        self._counts: dict[tuple[str, int], int] = {}
+        self._counts: dict[str, int] = {}  # of versions, by what their labels have in common
         self._doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
@@ -242,7 +249,7 @@ class Reader(Holders):
             else:
                 self.run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
-                raise NotNativeError("it is too long")
+                self._refuse_size("it is too long")
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self._doubts:
@@ -418,15 +425,18 @@ class Reader(Holders):
             keeping.keep(self, _stack_variable(function, place), item)
             for place, item in enumerate(frame.stack)
         )
-        locals_ = tuple((slot, frame.slots[slot]) for slot in kept)
+        locals_ = tuple((slot, unrolling.settled(frame.slots[slot], frame.stack)) for slot in kept)
         return Version(function, position, locals_, stack, frame.caller)
 
     def _is_header(self, version: Version) -> bool:
-        return version.caller is None and self.own.table[version.position].opname == "FOR_ITER"
+        if version.caller is not None or unrolling.is_unrolled(version.stack):
+            return False
+        return self.own.table[version.position].opname == "FOR_ITER"
 
     def _widen(self, position: int) -> None:
         """Where a loop begins its turns make some locals Python's or NumPy's, whichever."""
-        if self.own.table[position].opname == "FOR_ITER":
+        is_unrolled = unrolling.is_unrolled(self.frame.stack)
+        if self.own.table[position].opname == "FOR_ITER" and not is_unrolled:
             for slot in self._widened or ():
                 kind = self.frame.slots.get(slot)
                 if isinstance(kind, NumberKind):
@@ -468,13 +478,19 @@ class Reader(Holders):
             if self._widened is not None and self._is_header(version):
                 known_versions = [one for one in self._labels if one.place == version.place]
                 either.check_versions(known_versions, version)
-            count = self._counts[version.place] = self._counts.get(version.place, 0) + 1
+            known = f"{version.function.prefix}at{version.position}{unrolling.suffix(version)}"
+            count = self._counts[known] = self._counts.get(known, 0) + 1
             if count > MOST_VERSIONS:
-                raise NotNativeError("the types of its variables change too often")
-            known = f"{version.function.prefix}at{version.position}"
+                self._refuse_size("the types of its variables change too often")
             known = self._labels[version] = known + (f"_{count}" if count > 1 else "")
             self._waiting.append(version)
         return known
+
+    def _refuse_size(self, why: str) -> None:
+        """Refuse the loop; or, where that may be why, to unroll loops in it."""
+        if self.unrolls:
+            raise unrolling.RollError(None)
+        raise NotNativeError(why)
 
     def target(self, position: int) -> str:
         """The label where control goes on with the variables and the stack as they are; sets what the stack holds."""
@@ -534,7 +550,7 @@ class Reader(Holders):
     def _changed_kind(self) -> str | None:
         """What no longer has the kind with which the frame brought it."""
         for slot in self._changed:
-            kind, now = self.kinds[slot], self.slots.get(slot)
+            kind, now = self.kinds[slot], unrolling.settled(self.slots.get(slot), self.stack)
             if isinstance(kind, NumberKind):
                 if not isinstance(now, NumberKind) or now.kind != kind.kind:
                     return f"{self.own.names[slot]} changes its type"
@@ -683,6 +699,9 @@ class Reader(Holders):
         assert isinstance(turning, Turning)
         if not all(isinstance(one, Turning) for one in self.stack):
             raise NotNativeError("a value is kept on the stack across a loop")
+        if isinstance(turning.kind, Unrolled):
+            unrolling.begin_turn(self, instruction, turning, turning.kind)
+            return
         out = self.out
         left = out.get(f"{turning.name}.left", I64)
         goes_on = out.op("igt", I1, left, out.constant(I64, 0))
@@ -739,7 +758,8 @@ class Reader(Holders):
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
         if self.frame.caller is not None:
-            self.slots[slot] = keeping.keep(self, function.prefix + function.names[slot], item)
+            kind = keeping.keep(self, function.prefix + function.names[slot], item)
+            self.slots[slot] = unrolling.kind_in_turn(self, item) or kind
             return
         if isinstance(item, Array | Part | Lazy):
             self._store_array(slot, item)
@@ -750,7 +770,7 @@ class Reader(Holders):
         complexes.keep(self.out, self.variable(slot, one.type.kind), one)
         if isinstance(one, Number) and one.tag is not None:
             self.out.set(f"{function.names[slot]}.tag", one.tag)
-        self.slots[slot] = one.type
+        self.slots[slot] = unrolling.kind_in_turn(self, item) or one.type
 
     def _store_array(self, slot: int, item: Array | Part | Lazy) -> None:
         name = self.own.names[slot]
@@ -800,7 +820,7 @@ class Reader(Holders):
     def iterate(self, item: Item) -> Turning:
         """`iter(item)`."""
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
-        return iterating.iterate(self, item, name)
+        return unrolling.unrolled(self, item, name) or iterating.iterate(self, item, name)
 
 
 def _known_jump(name: str, item: Item) -> bool | None:

@@ -140,6 +140,13 @@ class ConstantKind:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnConstant(ConstantKind):
+    """A number that the turn of an unrolled loop has given a local; it lies in the local's variable, too."""
+
+    turn: str  # the loop's name
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's."""
 
@@ -376,7 +383,15 @@ class Together:
     parts: tuple[tuple[str, TurnKind], ...]
 
 
-TurnKind = Whole | Elements | Members | Together
+@dataclass(frozen=True, slots=True)
+class Unrolled:
+    """Of a few known members: each turn is read for itself, and `place` says which one is next."""
+
+    members: tuple[Kind, ...]
+    place: int
+
+
+TurnKind = Whole | Elements | Members | Together | Unrolled
 
 
 @dataclass(frozen=True, slots=True)

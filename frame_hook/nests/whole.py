@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.entry import NestMaker, guarded
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.reader import ITERATOR, Read, Reader
+from ufuse.frame_hook.nests.unrolling import RollError
 from ufuse.frame_hook.nests.values import (
     Array,
     ConstantKind,
@@ -108,12 +109,7 @@ def whole_entry(
         NotNativeError: there is none.
 
     """
-    trace = Trace(state, slot_names(cache.code), _hook.NULL)
-    try:
-        reader = WholeReader(trace, function, state)
-        read = _guarded(trace, cache.code, reader, state)
-    except GraphBreak as graph_break:
-        raise NotNativeError(f"it uses {graph_break.what}") from None
+    trace, reader, read = _read(cache.code, function, state)
     artefact = maker.compile_nest(read.nest)
     if artefact is None:
         raise NotNativeError("there is no native code here")
@@ -128,10 +124,31 @@ def whole_entry(
     return entry
 
 
+def _read(
+    code: types.CodeType, function: types.FunctionType, state: tuple[Any, ...]
+) -> tuple[Trace, WholeReader, Read]:
+    rolled: frozenset[str] | None = frozenset()
+    while True:
+        trace = Trace(state, slot_names(code), _hook.NULL)
+        try:
+            reader = WholeReader(trace, function, state, rolled)
+            return trace, reader, _guarded(trace, code, reader, state)
+        except RollError as more:
+            rolled = more.added(rolled)
+        except GraphBreak as graph_break:
+            raise NotNativeError(f"it uses {graph_break.what}") from None
+
+
 class WholeReader(Reader):
     """Reads a call as the only turn of a loop: the function is read in the place of the call."""
 
-    def __init__(self, trace: Trace, function: types.FunctionType, state: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        function: types.FunctionType,
+        state: tuple[Any, ...],
+        rolled: frozenset[str] | None,
+    ) -> None:
         code = function.__code__
         if code.co_flags & VARYING:
             raise NotNativeError("it takes any number of arguments")
@@ -142,7 +159,7 @@ class WholeReader(Reader):
         )
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
-        super().__init__(around, header, own, _hook.NULL, outside)
+        super().__init__(around, header, own, _hook.NULL, outside, rolled=rolled)
         self._outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))
