@@ -18,6 +18,7 @@ from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.markers import DISABLED
 from ufuse.frame_hook.code.places import in_words
 from ufuse.frame_hook.code.stops import loop_around, stops_after, why_not_code, why_not_resume
+from ufuse.frame_hook.entries import branches
 from ufuse.frame_hook.entries.entry import (
     Specialisation,
     is_idle,
@@ -191,7 +192,7 @@ class Session:
         started, begun = time.perf_counter(), time.thread_time()
         deadline = begun + max(left, budget.OF_A_TRACE) if bounded else None
         entry, passed, expired = self._tracer.trace(
-            cache, position, function, state, record, deadline
+            cache, position, function, state, record, deadline, self._first_truth
         )
         if bounded:
             self._budget.spend(time.thread_time() - begun, traces=1)
@@ -205,9 +206,82 @@ class Session:
             return ASK_SOON  # what begins turns here is another matter
         if entry is None:
             self._note_no_entry(cache, position, record, passed)
-        elif position == 0:
+        elif self.longest is None:
+            branches.ask_first(entry)
+        if entry is not None and position == 0:
             self._captured.keep(function, self.captured_for(function) + 1)
         return entry
+
+    def grow(
+        self, cache: Any, position: int, function: FunctionType, state: tuple[Any, ...], entry: Any
+    ) -> Any:
+        """An entry that goes on where one ends at a branch of which nearly always one side is taken; or None."""
+        kept: Specialisation = entry.data
+        code = kept.branch[0]() if kept.branch is not None else None
+        if code is None or kept.branch is None or cache.code in DISABLED:
+            return None
+        record = self.record(code)
+        jump = kept.branch[1]
+        branches.learn(record, jump, entry)
+        if jump not in record.usual:
+            branches.ask_later(entry)
+            return None
+        if record.usual[jump] is None:
+            return None
+        seconds = self._seconds_for(cache, state)
+        if seconds is not None and seconds <= 0:
+            branches.ask_later(entry)
+            return None
+        longer = self._grown(cache, position, function, state, seconds)
+        if longer is not None and entry.expects:
+            cache.remove(position, entry)
+        return longer
+
+    def _seconds_for(self, cache: Any, state: tuple[Any, ...]) -> float | None:
+        """How long a trace may take; None: as long as it needs."""
+        if not self._is_bounded:
+            return None
+        return self._budget.seconds_left(cache.code, state, cache.run_ns / 1e9)
+
+    def _grown(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        seconds: float | None,
+    ) -> Any:
+        record = self.record(cache.code)
+        started, begun = time.perf_counter(), time.thread_time()
+        deadline = None if seconds is None else begun + max(seconds, budget.OF_A_TRACE)
+        longer, _, _ = self._tracer.trace(
+            cache, position, function, state, record, deadline, self._usual_truth
+        )
+        if seconds is not None:
+            self._budget.spend(time.thread_time() - begun, traces=1)
+        self.journal.stats.trace_seconds += time.perf_counter() - started
+        if longer is None or not longer.expects or longer.first_failing(state) is not None:
+            return None
+        branches.ask_first(longer)
+        return longer
+
+    def _usual_truth(self, code: CodeType, position: int, otherwise: bool | None) -> bool | None:
+        """What the condition of a jump nearly always is, where that has been seen."""
+        record = self._records.get(code)
+        return otherwise if record is None else record.usual.get(position, otherwise)
+
+    def _first_truth(self, code: CodeType, position: int, otherwise: bool | None) -> bool | None:
+        """What the condition of a jump is as long as nothing is raised, unless it has been seen to be otherwise."""
+        return None if self._usual_truth(code, position, otherwise) is None else otherwise
+
+    def other_sides(self, cache: Any, position: int, entry: Any) -> None:
+        """Give an entry up that takes sides of branches for granted that are often not taken."""
+        entry.valid = False
+        for one in entry.data.expected:
+            code = one.code()
+            if code is not None:
+                self.record(code).usual[one.position] = None
+        self.journal.note_given_up(cache.code, position)
 
     def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> None:
         """Have an entry run whole calls of a function that has loops with native code."""

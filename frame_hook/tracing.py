@@ -17,9 +17,13 @@ from ufuse.frame_hook.code.frame_readers import shows_its_locals
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import ON_STACK, in_words
-from ufuse.frame_hook.code.stops import handled_slot
 from ufuse.frame_hook.entries.endings import (
+    Choose,
+    Ending,
+    Resume,
+    Return,
     Visited,
+    chosen,
     dropped,
     end_after,
     end_at,
@@ -40,10 +44,9 @@ from ufuse.frame_hook.entries.entry import (
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
-from ufuse.frame_hook.entries.recipe_iterators import Register
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
 from ufuse.frame_hook.nests.arrival import headers_outside, kinds_of, nests_that_take
@@ -66,6 +69,9 @@ LOG_ERRORS = logging.getLogger("ufuse")
 TABLES_ARE_FILLED_BY = rules_and_handlers.MODULES
 
 
+Branch = tuple[weakref.ref[CodeType], int]
+
+
 class Compile(Protocol):
     """What the session needs of a backend."""
 
@@ -85,6 +91,13 @@ class Attempt(NamedTuple):
     entry: Any
     passed: list[int]
     expired: bool
+
+
+class Ended(NamedTuple):
+    """Why a trace ended before its frame; `branch`: at which jump, whose condition the graph computes."""
+
+    found: Break | None = None
+    branch: Branch | None = None
 
 
 class Tracer:
@@ -123,13 +136,18 @@ class Tracer:
         state: tuple[Any, ...],
         record: CodeRecord,
         deadline: float | None = None,
+        usual_truth: UsualTruth = lambda _, __, otherwise: otherwise,
     ) -> Attempt:
-        """The entry for a frame from a position, which reading ends at a moment of `time.thread_time`."""
+        """The entry for a frame from a position, which reading ends at a moment of `time.thread_time`.
+
+        `usual_truth`: see `Interpreter`.
+        """
         expired = False
         started = time.perf_counter()
         passed: list[int] = []
         stop_at: int | None = None
         found: Break | None = None
+        branch: Branch | None = None  # that ended the try before, in a function that is called
         handled = sys.exception()  # by the user's program, now
         for _ in range(MOST_TRIES):
             interpreter, frame = self._begin(
@@ -140,6 +158,7 @@ class Tracer:
                 record,
                 stop_at,
                 None if expired else deadline,
+                usual_truth,
             )
             visited = Visited(interpreter)
             try:
@@ -148,6 +167,10 @@ class Tracer:
                     found = located(interpreter, GraphBreak("loop"))
                 elif returned is None and interpreter.has_left:
                     found = located(interpreter, GraphBreak("loop"))
+                    self._journal.note_break(found)
+                elif interpreter.choice is not None:
+                    branch = weakref.ref(cache.code), visited.positions[-1]
+                    found = located(interpreter, GraphBreak("data-branch", "a computed number"))
                     self._journal.note_break(found)
                 elif (
                     returned is None and interpreter.root_count != stop_at and deadline is not None
@@ -158,13 +181,17 @@ class Tracer:
                 generators.refuse_guarded(interpreter)
                 if returned is None and record.shows_locals is None:
                     record.shows_locals = shows_its_locals(function)
-                entry = self._finish(cache, position, interpreter, returned, found, started, record)
+                ends_with = None if returned is not None else Ended(found, branch)
+                entry = self._finish(
+                    cache, position, interpreter, returned, ends_with, started, record
+                )
                 return Attempt(entry, passed, expired)
             except GraphBreak as graph_break:
                 expired = expired or graph_break.code == "slow"
                 count = visited.where_it_broke()
                 found = located(interpreter, graph_break)
                 forget_frames(graph_break, handled)
+                branch = _branch(interpreter, graph_break)
                 stop_at = visited.last_resumable(cache.code, count)
             except NotRebuilt as needed:
                 count = (
@@ -175,6 +202,7 @@ class Tracer:
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = located(interpreter, GraphBreak("opcode", needed.what))
                 forget_frames(needed, handled)
+                branch = None
                 stop_at = visited.last_resumable(cache.code, count)
             except RecursionError as error:
                 found = located(
@@ -182,6 +210,7 @@ class Tracer:
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
                 forget_frames(error, handled)
+                branch = None
                 stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
             except LoopTooLong as loop:
                 expired = expired or (deadline is not None and time.thread_time() > deadline)
@@ -210,6 +239,7 @@ class Tracer:
         record: CodeRecord,
         stop_at: int | None,
         deadline: float | None,
+        usual_truth: UsualTruth,
     ) -> tuple[Interpreter, Frame]:
         code = cache.code
         names = slot_names(code)
@@ -234,6 +264,8 @@ class Tracer:
             leaves_loop=partial(self._leaves, code, position, function, trace),
             nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
             headers=headers_outside(code, position) if self._ends_at_nests else (),
+            may_go_on=partial(goes_on, code, position),
+            usual_truth=usual_truth,
             function=weakref.ref(function),
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
@@ -269,7 +301,7 @@ class Tracer:
         position: int,
         interpreter: Interpreter,
         returned: Returned | None,
-        found: Break | None,
+        ended: Ended | None,
         started: float,
         record: CodeRecord,
     ) -> Any:
@@ -282,13 +314,16 @@ class Tracer:
             trace.changes.will_be_replaced(symbol.source)
         recipe = Recipe(trace)
         recipe.follow(trace.changes.effects)
+        keeps_all = record.shows_locals is True
         if returned is not None:
-            registers: tuple[Register, ...] = (recipe.register(returned.value),)
+            ending: Ending = Return(recipe.register(returned.value))
+        elif interpreter.choice is not None:
+            ending = chosen(interpreter, recipe, keeps_all=keeps_all)
         else:
-            registers = state_registers(frame, recipe, keeps_all=record.shows_locals is True)
+            ending = Resume(frame.position, state_registers(frame, recipe, keeps_all=keeps_all))
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
-        if trace.changes.effects and returned is None and frame.position == position:
+        if trace.changes.effects and isinstance(ending, Resume) and ending.position == position:
             return None
         if position != 0 and not self._every_frame:
             # Where a frame is suspended anyway, as other entries pay, one that ends it or comes to a nest does, too.
@@ -304,18 +339,25 @@ class Tracer:
             artefact = self._compile_graph(graph)
             record.useful = True
             self._journal.stats.compile_seconds += time.perf_counter() - compiling
-        numbers = tuple(map(recipe.number, registers))
-        ending: tuple[Any, ...] = ("return", *numbers)
-        if returned is None:
-            ending = "resume", frame.position, numbers, handled_slot(cache.code, frame.position)
-        entry = make_entry(trace, recipe, inputs if artefact is not None else [], artefact, ending)
-        ends_with = found if returned is None else None
+        given = inputs if artefact is not None else []
+        entry = make_entry(trace, recipe, given, artefact, ending.for_c(cache.code, recipe.number))
+        entry.expects = len(interpreter.expected)
         ran = frozenset(interpreter.positions)
-        if returned is None:
-            ran -= {frame.position}
+        if isinstance(ending, Resume):
+            ran -= {ending.position}
+        if isinstance(ending, Choose):
+            self._expect(cache, ending, record)
         return self._registered(
-            entry, cache, position, ran, trace, graph, ends_with, traced, record
+            entry, cache, position, ran, interpreter, graph, ended or Ended(), traced, record
         )
+
+    @staticmethod
+    def _expect(cache: Any, ending: Choose, record: CodeRecord) -> None:
+        """Frames come to both sides of a choice without plain Python: entries are kept there that only return."""
+        for side in (ending.if_true.position, ending.if_false.position):
+            record.ends.add(side)
+            if record.given_up.pop(side, None) is not None:
+                cache.reconsider(side)
 
     def _registered(
         self,
@@ -323,23 +365,32 @@ class Tracer:
         cache: Any,
         position: int,
         ran: frozenset[int],
-        trace: Trace,
+        interpreter: Interpreter,
         graph: Graph,
-        found: Break | None,
+        ended: Ended,
         seconds: float,
         record: CodeRecord,
     ) -> Any:
-        line = first_line(cache.code, position)
+        trace, line = interpreter.trace, first_line(cache.code, position)
         sources = tuple(str(node.attributes["name"]) for node in graph.inputs)
         kept = Specialisation(
             self._journal.stats.traces, weakref.ref(cache.code), position, ran,
-            graph, trace.guards.remembered(), sources, found, line,
+            graph, trace.guards.remembered(), sources, ended.found, line,
             tuple(in_words(described(one), cache.code, position) for one in trace.changes.effects), seconds,
+            branch=ended.branch, expected=tuple(interpreter.expected),
         )  # fmt: skip
         entry.data = kept
         record.note(kept, cache.entries(position))
         self._journal.note_entry(cache.code, kept)
         return entry
+
+
+def _branch(interpreter: Interpreter, graph_break: GraphBreak) -> Branch | None:
+    """The jump that broke a graph, because the graph computes its condition."""
+    if graph_break.code != "data-branch":
+        return None
+    frame = interpreter.call_stack[-1]
+    return weakref.ref(frame.code), frame.position
 
 
 def first_line(code: CodeType, position: int) -> int:

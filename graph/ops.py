@@ -20,6 +20,7 @@ class Kind(Enum):
     CREATE = "create"  # a fresh array from a shape; inputs: none, or a fill value
     STORE = "store"  # inputs (buffer, value): a new version of the buffer, written through attribute `path`
     SCALAR = "scalar"  # a Python operator on Python numbers and NumPy scalars, at least one known only at run time
+    CHECK = "check"  # attribute `expected`: where the truth of the input is another, the graph is not run to its end
     SIZE = "size"  # attribute `value`: an expression over sizes, as a Python int
     CALL = "call"  # NumPy's own function, whole; attributes as described at CALL below
     LOOP = "loop"  # attributes condition, body (graphs); inputs and results are the carried values
@@ -75,6 +76,8 @@ SCALAR = Op("scalar", None, Kind.SCALAR)
 #   writes: indices of inputs whose memory it changes: their new versions follow as `item` nodes from index 1 on
 CALL   = Op("call",   None, Kind.CALL)
 ITEM   = Op("item",   1,    Kind.ITEM)
+# CHECK: no visible write comes before one; what comes behind it is run for nothing, or not at all, where it fails
+CHECK  = Op("check",  1,    Kind.CHECK)
 LOOP   = Op("loop",   None, Kind.LOOP)
 BRANCH = Op("branch", None, Kind.BRANCH)
 # fmt: on
@@ -96,7 +99,7 @@ REDUCTIONS: dict[str, Op] = {
 }
 NAMED = (
     INPUT, CONST, SIZE, CAST, WHERE, COPY, INDEX, TRANSPOSE, RESHAPE, EMPTY, ZEROS, ONES, FULL, STORE, ELEMENT,
-    SCALAR, CALL, ITEM, LOOP, BRANCH,
+    SCALAR, CALL, ITEM, CHECK, LOOP, BRANCH,
 )  # fmt: skip
 OPS: dict[str, Op] = {op.name: op for op in NAMED} | UFUNCS | REDUCTIONS
 

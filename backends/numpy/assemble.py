@@ -123,6 +123,8 @@ def step_tuple(step: Step, constants: dict[int, Any], options: Options) -> tuple
         return ("call", function, step.reads, step.keywords, step.outs[0], *tail)
     if step.kind == "getitem":
         return ("getitem", *step.reads, step.outs[0], *tail)
+    if step.kind == "check":
+        return ("check", step.reads, step.key, (), *tail)
     if step.kind == "unpack":
         return ("unpack", step.reads[0], step.outs, *tail)
     return ("tuple", step.reads, step.outs[0], *tail)

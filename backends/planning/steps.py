@@ -26,14 +26,14 @@ class NumberOperation(NamedTuple):
 class Step:
     """One step. `kind` is that of `_tiles.Program`; `reads` and `outs` are slots."""
 
-    kind: str  # "kernel", "scalars", "call", "getitem", "unpack" or "tuple"
+    kind: str  # "kernel", "scalars", "call", "getitem", "unpack", "tuple" or "check"
     reads: tuple[int, ...]
     outs: tuple[int, ...]
     kernel: KernelPlan | None = None
     numbers: tuple[NumberOperation, ...] = ()  # of "scalars"
     function: Callable[..., Any] | None = None
     keywords: tuple[str, ...] = ()
-    key: Any = None
+    key: Any = None  # of "check": the truth that is expected
     location: Location | None = None
     position: int = -1  # place in the graph of the node that a call or an item computes
     repeats: bool = True  # of a call: it may be made a second time where a flag showed

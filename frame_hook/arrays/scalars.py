@@ -59,6 +59,8 @@ def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
     """Whether running it could raise: Python numbers do where NumPy scalars warn."""
     if name == "int":
         return True
+    if name in ("bool", "not_"):
+        return False
     return not any(isinstance(n.type, ArrayType) for n in nodes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import CodeType, MethodDescriptorType
 from typing import Any
 
@@ -13,7 +14,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.code.places import in_words, short_file
-from ufuse.frame_hook.code.stops import marked_slots, why_not_resume
+from ufuse.frame_hook.code.stops import handled_slot, marked_slots, why_not_resume
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Register
 from ufuse.frame_hook.interpreter.frame import Frame
@@ -150,6 +151,66 @@ def filled(trace: Trace, frame: Frame, position: int) -> Iterator[Unbound]:
     for before, now in zip(trace.state, frame.locals, strict=False):
         if isinstance(before, Unbound) and now is not before:
             yield before
+
+
+Registers = tuple[Register, ...]
+NumberOf = Callable[[Register], int]  # see `Recipe.number`
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The frame returns what is in a register."""
+
+    result: Register
+
+    def for_c(self, _: CodeType, number: NumberOf) -> tuple[Any, ...]:
+        """As `_hook.Entry` takes it."""
+        return "return", number(self.result)
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The frame goes on at a position, with registers for every slot."""
+
+    position: int
+    slots: Registers
+
+    def for_c(self, code: CodeType, number: NumberOf) -> tuple[Any, ...]:
+        """As `_hook.Entry` takes it."""
+        slots = tuple(map(number, self.slots))
+        return "resume", self.position, slots, handled_slot(code, self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """The frame goes on in one of two ways, by the truth of what is in a register."""
+
+    condition: Register
+    if_true: Resume
+    if_false: Resume
+
+    def for_c(self, code: CodeType, number: NumberOf) -> tuple[Any, ...]:
+        """As `_hook.Entry` takes it."""
+        ways = self.if_true.for_c(code, number), self.if_false.for_c(code, number)
+        return "branch", number(self.condition), *ways
+
+
+Ending = Return | Resume | Choose
+
+
+def chosen(interpreter: Interpreter, recipe: Recipe, *, keeps_all: bool) -> Choose:
+    """The ending of a trace that came to a jump whose condition the graph computes."""
+    frame, choice, sides = interpreter.call_stack[0], interpreter.choice, interpreter.sides
+    assert choice is not None
+    assert sides is not None
+    condition = recipe.register(choice.condition)
+    stack, ways = frame.stack, []
+    for side in sides:
+        frame.position = side.position
+        frame.stack = [*stack, choice.condition] if side.keeps else stack
+        ways.append(Resume(side.position, state_registers(frame, recipe, keeps_all=keeps_all)))
+    frame.stack = stack
+    return Choose(condition, *ways)
 
 
 def state_registers(frame: Frame, recipe: Recipe, *, keeps_all: bool) -> tuple[Register, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.interpreter.outcomes import Expected
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.frame_hook.trace.reasons import Break
 from ufuse.frame_hook.trace.trace import Trace
@@ -38,6 +39,9 @@ class Specialisation:
     effects: tuple[str, ...] = ()  # what is changed behind the graph, in words
     trace_seconds: float = 0.0
     nest: Nest | None = None  # what an entry runs that has a loop in place of a graph
+    # The jump whose condition the graph computes, where that ended it.
+    branch: tuple[weakref.ref[types.CodeType], int] | None = None
+    expected: tuple[Expected, ...] = ()  # which sides of branches it takes
 
     @property
     def code(self) -> types.CodeType:

@@ -203,6 +203,8 @@ class CodeRecord:
     ends: set[int] = field(default_factory=set)  # where frames go on behind loops with nests
     # By header of a loop with a nest: the kinds of numbers with which that begins.
     begins: dict[int, tuple[Mapping[int, Any], ...]] = field(default_factory=dict)
+    # By position of a jump whose condition graphs compute: what that nearly always is; None: now this, now that.
+    usual: dict[int, bool | None] = field(default_factory=dict)
     # Of a function with such loops: how often it was read as a whole, and why it is no nest.
     whole_tries: int = 0
     why_not_whole: str = ""

@@ -27,6 +27,8 @@ class Frame:
     )  # how often each backward jump was taken, by position
     # The numbers of nodes and instructions when a backward jump was last taken, by position.
     work: dict[int, tuple[int, int]] = field(default_factory=dict)
+    # Of jumps whose condition is expected to be what it usually is, by position.
+    expected: set[int] = field(default_factory=set)
     places: dict[int, Location] | None = (
         None  # those of the instructions traced so far, by position
     )

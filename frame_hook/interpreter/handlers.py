@@ -6,8 +6,9 @@ there, the topmost value last. A word stands for one value, and with a mark for 
 
 The interpreter takes what is on the left, hands it to the function behind the interpreter and the argument (0 where
 there is none), and pushes what that returns: one symbol, a tuple of several, or None for none. `JUMP` takes the
-instruction's jump. What a handler only looks at, below what it takes, it finds in `interpreter.frame.stack`.
-`code/instructions.py` asks CPython for stack effects, before anything runs; a test compares the two.
+instruction's jump, a `Choice` leaves it to what the graph computes. What a handler only looks at, below what it takes,
+it finds in `interpreter.frame.stack`. `code/instructions.py` asks CPython for stack effects, before anything runs; a
+test compares the two.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ufuse.frame_hook.interpreter.outcomes import Jump, Returned, Yielded
+from ufuse.frame_hook.interpreter.outcomes import Choice, Jump, Returned, Yielded
 from ufuse.frame_hook.interpreter.tables import Table
 from ufuse.frame_hook.trace.symbols import Symbol
 
-Result = Symbol | tuple[Symbol, ...] | Jump | Returned | Yielded | None
+Result = Symbol | tuple[Symbol, ...] | Jump | Choice | Returned | Yielded | None
 Run = TypeVar("Run", bound=Callable[..., Result])
 WORD = re.compile(r"[a-z_]+(?:(?P<times>\*\d*)|\?(?P<bit>\d+))?")
 

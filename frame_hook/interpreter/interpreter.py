@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType, MappingProxyType
@@ -11,9 +12,20 @@ from typing import Any
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
+from ufuse.frame_hook.code.raising import raising_side
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
-from ufuse.frame_hook.interpreter.outcomes import Jump, LoopTooLong, Raised, Returned, Yielded
+from ufuse.frame_hook.interpreter.outcomes import (
+    JUMP,
+    Choice,
+    Expected,
+    Jump,
+    LoopTooLong,
+    Raised,
+    Returned,
+    Side,
+    Yielded,
+)
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     AnyArray,
@@ -34,6 +46,7 @@ DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
 CLOCKED = 128  # instructions between looks at the clock
+MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 UNROLLED_TURNS = 32  # of a `while` loop that may be native code
 SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
 
@@ -53,6 +66,9 @@ CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbo
 AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
 
 
+UsualTruth = Callable[[CodeType, int, bool | None], bool | None]
+
+
 class Interpreter:
     """Runs the root frame until it returns or breaks; inlines what it calls.
 
@@ -68,6 +84,10 @@ class Interpreter:
     `nests` are the headers of loops of the root that are native code: the trace ends where it comes to one, if that
     takes the frame as it is, or after a turn. `headers` are those at which is noted what the frame has when it first
     comes. `function` gives the one whose frame it is, as long as that lives.
+    `may_go_on` tells whether the trace may end at a position of the root: it may then end at a jump whose condition the
+    graph computes, with the `choice` and its `sides`, first where it is true. `usual_truth` tells for such a jump, of a
+    code object at a position, what its condition nearly always is; its third argument is the answer where nothing is
+    known, for a side that raises. The trace then goes on with that, and notes it in `expected`.
     """
 
     def __init__(
@@ -86,6 +106,8 @@ class Interpreter:
         leaves_loop: Callable[[Frame], bool] | None = None,
         nests: Mapping[int, Callable[[Frame], bool]] = MappingProxyType({}),
         headers: Collection[int] = (),
+        may_go_on: Callable[[int], bool] = lambda _: False,
+        usual_truth: UsualTruth = lambda _, __, otherwise: otherwise,
         function: Callable[[], FunctionType | None] = lambda: None,
     ) -> None:
         self.trace = trace
@@ -105,6 +127,11 @@ class Interpreter:
         self.has_left = False
         self.nests = nests
         self.ends_at_nest = False
+        self.may_go_on = may_go_on
+        self.usual_truth = usual_truth
+        self.expected: list[Expected] = []
+        self.choice: Choice | None = None
+        self.sides: tuple[Side, Side] | None = None
         self.headers = headers
         self.arrived: dict[int, tuple[Symbol | None, ...]] = {}
         self.root_count = 0  # root instructions run
@@ -148,6 +175,8 @@ class Interpreter:
             if self.watched:
                 self._refuse_dropping(frame)
             self.root_count += 1
+            if self.choice is not None:
+                return None
 
     @staticmethod
     def _came_back(frame: Frame) -> bool:
@@ -270,6 +299,12 @@ class Interpreter:
             result = handler.run(self, argument, *taken)
         else:
             result = handler.run(self, argument)
+        if isinstance(result, Choice):
+            truth = self._usual_truth(frame, instruction, result)
+            if truth is None:
+                self._end_in_choice(frame, instruction, result)
+                return None
+            result = self._expect(frame, instruction, result, truth=truth)
         if isinstance(result, Jump):
             position = instructions.successors(instruction)[-1]
             if position <= instruction.position:
@@ -286,6 +321,46 @@ class Interpreter:
         elif result is not None:
             stack.append(result)
         return None
+
+    def _usual_truth(self, frame: Frame, jump: Instruction, choice: Choice) -> bool | None:
+        """What a condition nearly always is, where the trace may go on with that.
+
+        Not behind a visible write: what has been written cannot be undone. Not where a loop may turn.
+        """
+        behind, target = instructions.successors(jump)
+        if target <= jump.position or jump.position in frame.expected:
+            return None
+        if self.trace.graph.first_write is not None or len(self.expected) >= MOST_EXPECTED:
+            return None
+        raises = raising_side(frame.code, behind, target)
+        otherwise = None if raises is None else raises is not choice.jumps
+        return self.usual_truth(frame.code, jump.position, otherwise)
+
+    def _expect(
+        self, frame: Frame, jump: Instruction, choice: Choice, *, truth: bool
+    ) -> Jump | None:
+        """Go on along one side of a branch."""
+        self.trace.expect(choice.condition, truth)
+        frame.expected.add(jump.position)
+        code, line = frame.code, jump.location[0] or frame.code.co_firstlineno
+        place = Expected(weakref.ref(code), jump.position, code.co_filename, line, truth)
+        self.expected.append(place)
+        if truth is not choice.jumps:
+            return None
+        if choice.keeps:
+            frame.stack.append(choice.condition)
+        return JUMP
+
+    def _end_in_choice(self, frame: Frame, jump: Instruction, choice: Choice) -> None:
+        """End the trace at a jump of the root whose condition the graph computes."""
+        behind, target = instructions.successors(jump)
+        if frame is not self.call_stack[0] or not (
+            self.may_go_on(behind) and self.may_go_on(target)
+        ):
+            raise GraphBreak("data-branch", "a computed number")
+        sides = Side(target, choice.keeps), Side(behind, keeps=False)
+        self.choice = choice
+        self.sides = sides if choice.jumps else (sides[1], sides[0])
 
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
         turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1

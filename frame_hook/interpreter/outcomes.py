@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
+from types import CodeType
 from typing import final
 
-from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Constant, Instance, Number, Symbol, Tuple
 
 
 @final
@@ -30,6 +32,40 @@ class Jump:
 
 
 JUMP = Jump()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A jump is taken or not by what a number is that the graph computes.
+
+    `jumps`: the truth of the condition with which it is taken. `keeps`: it leaves the condition on the stack then.
+    """
+
+    condition: Number
+    jumps: bool
+    keeps: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Where a frame goes on behind a choice, and whether the condition lies on its stack."""
+
+    position: int
+    keeps: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The truth of a jump's condition that a trace takes for granted; where it is another, its entry declines."""
+
+    code: weakref.ref[CodeType]
+    position: int
+    file: str
+    line: int
+    truth: bool
 
 
 class Raised(Exception):  # noqa: N818  it carries the user's exception, which is no error of the tracer

@@ -116,7 +116,7 @@ def _len(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
 
 @rule_for(operator.truth)
 def _truth(interpreter: Interpreter, a: Symbol, /) -> Symbol:
-    return Constant(arithmetic.truth(interpreter, a))
+    return arithmetic.as_bool(interpreter, a)
 
 
 @rule_for(operator.not_)

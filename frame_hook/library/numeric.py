@@ -97,7 +97,7 @@ def _conversion(kind: type) -> Rule:
             return pure(lambda: kind(*values, **named))
         symbol = interpreter.trace.look(arguments[0])
         if kind is bool:
-            return Constant(arithmetic.truth(interpreter, symbol))
+            return arithmetic.as_bool(interpreter, symbol)
         if isinstance(symbol, Constant) and isinstance(symbol.value, PURE):
             return pure(kind, symbol.value)
         if kind is int and isinstance(symbol, Integer):

@@ -6,10 +6,10 @@ from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.handlers import handles
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.outcomes import JUMP, Jump, Raised, Returned, Yielded
+from ufuse.frame_hook.interpreter.outcomes import JUMP, Choice, Jump, Raised, Returned, Yielded
 from ufuse.frame_hook.operations import arithmetic, comparisons, iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, Generator, Instance, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Constant, Generator, Instance, Number, Symbol, Tuple
 
 NONE = Constant(None)
 
@@ -20,13 +20,21 @@ def jump(_: Interpreter, __: int) -> Jump:
 
 
 @handles("POP_JUMP_IF_TRUE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_BACKWARD_IF_TRUE", "condition --")
-def pop_jump_if_true(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
-    return JUMP if arithmetic.truth(interpreter, condition) else None
+def pop_jump_if_true(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | Choice | None:
+    return _jump_if(interpreter, condition, when=True)
 
 
 @handles("POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_BACKWARD_IF_FALSE", "condition --")
-def pop_jump_if_false(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
-    return None if arithmetic.truth(interpreter, condition) else JUMP
+def pop_jump_if_false(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | Choice | None:
+    return _jump_if(interpreter, condition, when=False)
+
+
+def _jump_if(interpreter: Interpreter, condition: Symbol, *, when: bool) -> Jump | Choice | None:
+    """Jump where the truth of a condition is `when`; the choice, where the graph computes that."""
+    known = arithmetic.truth_or_number(interpreter, condition)
+    if isinstance(known, Number):
+        return Choice(known, when)
+    return JUMP if known is when else None
 
 
 @handles("POP_JUMP_IF_NONE POP_JUMP_FORWARD_IF_NONE POP_JUMP_BACKWARD_IF_NONE", "value --")
@@ -42,16 +50,29 @@ def pop_jump_if_not_none(interpreter: Interpreter, _: int, value: Symbol) -> Jum
 
 
 @handles("JUMP_IF_TRUE_OR_POP", "condition --")
-def jump_if_true_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
-    if not arithmetic.truth(interpreter, condition):
-        return None
-    interpreter.frame.stack.append(condition)
-    return JUMP
+def jump_if_true_or_pop(
+    interpreter: Interpreter, _: int, condition: Symbol
+) -> Jump | Choice | None:
+    return _jump_or_pop(interpreter, condition, when=True)
 
 
 @handles("JUMP_IF_FALSE_OR_POP", "condition --")
-def jump_if_false_or_pop(interpreter: Interpreter, _: int, condition: Symbol) -> Jump | None:
-    if arithmetic.truth(interpreter, condition):
+def jump_if_false_or_pop(
+    interpreter: Interpreter, _: int, condition: Symbol
+) -> Jump | Choice | None:
+    return _jump_or_pop(interpreter, condition, when=False)
+
+
+def _jump_or_pop(
+    interpreter: Interpreter, condition: Symbol, *, when: bool
+) -> Jump | Choice | None:
+    known = arithmetic.truth_or_number(interpreter, condition)
+    if isinstance(known, Number):
+        is_same = known is interpreter.trace.look(condition)
+        if not is_same:
+            raise GraphBreak("data-branch", "an array's value")
+        return Choice(known, when, keeps=True)
+    if known is not when:
         return None
     interpreter.frame.stack.append(condition)
     return JUMP

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dis
 
+from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.interpreter.handlers import handles
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.operations import arithmetic, comparisons, subscripts
-from ufuse.frame_hook.trace.symbols import Constant, Slice, Symbol
+from ufuse.frame_hook.trace.symbols import Constant, Number, Slice, Symbol
 
 COMPARISONS = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 # Where the argument of COMPARE_OP has the operator, and its bit that asks for a bool.
@@ -41,12 +42,17 @@ def unary_invert(interpreter: Interpreter, _: int, value: Symbol) -> Symbol:
 
 @handles("UNARY_NOT", "value -- result")
 def unary_not(interpreter: Interpreter, _: int, value: Symbol) -> Symbol:
-    return Constant(not arithmetic.truth(interpreter, value))
+    known = arithmetic.truth_or_number(interpreter, value)
+    return (
+        scalar(interpreter.trace, "not_", known)
+        if isinstance(known, Number)
+        else Constant(not known)
+    )
 
 
 @handles("TO_BOOL", "value -- result")
 def to_bool(interpreter: Interpreter, _: int, value: Symbol) -> Symbol:
-    return Constant(arithmetic.truth(interpreter, value))
+    return arithmetic.as_bool(interpreter, value)
 
 
 @handles("COMPARE_OP", "left right -- result")

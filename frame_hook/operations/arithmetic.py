@@ -493,6 +493,25 @@ def truth(interpreter: Interpreter, symbol: Symbol) -> bool:
     raise GraphBreak("data-branch", f"whether {described(symbol)} is true")
 
 
+def truth_or_number(interpreter: Interpreter, symbol: Symbol) -> bool | Number:
+    """What `bool(symbol)` is; where the graph computes that, a number that is true as the symbol is."""
+    trace = interpreter.trace
+    symbol = trace.look(symbol)
+    if isinstance(symbol, Number):
+        if symbol.node in trace.expected:
+            return trace.expected[symbol.node]
+        return bool(trace.specialised(symbol).value) if trace.is_fixed(symbol) else symbol
+    return truth(interpreter, symbol)
+
+
+def as_bool(interpreter: Interpreter, symbol: Symbol) -> Symbol:
+    """`bool(symbol)`."""
+    known = truth_or_number(interpreter, symbol)
+    return (
+        scalar(interpreter.trace, "bool", known) if isinstance(known, Number) else Constant(known)
+    )
+
+
 def _truth_of_instance(interpreter: Interpreter, symbol: Symbol) -> bool:
     method = special_method(interpreter, symbol, "__bool__")
     if method is not None:

@@ -50,6 +50,7 @@ class Trace:
         self.sizes = Sizes(self.guards, varying.values)
         self.graph = Draft(self.sizes)
         self.number_examples: dict[Node, Any] = {}  # what each number is in this call
+        self.expected: dict[Node, bool] = {}  # the truth of numbers that the graph checks
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold
         self.arrays = ArrayInputs(
             self.guards, self.sizes, self.graph, varying.static_sizes, varying.ints
@@ -130,6 +131,18 @@ class Trace:
             raise GraphBreak("attribute", f"{text}.{name}, which the module makes when asked,")
         loaded = self.guards.load("LOAD_KEY", namespace, name, text=f"{text}.{name}")
         return Unread(loaded, found)
+
+    def is_fixed(self, number: Number) -> bool:
+        """Whether a number can be guarded to stay what it is: it is not computed, and has not varied too often."""
+        if self.number_examples.get(number.node) is None:
+            return False
+        leaves = self._number_leaves(number.node)
+        return not any(text.text in self._varying.values for _, text in leaves)
+
+    def expect(self, number: Number, truth: bool) -> None:
+        """Have the graph check that a number is true or false: where it is not, plain Python or another graph runs."""
+        self.graph.node(ops.CHECK, (number.node,), {"expected": truth}, may_raise=True)
+        self.expected[number.node] = truth
 
     def specialised(self, number: Number) -> Constant:
         """A number whose value the program's course depends on, guarded to stay what it is.

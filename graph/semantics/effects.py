@@ -140,6 +140,10 @@ def _scalar(node: Node) -> str | None:
     return "a scalar operator may raise or warn"
 
 
+def _check(node: Node) -> str | None:
+    return "it decides whether the graph is run to its end"
+
+
 def _call(node: Node) -> str | None:
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
     if node.attributes["function"] in PURE_CALLS and all(map(is_integer, dtypes)):
@@ -164,5 +168,6 @@ RULES: dict[str, Callable[[Node], str | None]] = {
     "element":   _never,  # a normalised index is in range
     "store":     _store,
     "call":      _call,
+    "check":     _check,
 }
 # fmt: on

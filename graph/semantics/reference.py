@@ -211,6 +211,15 @@ def _call(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     return (result, *(inputs[place] for place in written)) if written else result
 
 
+class CheckFailed(Exception):  # noqa: N818  it says that another graph is to run
+    """A graph is run that goes on along another side of a branch than these inputs take."""
+
+
+def _check(node: Node, inputs: list[Any], bindings: Sizes) -> None:
+    if bool(inputs[0]) is not node.attributes["expected"]:
+        raise CheckFailed
+
+
 def _item(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     return inputs[0][node.attributes["index"]]
 
@@ -240,6 +249,7 @@ BY_KIND: dict[Kind, Rule] = {
     Kind.CALL:   _call,
     Kind.LOOP:   _loop,
     Kind.BRANCH: _branch,
+    Kind.CHECK:  _check,
     Kind.ITEM:   _item,
 }
 BY_NAME: dict[str, Rule] = {

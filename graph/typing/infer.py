@@ -15,6 +15,7 @@ from ufuse.graph import ops, signals
 from ufuse.graph.ops import Kind, Op
 from ufuse.graph.types import (
     ArrayType,
+    NothingType,
     NumberType,
     Span,
     TupleType,
@@ -479,6 +480,13 @@ def _branch(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: 
     return TupleType(then)
 
 
+def _check(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _type(inputs[0])
+    if not isinstance(type_, NumberType) and not (isinstance(type_, ArrayType) and type_.scalar):
+        raise CannotInfer("what is checked is no number")
+    return NothingType()
+
+
 def _item(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
     type_ = _type(inputs[0])
     if not isinstance(type_, TupleType) or not 0 <= attributes["index"] < len(type_.items):
@@ -525,6 +533,7 @@ BY_KIND: dict[Kind, Rule] = {
     Kind.STORE:  _store,
     Kind.SCALAR: _scalar,
     Kind.CALL:   _call,
+    Kind.CHECK:  _check,
     Kind.LOOP:   _loop,
     Kind.BRANCH: _branch,
     Kind.ITEM:   _item,

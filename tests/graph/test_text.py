@@ -35,6 +35,7 @@ EXAMPLES = {
     "element": "a: f8[n, m]\nt0 = element a [n-1, 0]\nreturn t0",
     "scalar": "a: float\nt0 = scalar.mul a 2.0\nreturn t0",
     "call": "a: f8[n]\nt0 = call numpy.concatenate((a, a), axis=0)\nt1 = call numpy.clip(t0, 0.0, 1.0)\nreturn t1",
+    "check": "a: f8[n]\nt0 = reduce_add a axis=None keepdims=False dtype=None\nt1 = check t0 expected=True\nreturn a",
     "item": "a: f8[n]\nt0 = call numpy.ndarray.sort(a) writes=(0,)\nt1 = item t0 index=1\nreturn t1",
     "loop": (
         "x: f8[n]\ni: int k\nt0 = loop x i condition={\n  x: f8[n]\n  i: int k\n  t0 = scalar.lt i 10\n  return t0\n} "

@@ -341,7 +341,7 @@ APPLIED: dict[str, tuple[tuple[node.Node, ...], dict[str, Any]]] = {
 }
 # fmt: on
 # The structure of a graph rather than work in it: tests/graph have them in every form.
-STRUCTURE = ("branch", "const", "full", "input", "item", "loop", "scalar", "size", "where")
+STRUCTURE = ("branch", "check", "const", "full", "input", "item", "loop", "scalar", "size", "where")
 
 
 def applied(op: ops.Op) -> node.Graph:

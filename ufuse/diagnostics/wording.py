@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ufuse.frame_hook.code.places import in_words
+from ufuse.frame_hook.code.places import in_words, short_file
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.graph.node import Node
@@ -19,6 +19,7 @@ NOT_WORK = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM)
 # fmt: off
 WORDS = {
     "cast":            "astype",
+    "check":           "check which side of an `if` is taken",
     "element":         "read an element",
     "index":           "slice",
     "reduce_add":      "sum",
@@ -113,6 +114,20 @@ def _word(node: Node) -> str:
     if node.op.kind is Kind.CALL and "function" in node.attributes:
         return str(node.attributes["function"])
     return WORDS.get(node.op.name, node.op.name)
+
+
+def expected(kept: Specialisation) -> list[str]:
+    """Which sides of branches the graph goes on along: `the condition of line 3 is false`."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for one in kept.expected:
+        truths = found.setdefault((one.file, one.line), [])
+        truths += [word for word in [str(one.truth).lower()] if word not in truths]
+    own = kept.code.co_filename
+    texts = []
+    for (file, line), truths in found.items():
+        place = f"line {line}" if file == own else f"{short_file(file)}:{line}"
+        texts.append(f"the condition of {place} is {' or '.join(truths)}")
+    return texts[:-1] + [f"{one}; else other graphs or plain Python run" for one in texts[-1:]]
 
 
 def values(kept: Specialisation) -> list[str]:

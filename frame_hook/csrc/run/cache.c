@@ -120,7 +120,21 @@ cache_trial(CodeCache *cache, int magnitude)
     return cache->trials[magnitude];
 }
 
-/* Put `entry` in front of the others of its position. Returns 0, or -1 with an exception set. */
+/*
+ * Where an entry belongs among those of its position, now or once it is there: in front, but behind
+ * those that take sides of branches for granted, of which it may be what runs where they decline.
+ */
+static Py_ssize_t
+place_of(const Position *at, const Entry *entry)
+{
+    Py_ssize_t place = 0;
+    while (entry->expects == 0 && place < at->count && at->entries[place]->expects > 0) {
+        place++;
+    }
+    return place;
+}
+
+/* Put `entry` among the others of its position. Returns 0, or -1 with an exception set. */
 int
 cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
@@ -138,8 +152,10 @@ cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry)
         at->entries = grown;
         at->capacity = wanted;
     }
-    memmove(at->entries + 1, at->entries, (size_t)at->count * sizeof(Entry *));
-    at->entries[0] = (Entry *)Py_NewRef((PyObject *)entry);
+    Py_ssize_t place = place_of(at, entry);
+    memmove(at->entries + place + 1, at->entries + place,
+            (size_t)(at->count - place) * sizeof(Entry *));
+    at->entries[place] = (Entry *)Py_NewRef((PyObject *)entry);
     at->count++;
     reopen_trials(cache);
     return 0;
@@ -211,9 +227,11 @@ cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **
             if (i > 0) {
                 at = existing_position(cache, position);
                 Py_ssize_t now = index_of(at, entry);
-                if (now > 0) {
-                    memmove(at->entries + 1, at->entries, (size_t)now * sizeof(Entry *));
-                    at->entries[0] = entry;
+                Py_ssize_t place = now > 0 ? place_of(at, entry) : 0;
+                if (now > place) {
+                    memmove(at->entries + place + 1, at->entries + place,
+                            (size_t)(now - place) * sizeof(Entry *));
+                    at->entries[place] = entry;
                 }
             }
             *found = entry;
@@ -222,6 +240,29 @@ cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **
         entry->valid = entry_is_valid(entry); /* no: the next turn of the loop removes it */
         i += entry->valid;
         Py_DECREF(entry);
+    }
+}
+
+/* `cache_find` among the entries that take no side of a branch for granted. */
+int
+cache_find_sure(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found)
+{
+    for (Py_ssize_t i = 0;; i++) {
+        Position *at = existing_position(cache, position);
+        if (at == NULL || i >= at->count) {
+            return 0;
+        }
+        Entry *entry = (Entry *)Py_NewRef((PyObject *)at->entries[i]);
+        int fits = entry->expects > 0 || !entry->valid ? 0 : entry_matches(entry, registers);
+        if (fits > 0) {
+            entry->hits++;
+            *found = entry;
+            return 1;
+        }
+        Py_DECREF(entry);
+        if (fits < 0) {
+            return -1;
+        }
     }
 }
 

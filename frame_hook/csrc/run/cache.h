@@ -107,6 +107,7 @@ cache_region_leave(CodeCache *cache, Region outer)
 
 CodeCache *CodeCache_New(PyObject *code, PyObject *session);
 int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
+int cache_find_sure(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
 Trial *cache_trial(CodeCache *cache, int magnitude);
 void cache_reconsider(CodeCache *cache, Py_ssize_t position);

@@ -198,12 +198,29 @@ chosen_way(Entry *entry, PyObject *number)
     return &entry->resuming[chosen];
 }
 
+/* The way to go on by the truth of the condition, a number; NULL with an exception set. */
+static const Resuming *
+way_by_truth(Entry *entry, PyObject *condition)
+{
+    int truth = condition == Py_True ? 1 : condition == Py_False ? 0 : -1;
+    if (condition == NULL) {
+        PyErr_SetString(PyExc_SystemError, "ufuse: the register of a condition is empty");
+        return NULL;
+    }
+    if (truth < 0 && (truth = PyObject_IsTrue(condition)) < 0) {
+        return NULL;
+    }
+    entry->were_true += truth;
+    entry->were_false += !truth;
+    return &entry->resuming[truth ? 0 : 1];
+}
+
 /* Run what follows the artefact: the recipe, then the ending. As `entry_run`. */
 static RunOutcome
 end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
 {
     const Resuming *resuming = entry->resuming;
-    if (entry->n_resuming > 1 &&
+    if (entry->n_resuming > 1 && entry->condition < 0 &&
         (resuming = chosen_way(entry, registers->values[registers->n_used - 1])) == NULL) {
         return RUN_RAISED;
     }
@@ -214,6 +231,10 @@ end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
         if (status < 0) {
             return RUN_RAISED;
         }
+    }
+    if (entry->condition >= 0 &&
+        (resuming = way_by_truth(entry, registers->values[entry->condition])) == NULL) {
+        return RUN_RAISED;
     }
     if (resuming != NULL) {
         *next = build_state(resuming, registers);
@@ -345,8 +366,9 @@ is_ending(PyObject *ending, const char *name)
 
 /*
  * Read `("return", register)`, `("resume", position, registers[, handled])`, where `handled` is
- * FrameState's, by default AS_BEFORE, or `("choose", resume, ...)` with several of these, where the
- * last output says which. Returns 0, or -1 with an exception set.
+ * FrameState's, by default AS_BEFORE, `("choose", resume, ...)` with several of these, where the
+ * last output says which, or `("branch", register, resume, resume)`: the first where the condition
+ * in the register is true. Returns 0, or -1 with an exception set.
  */
 static int
 compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
@@ -354,10 +376,14 @@ compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
     if (is_ending(ending, "return") && PyTuple_GET_SIZE(ending) == 2) {
         return read_register(PyTuple_GET_ITEM(ending, 1), use, false, &self->result);
     }
-    bool chooses = is_ending(ending, "choose");
-    Py_ssize_t count = chooses ? PyTuple_GET_SIZE(ending) - 1 : 1;
-    if (chooses && self->n_outputs == 0) {
-        PyErr_Format(PyExc_ValueError, "no output chooses the ending of %R", ending);
+    bool chooses = is_ending(ending, "choose"), branches = is_ending(ending, "branch");
+    Py_ssize_t first = chooses ? 1 : branches ? 2 : 0;
+    Py_ssize_t count = first > 0 ? PyTuple_GET_SIZE(ending) - first : 1;
+    if ((chooses && self->n_outputs == 0) || (branches && count != 2)) {
+        PyErr_Format(PyExc_ValueError, "nothing chooses the ending of %R", ending);
+        return -1;
+    }
+    if (branches && read_register(PyTuple_GET_ITEM(ending, 1), use, false, &self->condition) < 0) {
         return -1;
     }
     self->resuming = PyMem_Calloc((size_t)count, sizeof(Resuming));
@@ -367,7 +393,7 @@ compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
     }
     self->n_resuming = count;
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *one = chooses ? PyTuple_GET_ITEM(ending, i + 1) : ending;
+        PyObject *one = first > 0 ? PyTuple_GET_ITEM(ending, first + i) : ending;
         if (compile_resuming(&self->resuming[i], one, use) < 0) {
             return -1;
         }
@@ -416,6 +442,7 @@ Entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->valid = 1;
     self->artefact = artefact == Py_None ? NULL : Py_NewRef(artefact);
     self->n_outputs = n_outputs;
+    self->condition = -1;
     self->position = Py_NewRef(Py_None);
     self->data = Py_NewRef(Py_None);
     if ((self->guards = compile_guards(guards, &use)) == NULL ||
@@ -552,6 +579,14 @@ static PyMemberDef Entry_members[] = {
     {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
     {"is_loop", T_BOOL, offsetof(Entry, is_loop), 0,
      "Whether it runs turns of a loop: it may decline often, and its own turns are not timed."},
+    {"expects", T_INT, offsetof(Entry, expects), 0,
+     "How many sides of branches it takes for granted: where one is not taken it declines, and "
+     "another entry may run."},
+    {"asks_after", T_LONGLONG, offsetof(Entry, asks_after), 0,
+     "After so many more runs `session.grow` is asked for a longer entry; 0: never."},
+    {"were_true", T_LONGLONG, offsetof(Entry, were_true), READONLY,
+     "How often the condition of the branch at its end was true."},
+    {"were_false", T_LONGLONG, offsetof(Entry, were_false), READONLY, "How often it was false."},
     {"hits", T_LONGLONG, offsetof(Entry, hits), READONLY, "How often its guards held."},
     {"declined", T_LONGLONG, offsetof(Entry, declined), READONLY,
      "How often plain Python ran in its place."},

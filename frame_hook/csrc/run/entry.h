@@ -31,7 +31,8 @@ typedef struct {
     int32_t *inputs;      /* owned */
     Py_ssize_t n_inputs;
     Resuming *resuming;    /* owned; the ways to go on; NULL: the frame returns */
-    Py_ssize_t n_resuming; /* where there are several the last output is the number of one */
+    Py_ssize_t n_resuming; /* of several, what to take is in a register, or the last output */
+    int32_t condition;     /* the register whose truth chooses one of two ways to go on, or -1 */
     Py_ssize_t n_outputs;
     Py_ssize_t least_state; /* a state with fewer slots is not one of this entry's */
     Py_ssize_t n_appended;  /* registers behind the state's: loads, outputs, recipe */
@@ -39,8 +40,12 @@ typedef struct {
     bool inputs_in_order;   /* the inputs are registers 0, 1, 2, … */
     bool may_return_output; /* nothing comes between the only output and the frame's result */
     bool valid;
+    int expects;  /* sides of branches that it takes for granted; where one is not, it declines */
     bool is_loop; /* the artefact runs turns of a loop, and declines where it cannot */
     long long hits;
+    long long asks_after; /* so many more runs: then the session may make a longer one; 0: never */
+    long long were_true;  /* of the conditions of a branch at its end */
+    long long were_false;
     long long declined; /* runs whose artefact returned NotImplemented */
 } Entry;
 

@@ -13,7 +13,8 @@
     X(resume_code)                                                                                 \
     X(decided)                                                                                     \
     X(whole_call)                                                                                  \
-    X(larger) X(cache_for) X(eager_run) X(notify_eager) X(internal_error) X(is_user_error)
+    X(grow) X(other_sides) X(larger) X(cache_for) X(eager_run) X(notify_eager) X(internal_error)   \
+        X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
 SESSION_NAMES(X)
@@ -216,6 +217,66 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
         *entry = (Entry *)answer;
         status = 1;
     }
+    leave_session(&saved);
+    return status;
+}
+
+/*
+ * Ask `session.grow(cache, position, function, state, entry)` for an entry that goes farther than
+ * one that fits. Runs Python code. Returns 1 with `*longer` a new reference; 0 where there is none,
+ * also after an internal error; or -1 with an exception the program must see.
+ */
+int
+ask_grow(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+         Entry *entry, Entry **longer)
+{
+    if (stack_is_deep()) {
+        return 0;
+    }
+    ufuse_disturbances.captures++;
+    Saved saved;
+    enter_session(&saved);
+    PyObject *at = PyLong_FromSsize_t(position);
+    PyObject *state = state_tuple(registers->values, registers->n_state);
+    PyObject *arguments[] = {cache->session, (PyObject *)cache, at, function,
+                             state,          (PyObject *)entry};
+    PyObject *answer = at == NULL || state == NULL
+                           ? NULL
+                           : PyObject_VectorcallMethod(name_grow, arguments,
+                                                       6 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    int status = answer == NULL ? report_exception(cache->session) : 0;
+    Py_XDECREF(at);
+    Py_XDECREF(state);
+    if (answer != NULL && Py_IS_TYPE(answer, &Entry_Type)) {
+        *longer = (Entry *)answer;
+        status = 1;
+    }
+    else {
+        Py_XDECREF(answer);
+    }
+    leave_session(&saved);
+    return status;
+}
+
+/*
+ * Tell the session, `session.other_sides(cache, position, entry)`, that an entry takes sides of
+ * branches for granted that are often not taken. Returns 0, or -1 with an exception the program
+ * must see.
+ */
+int
+tell_other_sides(CodeCache *cache, Py_ssize_t position, Entry *entry)
+{
+    Saved saved;
+    enter_session(&saved);
+    PyObject *at = PyLong_FromSsize_t(position);
+    PyObject *arguments[] = {cache->session, (PyObject *)cache, at, (PyObject *)entry};
+    PyObject *answer = at == NULL
+                           ? NULL
+                           : PyObject_VectorcallMethod(name_other_sides, arguments,
+                                                       4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    int status = answer == NULL ? report_exception(cache->session) : 0;
+    Py_XDECREF(at);
+    Py_XDECREF(answer);
     leave_session(&saved);
     return status;
 }

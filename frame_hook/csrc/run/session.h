@@ -10,6 +10,9 @@
 int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
                 Entry **entry);
 int ask_whole(CodeCache *cache, PyObject *function, Registers *registers);
+int ask_grow(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+             Entry *entry, Entry **longer);
+int tell_other_sides(CodeCache *cache, Py_ssize_t position, Entry *entry);
 PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
 CodeCache *ask_cache(PyObject *session, PyObject *code);
 void tell_larger(CodeCache *cache);

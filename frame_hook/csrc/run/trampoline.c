@@ -56,6 +56,49 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
     return fits < 0 ? RUN_RAISED : outcome;
 }
 
+/* Of what takes sides of branches for granted: runs that show nothing, and what is too many. */
+enum { FEW_DECLINES = 8, SHARE_OF_DECLINES = 16 };
+
+/*
+ * An entry that takes sides of branches for granted has declined: run another one that does not,
+ * which takes its place in `*entry`. One that declines too often is given up. RUN_DECLINED: there
+ * is none.
+ */
+static RunOutcome
+take_other_side(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **entry,
+                PyObject **result, FrameState **next)
+{
+    Entry *sure = NULL;
+    registers_drop_appended(registers);
+    long long declined = (*entry)->declined + 1;
+    if (declined >= FEW_DECLINES && declined * SHARE_OF_DECLINES > (*entry)->hits &&
+        (*entry)->valid && tell_other_sides(cache, position, *entry) < 0) {
+        return RUN_RAISED;
+    }
+    int found = cache_find_sure(cache, position, registers, &sure);
+    if (found <= 0) {
+        return found < 0 ? RUN_RAISED : RUN_DECLINED;
+    }
+    (*entry)->declined = declined;
+    Py_SETREF(*entry, sure);
+    return entry_run(sure, registers, result, next);
+}
+
+/* Ask for an entry that is longer than one that is about to run. Returns 0, or -1 with an
+ * exception. */
+static int
+grow_entry(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
+           Entry *entry)
+{
+    Entry *longer = NULL;
+    int status = ask_grow(cache, position, function, registers, entry, &longer);
+    if (status > 0) {
+        status = cache_has(cache, position, longer) ? 0 : cache_add(cache, position, longer);
+        Py_DECREF(longer);
+    }
+    return status;
+}
+
 /*
  * Find or capture an entry for the state in the registers, and run it. Python code may run. Returns
  * what `entry_run` does; RUN_DECLINED also where there is no entry, and no effect either.
@@ -93,7 +136,15 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     if (found <= 0) {
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
     }
+    if (entry->asks_after > 0 && --entry->asks_after == 0 &&
+        grow_entry(cache, position, function, registers, entry) < 0) {
+        Py_DECREF(entry);
+        return RUN_RAISED;
+    }
     RunOutcome outcome = entry_run(entry, registers, result, next);
+    if (outcome == RUN_DECLINED && entry->expects > 0) {
+        outcome = take_other_side(cache, position, registers, &entry, result, next);
+    }
     if (outcome == RUN_DECLINED && entry_tells_declined(entry) &&
         tell_eager_run(cache, position, entry) < 0) {
         outcome = RUN_RAISED;

@@ -51,6 +51,7 @@ static const struct {
     [STEP_GETITEM] = {"getitem", 6, 1, 3}, [STEP_BINARY] = {"binary", 7, 2, 4},
     [STEP_UNARY] = {"unary", 6, 2, 3},     [STEP_UNPACK] = {"unpack", 5, 1, 2},
     [STEP_TUPLE] = {"tuple", 5, 1, 2},     [STEP_SCALARS] = {"scalars", 6, 2, 3},
+    [STEP_CHECK] = {"check", 6, 1, 3},
 };
 
 static int
@@ -145,6 +146,19 @@ read_operator(Step *step, PyObject *given)
     return 0;
 }
 
+/* `("check", (slot,), expected, (), clear, committed)` */
+static int
+read_check(Step *step, PyObject *given)
+{
+    int expected = PyObject_IsTrue(PyTuple_GET_ITEM(given, 2));
+    step->expected = expected == 1;
+    if (expected >= 0 && (step->committed || step->inputs.count != 1 || step->outputs.count != 0)) {
+        PyErr_Format(PyExc_ValueError, "no check before every write: %R", given);
+        return -1;
+    }
+    return expected < 0 ? -1 : 0;
+}
+
 static int
 read_step(Program *self, Step *step, PyObject *given)
 {
@@ -173,7 +187,8 @@ read_step(Program *self, Step *step, PyObject *given)
     self->has_committed |= step->committed;
     self->has_kernels |= kind == STEP_KERNEL || kind == STEP_SCALARS;
     self->has_calls |= kind == STEP_CALL || kind == STEP_BINARY || kind == STEP_UNARY;
-    bool single = kind != STEP_KERNEL && kind != STEP_SCALARS && kind != STEP_UNPACK;
+    bool single =
+        kind != STEP_KERNEL && kind != STEP_SCALARS && kind != STEP_UNPACK && kind != STEP_CHECK;
     if (committed >= 0 &&
         ((single && step->outputs.count != 1) ||
          ((kind == STEP_UNARY || kind == STEP_UNPACK) && step->inputs.count != 1))) {
@@ -190,6 +205,8 @@ read_step(Program *self, Step *step, PyObject *given)
     case STEP_BINARY:
     case STEP_UNARY:
         return committed < 0 ? -1 : read_operator(step, given);
+    case STEP_CHECK:
+        return committed < 0 ? -1 : read_check(step, given);
     default:
         return committed < 0 ? -1 : 0;
     }

@@ -14,6 +14,7 @@ typedef enum {
     STEP_UNARY,
     STEP_UNPACK,
     STEP_TUPLE,
+    STEP_CHECK,
 } StepKind;
 
 typedef struct {
@@ -27,6 +28,7 @@ typedef PyObject *(*UnaryFunction)(PyObject *);
 typedef struct {
     StepKind kind;
     bool committed;
+    bool expected;    /* the truth that a check wants */
     bool first_write; /* its writes are the first visible ones: it may still refuse */
     PyObject *object; /* the kernel, code over numbers or callable, or NULL; None: `fallback` does
                          the call */

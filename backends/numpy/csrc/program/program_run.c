@@ -280,6 +280,16 @@ make_tuple(const Slots *from, PyObject **slots)
     return tuple;
 }
 
+/* Whether a number is true as expected: else the rest is not run. */
+static Outcome
+step_check(const Step *step, PyObject *number)
+{
+    int truth = number == Py_True ? 1 : number == Py_False ? 0 : PyObject_IsTrue(number);
+    return truth < 0                 ? outcome_of_exception(step)
+           : truth == step->expected ? STEP_DONE
+                                     : STEP_GIVES_UP;
+}
+
 static Outcome
 run_step(const Program *self, int number, PyObject **slots, State *state)
 {
@@ -301,6 +311,8 @@ run_step(const Program *self, int number, PyObject **slots, State *state)
         return step_unpack(step, slots);
     case STEP_CALL:
         return step_call(self, number, slots, state);
+    case STEP_CHECK:
+        return step_check(step, slots[in[0]]);
     case STEP_GETITEM:
         value = PyObject_GetItem(slots[in[0]], slots[in[1]]);
         break;

@@ -1,0 +1,34 @@
+"""Branches at which graphs end: which side of them is nearly always taken, so that a longer graph may go on there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.entries.entry import Specialisation
+from ufuse.frame_hook.entries.learned import CodeRecord
+
+__builtins__ = KEPT
+
+FIRST = 32  # runs of an entry until it is asked which side of its branch is taken
+RARELY = 30  # times that one side is taken for each time that the other is, at least
+LATEST = 1 << 20  # runs until it is asked once more, at most
+
+
+def ask_first(entry: Any) -> None:
+    """Have C ask for a longer entry, where one ends at a branch."""
+    kept: Specialisation = entry.data
+    if kept.branch is not None:
+        entry.asks_after = FIRST
+
+
+def ask_later(entry: Any) -> None:
+    """Have C ask again, when the entry has run three times as often."""
+    entry.asks_after = min(3 * entry.hits, LATEST)
+
+
+def learn(record: CodeRecord, jump: int, entry: Any) -> None:
+    """Note which side of its branch an entry has seen taken, where that is nearly always the same."""
+    most, least = max(entry.were_true, entry.were_false), min(entry.were_true, entry.were_false)
+    if most + least >= FIRST - 1 and least * RARELY <= most and jump not in record.usual:
+        record.usual[jump] = entry.were_true > entry.were_false
