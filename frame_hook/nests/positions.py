@@ -106,6 +106,19 @@ def exit_place(code: types.CodeType, position: int, least: int) -> int | None:
             return None if why_not_resume(code, position) is not None else position
 
 
+@instructions.per_code
+def read_behind(code: types.CodeType) -> dict[int, frozenset[int]]:
+    """For the header of each loop: the slots that may be read where it has been left, also in mid-turn."""
+    table, live = instructions.by_position(code), instructions.live_locals(code)
+    headers = [one.position for one in table.values() if one.opname == "FOR_ITER"]
+    found = {}
+    for header in (*headers, *while_headers(code)):
+        inside = {header, *loop_positions(code, header)}
+        behind = {to for one in inside for to in instructions.successors(table[one])} - inside
+        found[header] = frozenset().union(*(live[one] for one in behind))
+    return found
+
+
 def behind_loop(code: types.CodeType, header: int) -> int:
     """Where a frame goes on, without the iterator, when a loop has ended."""
     table = instructions.by_position(code)

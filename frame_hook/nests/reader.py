@@ -34,7 +34,7 @@ from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.holders import Holders
 from ufuse.frame_hook.nests.outermost import Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.positions import exit_place, loop_positions
+from ufuse.frame_hook.nests.positions import exit_place, loop_positions, read_behind
 from ufuse.frame_hook.nests.temporaries import renumbered
 from ufuse.frame_hook.nests.values import (
     TYPES,
@@ -252,6 +252,8 @@ class Reader(Holders):
                 self._refuse_size("it is too long")
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
+        if self._is_while and not self._exits:
+            raise NotNativeError("what is read behind it has no value yet", later=True)
         if self._doubts:
             self.out.begin(DOUBT)
             self.out.end("doubt")
@@ -342,8 +344,14 @@ class Reader(Holders):
         return names[slot] if slot < len(names) else self.outside.text(slot)
 
     def _is_idle(self, slot: int) -> bool:
-        """Whether each turn overwrites a local that nobody reads behind the loop."""
-        return slot in self._written and slot not in self._live
+        """Whether each turn overwrites a local that nobody reads behind the loop.
+
+        Numbers that are read only behind an exit need not be given; arrays do.
+        """
+        if slot not in self._written or slot in self._live:
+            return False
+        is_array = type(self.state[slot]) is np.ndarray
+        return not (is_array and slot in read_behind(self.own.code).get(self.position, ()))
 
     def _items_of(self, slot: int) -> str:
         """Whose numbers a list has; "" of an array."""

@@ -252,6 +252,21 @@ def solved_by_slices(u, tolerance):
     return u, sweeps, error
 
 
+def scaled(a, tolerance):
+    u, error = np.ones(len(a)), tolerance + 1.0
+    while error > tolerance:
+        v = 1.0 / (a @ u + 0.5)
+        w = 1.0 / (a.T @ v + 0.5)
+        error = np.abs(w - u).max()
+        u = w
+    return u[:, None] * v
+
+
+def test_arrays_that_are_read_only_behind_a_loop() -> None:
+    """They come from the last turn; until they have a value there is no nest."""
+    assert native_turns(scaled, lambda: (np.linspace(0, 1, 144).reshape(12, 12) ** 2, 1e-300)) > 50
+
+
 @pytest.mark.parametrize("function", [solved, solved_by_slices])
 def test_solvers_are_native(function) -> None:
     """A `while` loop around loops and array statements is one nest."""
