@@ -92,8 +92,8 @@ class CuPy:
         is_text = isinstance(loop.routine, str) and not function._loop_prep
         if loop.error_func is not None or not is_text:
             raise CannotInfer(f"CuPy has no loop of {name} for these types")
-        dtypes = (*loop._in_dtypes, *loop._out_dtypes)
-        own = tuple(checked_dtype(np.dtype(one)) for one in dtypes)
+        results = [checked_dtype(np.dtype(one)) for one in loop._out_dtypes]
+        own = (*map(np.dtype, loop._in_dtypes), *results)
         return Routine(own, loop.routine, function._preamble)
 
     def _sample(self, dtype: np.dtype | None, kind: str) -> Any:

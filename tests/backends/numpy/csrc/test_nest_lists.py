@@ -135,7 +135,10 @@ def test_no_memory(turns: int) -> None:
     for failing in (*places, *places):  # what Python keeps for ever it has by the second time
         blocks = blocks if failing else sys.getallocatedblocks()
         found, iterator = lists(), iter(range(turns))
-        given = (*found, iterator)  # before: CPython 3.11 and 3.12 lose items where such a tuple fails
+        given = (
+            *found,
+            iterator,
+        )  # before: CPython 3.11 and 3.12 lose items where such a tuple fails
         testing.set_nomemory(failing, failing + 1)
         try:
             made(*given)

@@ -1,0 +1,107 @@
+"""What is known of CuPy's arrays: types and texts, how guards read them, and what is said where they differ."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.trace import device_layout
+
+
+def shifted(x: Any, y: Any) -> Any:
+    return x * 2 + y
+
+
+def test_a_graph_is_traced_without_arrays(host: Host) -> None:
+    """A Spec on a device gives the types of CuPy, their text reads back, and the kernel is text."""
+    spec = ufuse.Spec((None, 3), "f4", device="cuda")
+    assert repr(spec) == "Spec((None, 3), 'float32', device='cuda')"
+    graph = ufuse.compile(shifted).trace(spec, spec)
+    text = str(graph)
+    assert "x: f4[n, m]@cuda" in text
+    assert str(ufuse.Graph.parse(text)) == text
+    source = graph.source("cupy")
+    assert 'extern "C" __global__ void ufuse_shifted(' in source
+    assert "out0 = __fmul_rn(in0, in1);" in source
+    assert host.device.counts["launch"] == 0
+
+
+def test_a_signature_says_where_arrays_are(host: Host) -> None:
+    """NumPy's arrays are not of a kind on a device, nor CuPy's of one on the host."""
+    spec = ufuse.Spec((None,), "f8", device="cuda")
+    assert spec.why_not(host.cupy.ones(3)) is None
+    assert spec.why_not(np.ones(3)) == "a ndarray"
+    assert ufuse.Spec((None,), "f8").why_not(host.cupy.ones(3)) == "a ndarray"
+
+
+def test_unknown_devices_are_refused() -> None:
+    """There are two."""
+    with pytest.raises(ValueError, match="device must be 'cpu' or 'cuda', not 'tpu'"):
+        ufuse.Spec((3,), "f8", device="tpu")
+
+
+def test_structs_are_read_as_attributes_say(host: Host) -> None:
+    """Shape, strides, dtype, address and device of every kind of array."""
+    cp = host.cupy
+    assert device_layout.why_not_read(cp.ndarray, cp) is None
+    x = cp.asarray(np.arange(24.0).reshape(2, 3, 4))
+    for array in (
+        x,
+        x.T,
+        x[::-1, 1:, ::2],
+        x[0, 0, 0],
+        x[:0],
+        cp.broadcast_to(x, (5, 2, 3, 4)),
+        x.astype("F"),
+    ):
+        assert _hook.device_array(array) == device_layout.by_attributes(array)
+    assert _hook.device_array(np.ones(3)) is None
+    assert _hook.device_array(None) is None
+
+
+@pytest.mark.parametrize("part", ["_shapes", "_dtypes", "_addresses", "_devices"])
+def test_another_struct_is_not_read(host: Host, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """Where something is found nowhere, or in two places, arrays are not captured, and all runs as before."""
+    for found in (set(), {16, 24}):
+        monkeypatch.setattr(device_layout, part, lambda _, found=found: set(found))
+        monkeypatch.setattr(device_layout, "_learned", {})
+        x = host.cupy.ones(3)
+        compiled = ufuse.compile(lambda x: x * 3 - 1)
+        assert (compiled(x) == 2).all()
+        assert compiled.breaks[0].reason == "an array of this version of CuPy cannot be captured"
+        compiled.reset()
+
+
+def test_other_arrays_are_another_graph(host: Host) -> None:
+    """Dtype, rank and place are guarded, and reports say which changed."""
+    compiled = ufuse.compile(shifted)
+    x = host.cupy.ones(3)
+    for other in (x, x.astype("f4"), host.cupy.ones((3, 3)), np.ones(3)):
+        assert (compiled(other, 1.0) == 3).all()
+        assert type(compiled(other, 1.0)) is type(other)
+    assert "x is no longer a 1-d array of float64 on device 0" in str(compiled.retraces[0])
+    assert len(compiled.retraces) == 3
+
+
+def test_the_same_array_twice(host: Host) -> None:
+    """One array under two names is one input; two arrays are two."""
+    compiled = ufuse.compile(shifted)
+    x, y = host.cupy.ones(3), host.cupy.zeros(3)
+    assert (compiled(x, x) == 3).all()
+    assert (compiled(x, y) == 2).all()
+
+
+def test_importing_ufuse_imports_no_cupy() -> None:
+    """Nor does compiling and running NumPy code."""
+    text = (
+        "import sys, numpy, ufuse; ufuse.compile(lambda x: x + 1)(numpy.ones(3));"
+        "sys.exit('cupy' in sys.modules or 'cupy_backends' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-P", "-c", text], check=False).returncode == 0
