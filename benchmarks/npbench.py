@@ -57,7 +57,7 @@ def main() -> int:
     """Run what was asked for; give 1 where any result differs from eager."""
     chosen = options()
     if chosen.apart:
-        row = measured(chosen.checkout, *chosen.names, chosen.preset, chosen.seconds)
+        row = measured(chosen.checkout, chosen.names[0], chosen.preset, chosen.seconds)
         print(json.dumps(row.as_json()))
         return 0
     print(heading([]), flush=True)
