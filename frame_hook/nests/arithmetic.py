@@ -365,6 +365,12 @@ def _rounded(name: str) -> Callable[[Code, Item], Number]:
     return function
 
 
+def _truncated(code: Code, item: Item) -> Number:
+    if number(code, item).type.kind == "float32":
+        raise NotNativeError("numbers of float32 have no __trunc__")
+    return _rounded("trunc")(code, item)
+
+
 def _np_rounded(name: str) -> Callable[[Code, Item], Number]:
     def function(code: Code, item: Item) -> Number:
         one = number(code, item)
@@ -401,7 +407,7 @@ FUNCTIONS: dict[tuple[Any, int], Callable[..., Number]] = {  # with so many argu
     (math.sqrt, 1): _math_sqrt, (math.fabs, 1): _fabs,
     **{(getattr(math, name), 1): _of_math(name) for name in LIBM},
     **{(getattr(math, name), 2): _of_two(name) for name in ("pow", "atan2", "fmod", "copysign")},
-    **{(getattr(math, name), 1): _rounded(name) for name in ("floor", "ceil", "trunc")},
+    **{(getattr(math, name), 1): _rounded(name) for name in ("floor", "ceil")}, (math.trunc, 1): _truncated,
     (math.isnan, 1): _is_nan(BOOL), (math.isfinite, 1): _is_finite,
     (np.sqrt, 1): _np_sqrt, (np.isnan, 1): _is_nan(NP_BOOL),
     (np.floor, 1): _np_rounded("floor"), (np.ceil, 1): _np_rounded("ceil"),

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,17 @@ def test_unlike_nans_where_a_statement_walks_the_other_axis() -> None:
         return b, m, 40
 
     native_turns(shifted_rows, make)
+
+
+def truncated(a):
+    s = 0
+    for i in range(len(a)):
+        s = s + math.trunc(a[i])
+    return s
+
+
+def test_numbers_of_float32_are_not_truncated() -> None:
+    """They have no method for it, unlike those of float64."""
+    for dtype in (np.float32, np.float64):
+        check_same(truncated, ufuse.compile(truncated), lambda d=dtype: (np.ones(N, d),))
+    assert native_turns(truncated, lambda: (np.ones(N),)) > 0
