@@ -197,7 +197,8 @@ class Instruction:
     """One step. Beside the ops of SIGNATURES there are some more.
 
     `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
-    `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; or `numpy.` and the
+    `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; `python.` and the
+    name of one of `math`, of f64, a doubt where that is not finite; or `numpy.` and the
     name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
     one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more

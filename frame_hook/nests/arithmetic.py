@@ -408,6 +408,8 @@ FUNCTIONS: dict[tuple[Any, int], Callable[..., Number]] = {  # with so many argu
     **{(getattr(math, name), 1): _of_math(name) for name in LIBM},
     **{(getattr(math, name), 2): _of_two(name) for name in ("pow", "atan2", "fmod", "copysign")},
     **{(getattr(math, name), 1): _rounded(name) for name in ("floor", "ceil")}, (math.trunc, 1): _truncated,
+    (math.hypot, 2): _of_two("python.hypot"),
+    **{(getattr(math, name), 1): _of_math(f"python.{name}") for name in ("gamma", "lgamma")},
     (math.isnan, 1): _is_nan(BOOL), (math.isfinite, 1): _is_finite,
     (np.sqrt, 1): _np_sqrt, (np.isnan, 1): _is_nan(NP_BOOL),
     (np.floor, 1): _np_rounded("floor"), (np.ceil, 1): _np_rounded("ceil"),

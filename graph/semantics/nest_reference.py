@@ -635,6 +635,8 @@ def bits(number: float | np.float32) -> int:
 def _called(name: str, inputs: Sequence[Any]) -> Any:
     if name.startswith("numpy."):
         return float(numpy_function(name)(*map(np.float64, inputs)))
+    if name.startswith("python."):
+        return _of_python(name.removeprefix("python."), inputs)
     function = getattr(ctypes.CDLL("libm.so.6"), name)
     is_single = isinstance(inputs[0], np.float32)
     function.restype = ctypes.c_float if is_single else ctypes.c_double
@@ -643,6 +645,16 @@ def _called(name: str, inputs: Sequence[Any]) -> Any:
     if not math.isfinite(result):
         raise DoubtError
     return np.float32(result) if is_single else result
+
+
+def _of_python(name: str, inputs: Sequence[float]) -> float:
+    try:
+        result: float = getattr(math, name)(*inputs)
+    except (OverflowError, ValueError):
+        raise DoubtError from None
+    if not math.isfinite(result):
+        raise DoubtError
+    return result
 
 
 def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:

@@ -399,6 +399,11 @@ def _select(body: Body, one: Instruction) -> str:
     return body.add(f"select i1 {condition}, {type_} {then}, {type_} {other}")
 
 
+def _symbol(name: str) -> str:
+    """Of a function of C's mathematics library, or of Python's own."""
+    return f"helper.{name}" if name.startswith("python.") else f"math.{name}"
+
+
 def _call(body: Body, one: Instruction) -> str:
     """A function of C: what is not finite may be an error of Python's, so it is a doubt."""
     for value in one.inputs:
@@ -407,9 +412,7 @@ def _call(body: Body, one: Instruction) -> str:
     if name.startswith("numpy."):
         return emit_numpy(body, one)
     operands = ", ".join(f"{_type(one)} {operand}" for operand in _operands(body, one))
-    result = body.add_new(
-        f"call {_type(one)} {body.symbol(checked(f'math.{name}'))}({operands}) #2"
-    )
+    result = body.add_new(f"call {_type(one)} {body.symbol(checked(_symbol(name)))}({operands}) #2")
     type_ = one.inputs[0].type
     body.go_on_if(
         body.compare("olt", _absolute(body, type_, result), literal(math.inf, type_), type_)

@@ -117,6 +117,13 @@ def test_nan_and_infinity(name) -> None:
     native_turns(of_one(call), lambda: (x.copy(), np.zeros(len(x))))
 
 
+@pytest.mark.parametrize("call", ["gamma(x[i])", "lgamma(x[i])", "hypot(x[i], 1e308 * i)"])
+def test_functions_that_python_computes_and_that_raise(call) -> None:
+    """At poles, and where the result is too large: the error is eager's."""
+    x = np.array([0.5, 1.5, 170.0, -2.5, 30.0] * 300 + [math.nan, math.inf, -3.0, 180.0])
+    native_turns(of_one(f"math.{call}"), lambda: (x.copy(), np.zeros(len(x))))
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -133,6 +140,7 @@ def test_nan_and_infinity(name) -> None:
         "np.exp(-i) + np.sqrt(i) + np.log(i + 1)",
         "math.log(x[i] + 30, 3) + math.log1p(abs(x[i])) + math.exp2(x[i]) + math.cbrt(x[i])",
         "math.erf(x[i]) + math.erfc(x[i])",
+        "math.hypot(x[i], 1 - x[i]) + math.gamma(abs(x[i]) + 0.5) + math.lgamma(abs(x[i]) * 3 + 1)",
         "math.degrees(x[i]) + math.radians(x[i]) + math.isqrt(i * i + i)",
         "math.isinf(x[i]) + math.isnan(x[i]) + math.isfinite(x[i])",
         "1.0 if np.isinf(x[i]) or np.isnan(x[i]) or not np.isfinite(x[i]) else 2.0",

@@ -97,6 +97,65 @@ real_scalar(const Loop *loop, double first, double second, double third)
     return result;
 }
 
+/* Functions of `math` that CPython computes itself, each release in its own way. */
+#define PYTHON_FUNCTIONS(X) X(hypot) X(gamma) X(lgamma)
+#define NAMED(NAME) static PyObject *math_##NAME;
+PYTHON_FUNCTIONS(NAMED)
+#undef NAMED
+
+/* What such a function returns for floats, infinity where it raises. Runs no code of the program.
+ */
+static double
+of_math(PyObject *function, int count, double first, double second)
+{
+    double result = Py_HUGE_VAL;
+    Status before = status_keep();
+    PyObject *given[2] = {PyFloat_FromDouble(first), PyFloat_FromDouble(second)};
+    PyObject *made = given[0] == NULL || given[1] == NULL
+                         ? NULL
+                         : PyObject_Vectorcall(function, given, (size_t)count, NULL);
+    if (made != NULL && PyFloat_CheckExact(made)) {
+        result = PyFloat_AS_DOUBLE(made);
+    }
+    PyErr_Clear();
+    Py_XDECREF(made);
+    Py_XDECREF(given[0]);
+    Py_XDECREF(given[1]);
+    status_put_back(before);
+    return result;
+}
+
+static double
+python_hypot(double first, double second)
+{
+    return of_math(math_hypot, 2, first, second);
+}
+
+static double
+python_gamma(double number)
+{
+    return of_math(math_gamma, 1, number, 0);
+}
+
+static double
+python_lgamma(double number)
+{
+    return of_math(math_lgamma, 1, number, 0);
+}
+
+/* Returns 0, or -1 with an exception. */
+int
+helpers_begin(void)
+{
+    PyObject *math = PyImport_ImportModule("math");
+    int failed = math == NULL;
+#define NAMED(NAME) failed = failed || (math_##NAME = PyObject_GetAttrString(math, #NAME)) == NULL;
+    PYTHON_FUNCTIONS(NAMED)
+#undef NAMED
+    Py_XDECREF(math);
+    return failed ? -1 : 0;
+}
+
 static PyObject *
 nest_helpers(PyObject *module, PyObject *unused)
 {
@@ -116,10 +175,13 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"put", (void *)nest_put},
                  {"position", (void *)nest_position},
                  {"positions", (void *)nest_positions},
+#define NAMED(NAME) {"python." #NAME, (void *)python_##NAME},
+                 PYTHON_FUNCTIONS(NAMED)
+#undef NAMED
 #define NAMED(CHARACTER, TYPE)                                                                     \
     {"dot." #CHARACTER, (void *)dot_##CHARACTER},                                                  \
         {"matmul." #CHARACTER, (void *)matmul_##CHARACTER},
-                 PRODUCTS(NAMED)
+                     PRODUCTS(NAMED)
 #undef NAMED
     };
     PyObject *found = PyDict_New();

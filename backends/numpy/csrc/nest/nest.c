@@ -529,7 +529,8 @@ int
 nest_begin(PyObject *module)
 {
     if (nest_type == NULL) {
-        if (ranges_begin() < 0 || iterators_begin() < 0 || objects_begin() < 0) {
+        if (ranges_begin() < 0 || iterators_begin() < 0 || objects_begin() < 0 ||
+            helpers_begin() < 0) {
             return -1;
         }
         nest_type = (PyTypeObject *)PyType_FromSpec(&spec);

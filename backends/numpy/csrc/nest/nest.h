@@ -254,6 +254,9 @@ int nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, 
                   int64_t count);
 int nest_positions(int64_t type, int64_t is_least, int64_t axes, int64_t folded, int64_t *table);
 
+/* helpers.c */
+int helpers_begin(void);
+
 /* nest.c */
 int nest_begin(PyObject *module);
 
