@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ VERSION = 2
 PLAIN = (str, int, float, complex, bool, bytes, type(None))
 
 
+@lru_cache(maxsize=4)  # for each of the tiers
 def description(nest: Nest) -> bytes | None:
     """All that a nest is made of; None where something has no form of bytes."""
     try:

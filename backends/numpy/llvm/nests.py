@@ -35,7 +35,7 @@ from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
 from ufuse.backends.numpy.llvm.nest_versions import is_copy, is_late, versioned
-from ufuse.backends.numpy.llvm.object_cache import key_of
+from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
@@ -100,7 +100,7 @@ def _better(*, is_alone: bool) -> str:
 
 def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]:
     """The key of a nest's code; and that code, if it is kept."""
-    what = description(nest)
+    what = None if cache_in_use() is None else description(nest)
     key = None if what is None else key_of(tier, what)
     functions = kept_functions(key)
     return key, None if functions is None else (functions[""], None)

@@ -37,10 +37,13 @@ SUFFIX, UNFINISHED = ".code", ".new"
 STALE = 3600.0  # seconds after which nobody goes on writing a file
 TOUCHED = 86400.0  # seconds for which a file counts as just used
 LARGEST = 64 << 20
+JUST_NOW = 2.0  # seconds
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # Of the first processor in /proc/cpuinfo: what LLVM's choice of instructions depends on.
 PROCESSOR = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags")
 
+_llvmlite = find_spec("llvmlite")
+LLVMLITE = None if _llvmlite is None else _llvmlite.origin
 _log = logging.getLogger("ufuse.kernels")
 
 
@@ -192,12 +195,15 @@ def configure(folder: Path | None) -> None:
 
 def cache_in_use() -> Cache | None:
     """The cache; None where nothing is kept."""
-    if _caches and environment() is not None:
-        why = _caches[0].why_not()
-        if why is None:
-            return _caches[0]
-        _log.info("no code is kept in %s: %s", _caches[0].folder, why)
-        _caches.clear()
+    if not _caches:
+        return None
+    why = _caches[0].why_not()
+    if why is None and environment() is None:
+        why = "what it depends on is not known"
+    if why is None:
+        return _caches[0]
+    _log.info("no code is kept in %s: %s", _caches[0].folder, why)
+    _caches.clear()
     return None
 
 
@@ -225,15 +231,36 @@ def environment() -> bytes | None:
     """A digest of what machine code depends on beside what it is made of; None where that is not known."""
     try:
         processor = _processor()
-        if not processor:
-            return None
-        found = blake2b(b"\0".join([np.__version__.encode(), *processor]), digest_size=DIGEST)
-        for path in _sources():
-            data = path.read_bytes()
-            found.update(path.name.encode() + len(data).to_bytes(8, "little") + data)
-        return found.digest()
+        paths = _sources()
+        return _digest(np.__version__.encode(), *processor, _contents(paths)) if processor else None
     except OSError:
         return None
+
+
+def _digest(*parts: bytes) -> bytes:
+    found = blake2b(digest_size=DIGEST)
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little") + part)
+    return found.digest()
+
+
+def _contents(paths: list[str]) -> bytes:
+    """A digest of what is in files, which is kept: reading them all takes ten times as long as asking for their times.
+
+    The system sets the time of a file's last change, to some milliseconds; so one that changed just now is read.
+    """
+    stats = [Path(path).stat() for path in paths]
+    words = [
+        (one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in stats
+    ]
+    key = _digest(repr((paths, words)).encode()).hex()
+    kept = load(key)
+    if kept is not None:
+        return kept.code
+    found = _digest(*(Path(path).name.encode() + b"\0" + Path(path).read_bytes() for path in paths))
+    if max(one.st_ctime for one in stats) < time.time() - JUST_NOW:
+        save(key, Kept(found))
+    return found
 
 
 def _processor() -> list[bytes]:
@@ -244,10 +271,12 @@ def _processor() -> list[bytes]:
     return lines if len(lines) == len(PROCESSOR) else []
 
 
-def _sources() -> list[Path]:
+def _sources() -> list[str]:
     """The files that decide what code is made, and what it calls; LLVM's version among them."""
-    folders = [Path(module.__file__ or "").parent for module in (_tiles, planning, ops)]
-    found = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
-    llvmlite = find_spec("llvmlite")
-    version = Path(llvmlite.origin or "").with_name("_version.py") if llvmlite else None
-    return [*found, Path(_tiles.__file__), *([version] if version else [])]
+    found = [_tiles.__file__]
+    for module in (_tiles, planning, ops):
+        for folder, _, names in sorted(os.walk(Path(module.__file__ or "").parent)):
+            found += [f"{folder}/{name}" for name in sorted(names) if name.endswith(".py")]
+    if LLVMLITE is not None:
+        found.append(str(Path(LLVMLITE).with_name("_version.py")))
+    return found

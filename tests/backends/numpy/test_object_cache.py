@@ -41,6 +41,7 @@ def cache(tmp_path: Path) -> Cache:
 def in_use(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cache]:
     """An empty one, which this process uses."""
     forget(monkeypatch)
+    assert object_cache.environment() is not None  # it would be kept, too
     object_cache.configure(cache.folder)
     yield cache
     object_cache.configure(None)
@@ -196,6 +197,20 @@ def test_what_is_not_used_goes_first(cache: Cache) -> None:
     assert cache.load(keys[0]) == kept
     assert cache.load(keys[1]) is None
     assert cache.load(keys[-1]) == kept
+
+
+def test_files_are_read_again_where_they_change(in_use: Cache, tmp_path: Path) -> None:
+    """What is in the sources is kept by their times, unless they have changed just now."""
+    path = tmp_path / "source.py"
+    path.write_text("one")
+    fresh = object_cache._contents([str(path)])
+    assert in_use.info().files == 0
+    time.sleep(object_cache.JUST_NOW)
+    assert object_cache._contents([str(path)]) == fresh
+    assert object_cache._contents([str(path)]) == fresh
+    assert in_use.info().files == 1
+    path.write_text("two")
+    assert object_cache._contents([str(path)]) != fresh
 
 
 def simple_nest(constant: float) -> Nest:
