@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--share",
         metavar="K/N",
-        help="of the tests of graphs and backends, which no version of Python matters to, the Kth part of N",
+        help="of the tests that no version of Python matters to, the Kth part of N",
     )
 
 
@@ -60,9 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_shared(item: pytest.Item) -> bool:
-    """Whether a test is of Python code that knows nothing of CPython's versions."""
+    """Whether a test is of what knows nothing of CPython's versions, or one of many that are alike in this."""
     parts = item.path.relative_to(Path(__file__).parent).parts
-    return parts[0] in {"graph", "backends"} and "csrc" not in parts
+    of_versions = "csrc" in parts and not item.path.name.startswith("test_tiles")
+    is_plain = parts[0] in {"graph", "backends", "benchmarks"} and not of_versions
+    return is_plain or item.get_closest_marker("any_python") is not None
 
 
 def part_of(item: pytest.Item, parts: int) -> int:

@@ -11,6 +11,7 @@ COUNTS = {"numpy": 150, "python": 100, "loops": 60, "sweeps": 60}
 BACKENDS = {"numpy": "numpy", "python": "mixed", "loops": "numpy", "sweeps": "numpy"}
 
 
+@pytest.mark.any_python
 @pytest.mark.parametrize(
     ("kind", "first"),
     [(kind, first) for kind, count in COUNTS.items() for first in range(0, count, AT_ONCE)],

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.native_loops import native_turns
 
+pytestmark = pytest.mark.any_python
 N = 3000
 DTYPES = "bhilBHILf"
 

@@ -71,6 +71,7 @@ def described(value: Any) -> Any:
     return type(value), repr(value)
 
 
+@pytest.mark.any_python
 @pytest.mark.parametrize("backend", ["numpy", Improved()], ids=["own", "improved"])
 @pytest.mark.parametrize("what", ["warning", "error", "interrupt"])
 @pytest.mark.parametrize("function", PROGRAMS)

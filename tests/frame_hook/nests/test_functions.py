@@ -16,6 +16,8 @@ from tests.support.native_loops import native_turns
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 3000
 TINY = np.finfo(float).tiny
 ODD = [
