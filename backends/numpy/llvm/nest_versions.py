@@ -6,7 +6,7 @@ product has two variables that turn: they are between their values in these two 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
@@ -14,7 +14,16 @@ from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
 from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
 from ufuse.backends.numpy.llvm.nest_plain import carried, is_plain
-from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, atom, atoms, greatest, split
+from ufuse.backends.numpy.llvm.polynomials import (
+    Atom,
+    Polynomial,
+    atom,
+    atoms,
+    difference,
+    greatest,
+    split,
+)
+from ufuse.backends.numpy.llvm.polynomials import number as number_of
 from ufuse.graph.nest import I1, INTEGERS, TURNS, Block, End, Instruction, Nest, Value
 
 NOT_COPIED = {  # they take most of a turn
@@ -305,13 +314,46 @@ class _Copy:
         )
 
     def _is_checked(self) -> bool:
-        """Whether something in the loop is looked at as it comes."""
-        return any(
+        """Whether something in the loop is looked at as it comes; integers are, too, where that takes fewer steps."""
+        return (self._may_be_odd() and self._is_recurrent()) or any(
             one.op in CHECKS
             or (one.op in {"load", "store"} and (block.label, place) not in self._sure)
             for block in self._integers.blocks
             for place, one in enumerate(block.instructions)
         )
+
+    def _is_recurrent(self) -> bool:
+        """Whether turns load what others store before them, by so many turns as is known: there are no vectors then."""
+        places: dict[str, list[tuple[int, list[Polynomial | None]]]] = {"load": [], "store": []}
+        for block in self._integers.blocks:
+            for one in block.instructions:
+                if one.op in places:
+                    number, *_ = one.attributes
+                    indices = one.inputs[: self._nest.numbered[number].ndim]
+                    values = [self._integers.value(block.label, each) for each in indices]
+                    places[one.op].append((number, values))
+        return any(
+            number == other and self._is_before(loaded, stored)
+            for number, stored in places["store"]
+            for other, loaded in places["load"]
+        )
+
+    def _is_before(
+        self, loaded: Sequence[Polynomial | None], stored: Sequence[Polynomial | None]
+    ) -> bool:
+        """Whether indices are along one axis what others are in a turn before, and the same along all others."""
+        ways: list[int] = []
+        for one, other in zip(loaded, stored, strict=True):
+            if one is None or other is None:
+                return False
+            between = difference(other, one)
+            way = None if between is None else number_of(between)
+            slope = self._integers.slope(other)
+            if way is None or slope is None:
+                return False
+            if way:
+                ways.append(way * slope)
+        return len(ways) == 1 and ways[0] > 0
 
     def _choose_integers(self) -> None:
         """Choose arithmetic that cannot overflow where what is tested is small."""

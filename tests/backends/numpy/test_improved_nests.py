@@ -20,7 +20,7 @@ from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.background import Work, finish
 from ufuse.backends.numpy.llvm.nest_plain import carried
-from ufuse.backends.numpy.llvm.nest_versions import versioned
+from ufuse.backends.numpy.llvm.nest_versions import CHECKED, versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Nest, Value
@@ -197,6 +197,24 @@ def test_choices_between_bits(*, is_on_bits: bool) -> None:
     assert check_improved(machine, [np.ones(21)], over(range(2), **given))
     if is_on_bits:
         assert "!unpredictable" not in nest_text(nest, "NAME")
+
+
+@pytest.mark.parametrize("behind", [0, 1])
+def test_recurrences_are_in_doubt_at_once(behind: int) -> None:
+    """There are no vectors where a turn loads what the turn before stored; those that store behind may have some."""
+    code = Code(array("x", np.int64, is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code)
+    ahead = code.op("add", j, code.whole(1))
+    loaded, stored = (ahead, j) if behind else (j, ahead)
+    item = code.load(0, loaded)
+    code.store(0, stored, code.op("add", item, item))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    nest = code.nest()
+    labels = [block.label for block in versioned(nest, is_alone=True).blocks]
+    assert any(label.endswith(CHECKED) for label in labels) == (not behind)
 
 
 @pytest.mark.parametrize("name", ["x", "y"])
