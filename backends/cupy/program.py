@@ -49,6 +49,10 @@ class Program:
                 results = reads[0]
             case "tuple":
                 results = (tuple(reads),)
+            case "check":
+                if bool(reads[0]) is not step.key:
+                    raise DoesNotFit
+                results = ()
             case _:
                 assert step.function is not None
                 positional = len(reads) - len(step.keywords)

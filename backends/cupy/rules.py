@@ -61,7 +61,7 @@ RULES = Rules(
     fold_of=fold_of,
     why_not_operand=why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
-    calls={Kind.MAP: _map},
+    calls={Kind.MAP: _map, Kind.CHECK: Draft.check},
     view_calls=ViewCalls(_transposed, _reshaped),
 )
 

@@ -96,12 +96,6 @@ def _scalar(draft: Draft, node: Node) -> int:
     return draft.call(function, *map(draft.slot, node.inputs), node=node) if made is None else made
 
 
-def _check(draft: Draft, node: Node) -> None:
-    """Where the check fails the program gives up; no visible write has come before."""
-    reads = (draft.slot(node.inputs[0]),)
-    draft.step("check", reads, 0, key=node.attributes["expected"], position=draft.position[node])
-
-
 def _whole(draft: Draft, node: Node) -> int:
     """A function that the graph calls whole, or the read of one element."""
     if node.op is ops.ELEMENT:
@@ -162,7 +156,7 @@ CALLS: dict[Kind, Call] = {
     Kind.STORE:  _store,
     Kind.SCALAR: _scalar,
     Kind.CALL:   _whole,
-    Kind.CHECK:  _check,
+    Kind.CHECK:  Draft.check,
     Kind.LOOP:   _structured,
     Kind.BRANCH: _structured,
 }

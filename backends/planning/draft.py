@@ -87,6 +87,12 @@ class Draft:
             committed=committed,
         )[0]  # fmt: skip
 
+    def check(self, node: Node) -> None:
+        """Append a check: where it fails the program gives up, before anything visible was written."""
+        reads = (self.slot(node.inputs[0]),)
+        expected, position = node.attributes["expected"], self.position[node]
+        self.step("check", reads, 0, key=expected, position=position)
+
     # Slots
 
     def _new(self) -> int:

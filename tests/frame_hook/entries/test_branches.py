@@ -1,4 +1,7 @@
-"""`if` and `while` on numbers that a graph computes: graphs end in a choice, or go on along the side that is usual."""
+"""`if` and `while` on numbers that a graph computes: graphs end in a choice, or go on along the side that is usual.
+
+PYTEST_DONT_REWRITE: an assertion of the program is the program's own.
+"""
 
 # Functions under test are written as users write them.
 # ruff: noqa: ANN001, ANN201, ANN202, RET505, SIM108, TRY301
