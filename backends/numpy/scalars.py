@@ -270,18 +270,27 @@ def _stored_constant(target: np.dtype, value: Any) -> np.generic | None:
 
 
 def merged(plan: Plan) -> None:
-    """Make steps of code over numbers that stand side by side one; views in between are made before."""
+    """Make steps of code over numbers that stand side by side one; views in between are made before, checks behind.
+
+    A write that is seen waits for the checks in front of it.
+    """
     steps: list[Step] = []
     place = -1  # of the step that others may join
+    checked = False  # a check stands behind it
     made: set[int] = set()
     for step in plan.steps:
+        if step.numbers and checked and step.committed:
+            place = -1
         if step.numbers and place >= 0 and len(steps[place].numbers) < LONGEST:
             joined = steps[place]
             joined.numbers += step.numbers
             joined.committed = joined.committed or step.committed
             made.update(step.outs)
         elif step.numbers:
-            place, made = len(steps), set(step.outs)
+            place, made, checked = len(steps), set(step.outs), False
+            steps.append(step)
+        elif step.kind == "check":
+            checked = True
             steps.append(step)
         elif place >= 0 and step.is_view and made.isdisjoint(step.reads):
             steps.insert(place, step)

@@ -204,6 +204,24 @@ def test_writes_come_behind_the_checks() -> None:
         assert run(made, one) == run(halved, one)
 
 
+def test_an_element_is_stored_behind_the_checks() -> None:
+    """Conditions on numbers are one piece of code over numbers; a store that is seen is another, behind all checks."""
+
+    def counted(x):
+        if x[1] > 9:
+            return 1
+        if x[2] > 9:
+            return 2
+        x[0] = x[0] + 1
+        return 3
+
+    made = compared(counted, (X,))
+    longest = max(made.graphs, key=lambda graph: len(graph.nodes))
+    assert longest.source().count("scalars(") == 2
+    for odd in (X * 10, np.array([1.0, 2, 30]), X):
+        assert _outcome(made, (odd,)) == _outcome(counted, (odd,))
+
+
 def test_a_branch_behind_a_write_is_a_choice() -> None:
     """What has been stored cannot be undone, so nothing is taken for granted behind it."""
 
