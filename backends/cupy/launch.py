@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -12,16 +13,29 @@ from ufuse.backends.cupy.text import Form, is_array, kernel_name, kernel_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
+MOST_LAUNCHES = 256  # combinations of shapes and strides that a kernel remembers
 
 
 class DoesNotFit(Exception):  # noqa: N818  plain Python runs instead, and raises what eager raises
     """A Python number does not fit the type of a loop."""
 
 
-class Kernel:
-    """A kernel and its compiled forms, each made at the first launch that needs it."""
+class Launch(NamedTuple):
+    """All of a launch that follows from the device, and from shapes and strides."""
 
-    def __init__(self, plan: KernelPlan, name: str) -> None:
+    function: Any
+    shape: tuple[int, ...]
+    elements: int
+    rest: tuple[Any, ...]  # the arguments behind operands and results
+
+
+class Kernel:
+    """A kernel and its compiled forms, each made at the first launch that needs it.
+
+    `constants` are the operands whose value is known.
+    """
+
+    def __init__(self, plan: KernelPlan, name: str, constants: Mapping[int, Any]) -> None:
         self.plan = plan
         self.name = name
         self._arrays = [place for place in range(len(plan.operands)) if is_array(plan, place)]
@@ -30,48 +44,65 @@ class Kernel:
             for place, operand in enumerate(plan.operands)
             if place not in self._arrays
         }
+        self._constants = {
+            place: made
+            for place, value in constants.items()
+            if place in self._numbers and (made := _known(value, self._numbers[place])) is not None
+        }
+        self._varying = [place for place in self._numbers if place not in self._constants]
         self._results = [plan.dtype(result.value) for result in plan.results]
         self._forms: dict[tuple[Form, int], Any] = {}  # and by device
+        self._launches: dict[tuple[Any, ...], Launch] = {}
 
-    def __call__(self, operands: Sequence[Any]) -> list[Any]:
-        """The results, new arrays.
+    def __call__(self, operands: list[Any], device: int) -> list[Any]:
+        """The results, new arrays; a list of operands that may be changed.
 
         Raises:
             DoesNotFit: nothing has happened.
 
         """
-        given = [
-            _argument(value, self._numbers[place]) if place in self._numbers else value
-            for place, value in enumerate(operands)
-        ]
+        for place in self._varying:
+            operands[place] = _argument(operands[place], self._numbers[place])
+        for place, made in self._constants.items():
+            operands[place] = made
         arrays = [operands[place] for place in self._arrays]
-        shape = _broadcast([array.shape for array in arrays])
-        results = [cupy.ndarray(shape, dtype) for dtype in self._results]
-        count = results[0].size
-        if count:
-            self._launch(given, arrays, results, count)
+        key = (device, *[(array.shape, array.strides) for array in arrays])
+        launch = self._launches.get(key)
+        if launch is None:
+            launch = self._launch(arrays, device)
+            if len(self._launches) >= MOST_LAUNCHES:
+                self._launches.clear()
+            self._launches[key] = launch
+        results = [cupy.ndarray(launch.shape, dtype) for dtype in self._results]
+        if launch.elements:
+            launch.function.linear_launch(launch.elements, (*operands, *results, *launch.rest))
         return results
 
-    def _launch(self, given: list[Any], arrays: list[Any], results: list[Any], count: int) -> None:
-        shape = results[0].shape
-        steps = [_steps(array, shape) for array in arrays]
-        lengths, steps = _collapsed(shape, steps)
+    def _launch(self, arrays: list[Any], device: int) -> Launch:
+        shape = _broadcast([array.shape for array in arrays])
+        count = math.prod(shape)
+        if not count:
+            return Launch(None, shape, 0, ())
+        lengths, steps = _collapsed(shape, [_steps(array, shape) for array in arrays])
         reach = max(
             sum(abs(s) * (n - 1) for s, n in zip(one, lengths, strict=True)) for one in steps
         )
         flat = len(lengths) == 1 and all(one == [1] for one in steps)
         wide = max(count, reach) > LARGEST_INDEX
-        form = Form(0 if flat else len(lengths), wide)
         index = np.int64 if wide else np.int32
-        arguments = [*given, *results, index(count)]
+        rest = [index(count)]
         if not flat:
-            arguments += [index(length) for length in lengths[1:]]
-            arguments += [index(step) for one in steps for step in one]
-        key = form, cupy.cuda.runtime.getDevice()
-        function = self._forms.get(key)
+            rest += [index(length) for length in lengths[1:]]
+            rest += [index(step) for one in steps for step in one]
+        return Launch(
+            self._form(Form(0 if flat else len(lengths), wide), device), shape, count, tuple(rest)
+        )
+
+    def _form(self, form: Form, device: int) -> Any:
+        function = self._forms.get((form, device))
         if function is None:
-            function = self._forms[key] = compiled(self.plan, self.name, form)
-        function.linear_launch(count, tuple(arguments))
+            function = self._forms[form, device] = compiled(self.plan, self.name, form)
+        return function
 
 
 def compiled(plan: KernelPlan, name: str, form: Form) -> Any:
@@ -127,3 +158,11 @@ def _argument(value: Any, dtype: np.dtype) -> Any:
     except OverflowError:
         raise DoesNotFit from None
     return made
+
+
+def _known(value: Any, dtype: np.dtype) -> Any:
+    """A constant as an argument; None where it does not fit, which each launch finds out."""
+    try:
+        return _argument(value, dtype)
+    except DoesNotFit:
+        return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import cupy
@@ -9,56 +11,74 @@ import cupy
 from ufuse.backends.cupy.launch import DoesNotFit, Kernel
 from ufuse.backends.planning.steps import Plan, Step
 
+Run = Callable[[list[Any], int], Iterable[Any]]
+
 
 class Program:
     """The callable of a plan. It waits for nothing that eager CuPy would not wait for."""
 
     def __init__(self, plan: Plan, name: str) -> None:
-        self._plan = plan
+        constants = dict(plan.constants)
+        self._steps = [
+            (run_of(step, name, constants), step.reads, step.outs, step.clear)
+            for step in plan.steps
+        ]
         self._constants = tuple(plan.constants)
-        self._kernels = {
-            place: Kernel(step.kernel, name)
-            for place, step in enumerate(plan.steps)
-            if step.kernel is not None
-        }
+        self._outputs = plan.outputs
+        self._made = [None] * (plan.slots - plan.inputs)
 
     def __call__(self, *inputs: Any) -> Any:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
         device = cupy.cuda.runtime.getDevice()
-        if any(type(one) is cupy.ndarray and one.data.device_id != device for one in inputs):
-            return NotImplemented
-        slots = [*inputs, *[None] * (self._plan.slots - len(inputs))]
+        for one in inputs:
+            if type(one) is cupy.ndarray and one.data.device_id != device:
+                return NotImplemented
+        slots = [*inputs, *self._made]
         for slot, value in self._constants:
             slots[slot] = value
         try:
-            for place, step in enumerate(self._plan.steps):
-                self._run(place, step, slots)
+            for run, reads, outs, clear in self._steps:
+                results = run([slots[slot] for slot in reads], device)
+                for slot, result in zip(outs, results, strict=True):
+                    slots[slot] = result
+                for slot in clear:
+                    slots[slot] = None
         except DoesNotFit:
             return NotImplemented
-        outputs = tuple(slots[slot] for slot in self._plan.outputs)
-        return outputs[0] if len(outputs) == 1 else outputs
+        outputs = self._outputs
+        return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])
 
-    def _run(self, place: int, step: Step, slots: list[Any]) -> None:
-        reads = [slots[slot] for slot in step.reads]
-        match step.kind:
-            case "kernel":
-                results: Any = self._kernels[place](reads)
-            case "getitem":
-                results = (reads[0][reads[1]],)
-            case "unpack":
-                results = reads[0]
-            case "tuple":
-                results = (tuple(reads),)
-            case "check":
-                if bool(reads[0]) is not step.key:
-                    raise DoesNotFit
-                results = ()
-            case _:
-                assert step.function is not None
-                positional = len(reads) - len(step.keywords)
-                named = dict(zip(step.keywords, reads[positional:], strict=True))
-                results = (step.function(*reads[:positional], **named),)
-        for slot, result in zip(step.outs, results, strict=True):
-            slots[slot] = result
-        for slot in step.clear:
-            slots[slot] = None
+
+def run_of(step: Step, name: str, constants: Mapping[int, Any]) -> Run:
+    """What gives a step's results, of what it reads and the current device."""
+    match step.kind:
+        case "kernel":
+            assert step.kernel is not None
+            known = {
+                place: constants[slot] for place, slot in enumerate(step.reads) if slot in constants
+            }
+            return Kernel(step.kernel, name, known)
+        case "getitem":
+            return lambda reads, _: (reads[0][reads[1]],)
+        case "unpack":
+            return lambda reads, _: reads[0]
+        case "tuple":
+            return lambda reads, _: (tuple(reads),)
+        case "check":
+            return partial(_checked, step.key)
+    assert step.function is not None
+    return partial(_called, step.function, step.keywords)
+
+
+def _called(
+    function: Callable[..., Any], keywords: tuple[str, ...], reads: list[Any], _: int
+) -> tuple[Any]:
+    positional = len(reads) - len(keywords)
+    named = dict(zip(keywords, reads[positional:], strict=True))
+    return (function(*reads[:positional], **named),)
+
+
+def _checked(wanted: bool, reads: list[Any], _: int) -> tuple[()]:
+    if bool(reads[0]) is not wanted:
+        raise DoesNotFit
+    return ()

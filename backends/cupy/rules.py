@@ -6,9 +6,10 @@ from typing import Any
 
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
-from ufuse.backends.planning.loops import Fold, Loop
+from ufuse.backends.planning.loops import Fold, Loop, cast_loop
 from ufuse.backends.planning.rules import Rules
 from ufuse.backends.planning.steps import Plan
+from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
@@ -23,6 +24,10 @@ def loop_of(node: Node) -> Loop | str:
         return "the result is not on the device"
     if not type_.ndim:
         return "the result is one element"
+    if node.op is ops.CAST:
+        source = node.inputs[0].type
+        assert isinstance(source, ArrayType)
+        return cast_loop(source.dtype, type_.dtype)
     try:
         routine = library().routine_of(node.op, [operand_of(source) for source in node.inputs])
     except CannotInfer as refusal:
@@ -44,6 +49,9 @@ def why_not_operand(source: Node) -> str | None:
 
 def _map(draft: Draft, node: Node) -> int:
     """An elementwise operation by CuPy's own call."""
+    if node.op is ops.CAST:
+        dtype = draft.constant(node.attributes["dtype"])
+        return draft.call(library().array.astype, draft.slot(node.inputs[0]), dtype, node=node)
     function = library().function_of(node.op)
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.reductions import dtype_argument
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
@@ -149,8 +153,33 @@ def item(trace: Trace, array: DeviceArray, key: Symbol) -> Symbol:
     return trace.graph.view(array, ops.INDEX, {"index": entries})
 
 
+def where(trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """`cupy.where(condition, x, y)`, which makes bools of the condition first."""
+    looked = [trace.look(one) for one in arguments]
+    if keywords or len(looked) != 3 or not isinstance(looked[0], DeviceArray):
+        raise GraphBreak("numpy-call", "cupy.where with these arguments")
+    condition = looked[0]
+    if condition.type.dtype.kind != "b":
+        return elementwise(trace, ops.WHERE, (cast(trace, condition, np.dtype(bool)), *looked[1:]))
+    return elementwise(trace, ops.WHERE, looked)
+
+
+def cast(trace: Trace, array: DeviceArray, dtype: np.dtype) -> Symbol:
+    """`array.astype(dtype)`."""
+    node = trace.graph.node(ops.CAST, (trace.graph.value(array),), {"dtype": dtype})
+    return trace.graph.fresh(node)
+
+
 def call_method(
-    method: ArrayMethod, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+    interpreter: Interpreter,
+    method: ArrayMethod,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
 ) -> Symbol:
     """A call of a method of an array."""
+    trace, array = interpreter.trace, method.self
+    if method.name == "astype" and isinstance(array, DeviceArray) and len(arguments) == 1:
+        dtype = dtype_argument(interpreter, arguments[0])
+        if dtype is not None and not keywords:
+            return cast(trace, array, dtype)
     raise GraphBreak("numpy-call", f"cupy.ndarray.{method.name}")

@@ -24,6 +24,7 @@ from ufuse.frame_hook.trace.symbols import (
     Cell,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Function,
     Instance,
@@ -42,6 +43,7 @@ from ufuse.frame_hook.trace.symbols import (
     class_of,
 )
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.library import cupy
 
 NONE = Constant(None)
 
@@ -73,6 +75,8 @@ def python_type(interpreter: Interpreter, symbol: Symbol) -> type:
             return type(value)
         case Instance(kind=kind):
             return kind
+        case DeviceArray():
+            return cupy().array  # type: ignore[no-any-return]
         case View(of=mapping, kind=kind):
             return type(getattr(mapping.items, kind)())
         case ArrayMethod(self=List() | Deque() | Dict() | Set() | Tuple()):

@@ -56,7 +56,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.library import is_device_function
+from ufuse.graph.typing.library import is_device_function, is_where
 
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -132,6 +132,8 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if is_device_function(type(value)):
         return devices.call_function(interpreter.trace, value, arguments, keywords)
+    if isinstance(value, types.FunctionType) and is_where(value):
+        return devices.where(interpreter.trace, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
     if type(value).__name__ == "_ArrayFunctionDispatcher":
@@ -187,7 +189,7 @@ def _call_method(
 ) -> Symbol:
     given = (method.self, *arguments)
     if isinstance(method.self, DeviceArray):
-        return devices.call_method(method, arguments, keywords)
+        return devices.call_method(interpreter, method, arguments, keywords)
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         name = f"ufunc.{method.name}"
         if name not in METHODS:

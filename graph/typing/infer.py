@@ -516,9 +516,24 @@ def _map_on_device(
     return ArrayType(routine.dtypes[-1], shape, c_order(len(shape)), device=device_of(inputs))
 
 
+def _cast_on_device(
+    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> Type:
+    type_ = _array(inputs[0])
+    dtype = checked_dtype(np.dtype(attributes["dtype"]))
+    if type_.dtype.kind == "c" and dtype.kind != "c":
+        raise CannotInfer("a cast that discards the imaginary part warns")
+    if not is_c_like(type_):
+        raise CannotInfer(
+            "a cast of an array that is not in C order keeps what it can of its layout"
+        )
+    return ArrayType(dtype, type_.shape, c_order(type_.ndim), device=type_.device)
+
+
 Rule = Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]
 # fmt: off
 ON_DEVICE: dict[str, Rule] = {
+    "cast":      _cast_on_device,
     "index":     _index,
     "transpose": _transpose,
     "reshape":   _reshape,

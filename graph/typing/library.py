@@ -42,15 +42,17 @@ class CuPy:
         self.module = module
         self.array = module.ndarray
         self.ufunc = type(module.add)
+        self.where = module.where
         self._functions = {
             name: function
             for name in ops.UFUNCS
             if isinstance(function := getattr(module, name, None), self.ufunc)
             and function.nout == 1
         }
+        self._functions[ops.WHERE.name] = module._sorting.search._where_ufunc
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
-            self._rows.setdefault(id(function), ops.UFUNCS[name])
+            self._rows.setdefault(id(function), ops.OPS[name])
         self.scalar = module._core._scalar.CScalar
         self._routine = cache(self._asked)
 
@@ -142,6 +144,15 @@ def is_device_array(kind: type) -> bool:
 def is_device_function(kind: type) -> bool:
     """Whether this is the class of CuPy's elementwise functions."""
     return kind.__name__ == "ufunc" and (found := imported()) is not None and kind is found.ufunc
+
+
+def is_where(function: Any) -> bool:
+    """Whether this is `cupy.where`, which is written in Python and asks what no trace knows."""
+    return (
+        function.__name__ == "where"
+        and (found := imported()) is not None
+        and function is found.where
+    )
 
 
 def device_of(operands: Sequence[Operand]) -> str:

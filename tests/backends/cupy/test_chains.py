@@ -45,9 +45,9 @@ def chain(cupy: Any, seed: int) -> tuple[Callable[..., Any], tuple[str, ...]]:
         kinds.append(result_kind(function, [kinds[place] for place in places]))
 
     text = "\n".join(["def run(v0, v1, v2):", *lines, f"    return v{len(kinds) - 1}"])
-    names: dict[str, Any] = {"cupy": cupy}
-    exec(text, names)
-    return names["run"], dtypes
+    namespace: dict[str, Any] = {"cupy": cupy}
+    exec(text, namespace)
+    return namespace["run"], dtypes
 
 
 def result_kind(function: Any, kinds: list[str]) -> str:

@@ -95,6 +95,33 @@ def test_numbers_promote_as_in_cupy(host: Host, dtype: str) -> None:
         check(lambda a, exponent=exponent: a**exponent, x, kernels=None, whole=x.dtype.kind in "fc")
 
 
+def test_casts(host: Host) -> None:
+    """`astype` is part of a kernel, with C++'s conversions."""
+    cp = host.cupy
+    given = cp.asarray(np.array([0, 1, 2.75, -1.5, 100]))
+    cases = [
+        (ufuse.compile(eval(f"lambda a: a.astype({wanted!r})")), given.astype(dtype), wanted)  # noqa: S307  our text
+        for wanted in "?hiBLefdF"
+        for dtype in ("?bhilBHILefd" if wanted != "F" else "?iLefdFD")
+    ]
+    with host.compiler.gathering():
+        for compiled, x, wanted in cases:
+            compiled(x)
+            x.astype(wanted)
+    for compiled, x, wanted in cases:
+        assert same(compiled(x), x.astype(wanted)), (x.dtype, wanted)
+        assert not compiled.breaks
+
+
+def test_choices(host: Host) -> None:
+    """`cupy.where` is part of a kernel, whatever its condition is."""
+    cp = host.cupy
+    x, y = cp.asarray(A), cp.asarray(B)
+    check(lambda x, y: cp.where(x > y, x * 2, 0.5) + y, x, y)
+    check(lambda x, y: cp.where(cp.floor(x), y, x) * (cp.where(x > 0, 1, 2)), x, y)
+    check(lambda x, y: cp.where(x[0] < 0, x, y.astype("f4")), x, y, kernels=2)
+
+
 def test_a_number_that_does_not_fit(host: Host) -> None:
     """CuPy's own error is raised, also where the number is known only when the graph runs."""
     cp = host.cupy
