@@ -9,15 +9,12 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import Form, is_array, kernel_name, kernel_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
 MOST_LAUNCHES = 256  # combinations of shapes and strides that a kernel remembers
-
-
-class DoesNotFit(Exception):  # noqa: N818  plain Python runs instead, and raises what eager raises
-    """A Python number does not fit the type of a loop."""
 
 
 class Launch(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Any
 
 import cupy
 
-from ufuse.backends.cupy.launch import DoesNotFit, Kernel
+from ufuse.backends.cupy.launch import Kernel
+from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning.steps import Plan, Step
 
 Run = Callable[[list[Any], int], Iterable[Any]]

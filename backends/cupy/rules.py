@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop
@@ -13,7 +16,7 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import CannotInfer, operand_of
+from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -56,6 +59,29 @@ def _map(draft: Draft, node: Node) -> int:
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
 
 
+def _scalar(draft: Draft, node: Node) -> int:
+    """Python's operator on numbers."""
+    function = partial(_tried, scalar_function(node.attributes["operator"]))
+    return draft.call(function, *map(draft.slot, node.inputs), node=node)
+
+
+def _tried(function: Callable[..., Any], *numbers: Any) -> Any:
+    try:
+        return function(*numbers)
+    except Exception:  # noqa: BLE001  whatever it is, plain Python raises it again
+        raise DoesNotFit from None
+
+
+def is_done(node: Node) -> bool:
+    """Whether plans have a step for a node: those on a device, and Python's operators on Python's numbers."""
+    if node.op.kind in (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.CHECK):
+        return True
+    if node.op.kind is Kind.SCALAR:
+        return all(isinstance(one.type, NumberType) for one in (node, *node.inputs))
+    on_device = isinstance(node.type, ArrayType) and bool(node.type.device)
+    return on_device and node.op.kind in (Kind.MAP, Kind.VIEW)
+
+
 def _transposed(array: Any, axes: tuple[int, ...]) -> Any:
     return array.transpose(axes)
 
@@ -69,7 +95,7 @@ RULES = Rules(
     fold_of=fold_of,
     why_not_operand=why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
-    calls={Kind.MAP: _map, Kind.CHECK: Draft.check},
+    calls={Kind.MAP: _map, Kind.SCALAR: _scalar, Kind.CHECK: Draft.check},
     view_calls=ViewCalls(_transposed, _reshaped),
 )
 

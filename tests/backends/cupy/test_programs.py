@@ -106,9 +106,17 @@ def unary(cp: Any, x: Any, y: Any) -> Any:
     return -x, +x, abs(y), ~n, ~(x > 0), n << 2, n % 3, n // 2, divmod(n, 2), 2**n, x @ y.T, n & 6
 
 
+def numbers(cp: Any, x: Any, y: Any, n: float = 3.0, k: int = 4) -> Any:
+    return x * (n * 2 + 1) / k, y + n / (k - 3), x * (k + 1) - n**2
+
+
+def both(cp: Any, x: Any, y: Any) -> Any:
+    return x * 2 + 1, A * 2 + B, y - float(A[0, 0]), np.float64(0.5) * A[1]
+
+
 PROGRAMS = [
     loops, stores, reductions, softmax, read_by_the_host, choices, made, converted, joined, asked, by_numpys_functions,
-    streams, objects, unary,
+    streams, objects, unary, numbers, both,
 ]  # fmt: skip
 
 
