@@ -10,7 +10,7 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 
 __builtins__ = KEPT
 
-FIRST = 32  # runs of an entry until it is asked which side of its branch is taken
+FIRST = 8  # runs of an entry until it is asked which side of its branch is taken
 RARELY = 30  # times that one side is taken for each time that the other is, at least
 LATEST = 1 << 20  # runs until it is asked once more, at most
 
