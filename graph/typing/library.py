@@ -129,11 +129,18 @@ def cupy() -> CuPy:
         return CuPy(import_module("cupy"))
     except ImportError as missing:
         raise CannotInfer(f"CuPy cannot be imported: {missing}") from None
+    except AttributeError as missing:
+        raise CannotInfer(f"this version of CuPy is not known: {missing}") from None
 
 
 def imported() -> CuPy | None:
-    """CuPy, where the program has imported it."""
-    return cupy() if hasattr(sys.modules.get("cupy"), "ndarray") else None
+    """CuPy, where the program has imported it, in a version whose tables are known."""
+    if not hasattr(sys.modules.get("cupy"), "ndarray"):
+        return None
+    try:
+        return cupy()
+    except CannotInfer:
+        return None
 
 
 def is_device_array(kind: type) -> bool:
