@@ -9,6 +9,7 @@ from ufuse.backends.numpy._tiles import set_threads, threads
 from ufuse.backends.numpy.assemble import program
 from ufuse.backends.numpy.listing import listing
 from ufuse.backends.numpy.llvm import compiler
+from ufuse.backends.numpy.llvm.link import finds_kept
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import DEFAULT, Options
@@ -33,7 +34,7 @@ class NumpyBackend:
         """How long making one takes, about: the first loads LLVM; infinite where there is none."""
         if compiler.why_unavailable() is not None:
             return math.inf
-        return 0.015 if compiler.is_loaded() else 0.06
+        return 0.015 if compiler.is_loaded() or finds_kept() else 0.06
 
     def source(self, graph: Graph) -> str:
         """The plan as text: steps, segments of kernels, and the LLVM text of native ones."""

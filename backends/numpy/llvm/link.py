@@ -89,6 +89,11 @@ def _note(key: str, functions: dict[str, int]) -> None:
     )
 
 
+def finds_kept() -> bool:
+    """Whether this process has found kept code; where some was missing, it has loaded LLVM as well."""
+    return bool(_loaded)
+
+
 def is_linked(row: str) -> bool:
     """Whether the function of an array statement is here."""
     return row in _rows

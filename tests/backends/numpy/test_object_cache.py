@@ -18,6 +18,7 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code, array
 from ufuse.__main__ import main
+from ufuse.backends.numpy import BACKEND
 from ufuse.backends.numpy.llvm import apart, compiler, link, nests, object_cache
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_key import description
@@ -251,6 +252,11 @@ def test_the_same_code_without_llvm(in_use: Cache, monkeypatch: pytest.MonkeyPat
     assert Work(lambda: nests.kept_improvement(nest)).result() not in {None, better}
     again = Work(lambda: nests.compiled_nest(nest)).result()
     assert again != first
+    monkeypatch.setattr(compiler, "_compiler", [])
+    monkeypatch.delitem(sys.modules, "llvmlite.binding")
+    assert BACKEND.nest_seconds() < 0.02
+    forget(monkeypatch)
+    assert BACKEND.nest_seconds() > 0.05
     with pytest.raises(TypeError):
         Work(lambda: nests.compiled_nest(simple_nest(2.0))).result()
 
