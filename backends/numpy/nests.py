@@ -57,30 +57,39 @@ def _made(nest: Nest) -> Callable[..., object] | None:
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
     kept = nests.kept_improvement(nest)
     if kept is None:
-        made.improver = _improver(nest, is_alone=True)
+        made.improver = _improver(nest, is_alone=True, wraps=True)
     else:
-        made.improve(*kept, _improver(nest, is_alone=False))
+        made.improve(*kept, _next_improver(nest, is_alone=True, wraps=True))
     return cast("Callable[..., object]", made)
 
 
-def _improver(nest: Nest, *, is_alone: bool) -> Callable[[tuple[Any]], object]:
+def _improver(nest: Nest, *, is_alone: bool, wraps: bool) -> Callable[[tuple[Any]], object]:
     """What begins to improve a nest; called where signal handlers may raise: no Python code runs there."""
-    return partial(start_new_thread, partial(_begin_to_improve, nest, is_alone))
+    return partial(start_new_thread, partial(_begin_to_improve, nest, is_alone, wraps))
 
 
-def _begin_to_improve(nest: Nest, is_alone: bool, made: Any) -> None:
+def _begin_to_improve(nest: Nest, is_alone: bool, wraps: bool, made: Any) -> None:
     """In a thread, which only begins the work: that is waited for before a fork and at exit."""
-    Work(partial(_improve, nest, made, is_alone=is_alone))
+    Work(partial(_improve, nest, made, is_alone=is_alone, wraps=wraps))
 
 
-def _improve(nest: Nest, made: Any, *, is_alone: bool = True) -> None:
+def _improve(nest: Nest, made: Any, *, is_alone: bool = True, wraps: bool = True) -> None:
     try:
-        improved = nests.improved_nest(nest, is_alone=is_alone)
+        improved = nests.improved_nest(nest, is_alone=is_alone, wraps=wraps, step=made.step)
     except Exception:  # LLVM is not ours, and the nest has its code
         logging.getLogger("ufuse.kernels").info("a loop could not be improved", exc_info=True)
         return
     if improved is not None:
-        made.improve(*improved, _improver(nest, is_alone=False) if is_alone else None)
+        made.improve(*improved, _next_improver(nest, is_alone=is_alone, wraps=wraps))
+
+
+def _next_improver(
+    nest: Nest, *, is_alone: bool, wraps: bool
+) -> Callable[[tuple[Any]], object] | None:
+    """What improves a nest whose better code was given up."""
+    if wraps and any(one.op == "mod" for block in nest.blocks for one in block.instructions):
+        return _improver(nest, is_alone=True, wraps=False)
+    return _improver(nest, is_alone=False, wraps=False) if is_alone else None
 
 
 def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:

@@ -229,9 +229,10 @@ def number(name: str, kind: str = "float", *, is_changed: bool = True) -> Number
 class Machine:
     """A nest's machine code."""
 
-    def __init__(self, nest: Nest, *, is_improved: bool = False) -> None:
+    def __init__(self, nest: Nest, *, is_improved: bool = False, **how: Any) -> None:
         self.nest = nest
-        made = Work(lambda: (improved_nest if is_improved else compiled_nest)(nest)).result()
+        make = improved_nest if is_improved else compiled_nest
+        made = Work(lambda: make(nest, **how)).result()
         assert made is not None
         self.address, self.owner = made
         self.function = FUNCTION(self.address)

@@ -24,7 +24,8 @@ class Fits:
 
     `turns`: how many there will be at most, `limit`: how many there may be, `others`: what is no less; `equal`:
     variables and what they must be; `steps`: variables that turn, and by what; `small`: what must be small beside
-    these; `inside`: what indices must be; `dense`: arrays along whose last axis the elements must be neighbours.
+    these; `inside`: what indices must be; `wrapped`: dividends and divisors, of which the quotient must be -1, 0 or 1;
+    `dense`: arrays along whose last axis the elements must be neighbours.
     """
 
     turns: Polynomial
@@ -34,6 +35,7 @@ class Fits:
     steps: tuple[tuple[str, Polynomial], ...]
     small: tuple[Atom, ...]
     inside: tuple[Inside, ...]
+    wrapped: tuple[tuple[Polynomial, Polynomial], ...]
     dense: tuple[int, ...]
     is_inner: bool  # whether its turns are counted to know when to look for signals
     is_alone: bool = False  # whether it has to be so where there are no turns, too

@@ -34,6 +34,8 @@ def emit_fits(body: Body, one: Instruction) -> str:
         always.append(body.add(f"icmp eq i64 {body.get(name, I64)}, {value}"))
     for inside in fits.inside:
         conditions += _are_inside(body, fits, inside, last)
+    for dividend, divisor in fits.wrapped:
+        conditions += _is_wrapped(body, dividend, divisor, last)
     conditions += _are_neighbours(body, fits.dense)
     found = _all(body, conditions)
     if fits.is_alone:
@@ -101,6 +103,20 @@ def _are_inside(body: Body, fits: Fits, inside: Inside, last: Last) -> list[str]
     for end in highs:
         index = body.add(f"add i64 {end}, {inside.most}") if inside.most else end
         found.append(body.add(f"icmp slt i64 {index}, {length}"))
+    return found
+
+
+def _is_wrapped(body: Body, dividend: Polynomial, divisor: Polynomial, last: Last) -> list[str]:
+    """Tests that a quotient is -1, 0 or 1 in the first turn and in the last."""
+    length = _text(body, divisor, {})
+    twice = body.add(f"add i64 {length}, {length}")
+    found = [body.add(f"icmp sgt i64 {length}, 0")]
+    for end in (_text(body, dividend, {}), _text(body, dividend, last)):
+        moved = body.add(f"add i64 {end}, {length}")
+        found += [
+            body.add(f"icmp sge i64 {moved}, 0"),
+            body.add(f"icmp slt i64 {end}, {twice}"),
+        ]
     return found
 
 

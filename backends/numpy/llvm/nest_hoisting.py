@@ -168,6 +168,11 @@ def _conditions(fits: Fits) -> Conditions:
         found.update(_is_small(atom(*one)))
     for name, wanted in fits.equal:
         found.update(_equal(name, wanted))
+    for dividend, divisor in fits.wrapped:
+        found[_minus(divisor, constant(1))] = None
+        for end in (dividend, _with(dividend, last)):
+            found[_plus(end, divisor)] = None
+            found[_minus(_plus(divisor, divisor), _plus(end, constant(1)))] = None
     for inside in fits.inside:
         found.update(_is_inside(fits, inside, last))
     return _unknown_ones(found)

@@ -229,6 +229,8 @@ def _floor_divide(body: Body, one: Instruction) -> str:
 
 
 def _modulo(body: Body, one: Instruction) -> str:
+    if one.is_sure:
+        return _beside(body, one)
     left, type_, is_signed = body.operand(one.inputs[0]), _type(one), _is_signed(one.inputs[0])
     power = _power_of_two(body, one.inputs[1])
     if power is not None:
@@ -240,6 +242,16 @@ def _modulo(body: Body, one: Instruction) -> str:
 
 def _modulo_of_neighbours(body: Body, one: Instruction) -> str:
     """A modulo without a division where the dividend is little outside of what it gives, as in windows that wrap."""
+    _, right = _operands(body, one)
+    type_, near = _type(one), _beside(body, one)
+    is_positive = body.add(f"icmp sgt {type_} {right}, 0")
+    is_inside = body.add(f"icmp ult {type_} {near}, {right}")
+    is_near = body.add(f"and i1 {is_positive}, {is_inside}")
+    return body.otherwise(is_near, near, type_, lambda: _remainder(body, one))
+
+
+def _beside(body: Body, one: Instruction) -> str:
+    """A modulo where the quotient is -1, 0 or 1."""
     left, right = _operands(body, one)
     type_ = _type(one)
     is_below = body.add(f"icmp slt {type_} {left}, 0")
@@ -247,11 +259,7 @@ def _modulo_of_neighbours(body: Body, one: Instruction) -> str:
     is_above = body.add(f"icmp sge {type_} {left}, {right}")
     below = body.add(f"sub {type_} {left}, {right}")
     near = body.add(f"select i1 {is_above}, {type_} {below}, {type_} {left}")
-    near = body.add(f"select i1 {is_below}, {type_} {above}, {type_} {near}")
-    is_positive = body.add(f"icmp sgt {type_} {right}, 0")
-    is_inside = body.add(f"icmp ult {type_} {near}, {right}")
-    is_near = body.add(f"and i1 {is_positive}, {is_inside}")
-    return body.otherwise(is_near, near, type_, lambda: _remainder(body, one))
+    return body.add(f"select i1 {is_below}, {type_} {above}, {type_} {near}")
 
 
 def _remainder(body: Body, one: Instruction) -> str:

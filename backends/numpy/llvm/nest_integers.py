@@ -61,6 +61,7 @@ class Integers:
         self.used_constants: set[str] = set()
         self._values: dict[tuple[str, Value], Polynomial] = {}
         self._inner = inner
+        self.wrapped: dict[tuple[str, Value], tuple[Polynomial, Polynomial]] = {}  # of `mod`
         # What variables are where inner loops begin, with turns; of counts, which are never negative, no matter where
         # there are none.
         self.entries: dict[str, Known] = {}
@@ -106,6 +107,7 @@ class Integers:
 
     def _follow(self, turning: set[str]) -> list[Known]:
         """Find the values, where these variables turn and others that change are unknown; what is known at the ends."""
+        self.wrapped.clear()
         for found in (self._values, self._compared, self._counts, self._kept_counts):
             found.clear()
         begin: Known = {
@@ -146,6 +148,10 @@ class Integers:
                 self._compared[label, one.result] = over
         elif one.op == "select":
             self._note_choice(label, one)
+        elif one.op == "mod":
+            dividend, divisor = (self._values.get((label, each)) for each in one.inputs)
+            if dividend is not None and divisor is not None and one.result is not None:
+                self.wrapped[label, one.result] = dividend, divisor
         elif one.result is not None and one.result.type == I64:
             inputs = [self._values.get((label, each)) for each in one.inputs]
             found = self._value(one, inputs, known)
@@ -281,8 +287,11 @@ class Integers:
         return left_over if test.op in {"igt", "ilt"} else total(left_over, constant(1))
 
 
-def constant_variables(nest: Nest) -> dict[str, int]:
-    """Variables that are one number: mostly, as steps, or never set to anything else (zero before they are set)."""
+def constant_variables(nest: Nest, step: int) -> dict[str, int]:
+    """Variables that are one number: mostly, as the first iterator's step, or never set to anything else.
+
+    They are zero before they are set.
+    """
     values: dict[str, set[int | None]] = {}
     for block in nest.blocks:
         makers = {one.result: one for one in block.instructions if one.result is not None}
@@ -293,11 +302,10 @@ def constant_variables(nest: Nest) -> dict[str, int]:
                 values.setdefault(one.attributes[0], set()).add(value)
     cells = {cell.name for cell in nest.cells}
     only = {name: each.pop() for name, each in values.items() if len(each) == 1}
-    steps = {
-        f"{slot.name}.step": -1 if slot.kind == "backwards" else 1
-        for slot in nest.slots
-        if isinstance(slot, RangeSlot)
-    }
+    iterators = [slot for slot in nest.slots if isinstance(slot, RangeSlot)]
+    steps = {f"{slot.name}.step": -1 if slot.kind == "backwards" else 1 for slot in iterators}
+    if iterators and iterators[0].kind == "range":
+        steps[f"{iterators[0].name}.step"] = step
     known = {name: at for name, at in only.items() if at is not None and name not in cells}
     return steps | known
 

@@ -43,19 +43,19 @@ NEVER_ODD = {  # give integers that fit
 HIGHEST = (1 << 63) - 1
 
 
-def versioned(nest: Nest, *, is_alone: bool = False) -> Nest:
-    """The nest with a test and a copy for each innermost loop that is better without checks.
+def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: int = 1) -> Nest:
+    """The nest with a test and a copy for each innermost loop that is better without checks; `step` is usual.
 
     Where the copies are alone, a test that fails is a doubt, and the loops with checks are left out; and tests stand in
-    front of the loops around where they can.
+    front of the loops around where they can. `wraps`: the test is about windows that wrap, too.
     """
     flow = Flow(nest)
-    constants = constant_variables(nest)
+    constants = constant_variables(nest, step)
     hoister = Hoister(flow, constants)
     blocks = {block.label: [block] for block in nest.blocks}
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
-            copy = _Copy(nest, Integers(flow, header, labels, constants))
+            copy = _Copy(nest, Integers(flow, header, labels, constants), wraps=wraps)
             made = copy.blocks(header, is_alone=is_alone)
             if made:
                 if is_alone and hoister.moves(
@@ -145,6 +145,13 @@ def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]
     return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
 
 
+def _is_beside(dividend: Polynomial, divisor: Polynomial) -> bool:
+    """Whether a dividend may be beside what it wraps to: a variable and another or a number, of a variable length."""
+    is_sum = all(len(each) <= 1 for each, _ in (*dividend, *divisor))
+    are_single = all(abs(factor) == 1 for each, factor in (*dividend, *divisor) if each)
+    return is_sum and are_single and len(dividend) > 1 and number_of(divisor) is None
+
+
 @dataclass(slots=True)
 class _Access:
     """An index of an element, along one axis."""
@@ -165,8 +172,10 @@ class _Access:
 class _Copy:
     """A loop without the checks that a test makes needless."""
 
-    def __init__(self, nest: Nest, integers: Integers) -> None:
+    def __init__(self, nest: Nest, integers: Integers, *, wraps: bool) -> None:
         self._nest = nest
+        self._may_wrap = wraps
+        self._wrapped: dict[tuple[Polynomial, Polynomial], None] = {}
         self._integers = integers
         self._inside: dict[tuple[int, int, Polynomial], Inside] = {}
         self._sure: set[tuple[str, int]] = set()
@@ -235,13 +244,15 @@ class _Copy:
 
     def _choose_accesses(self, turns: Turns) -> None:
         """Choose loads and stores that need no check if some indices are inside."""
-        found = [
-            access
+        blocks = [
+            block
             for block in self._integers.blocks
             if block.label != turns.label
             and self._integers.flow.is_dominated(block.label, turns.label)
-            for access in self._accesses(block)
         ]
+        for block in blocks if self._may_wrap else ():
+            self._choose_wrapped(block)
+        found = [access for block in blocks for access in self._accesses(block)]
         for access in found:
             if access.is_always_used:
                 self._test(access)
@@ -252,6 +263,20 @@ class _Copy:
             if all(tested) and len(tested) == self._ndim(key):
                 self._sure.add(key)
         self._choose_dense()
+
+    def _choose_wrapped(self, block: Block) -> None:
+        """Choose what is little outside of a length, as places beside one on a torus are."""
+        integers = self._integers
+        for place, one in enumerate(block.instructions):
+            if one.result is None or one.op != "mod" or not integers.always(block):
+                continue
+            pair = integers.wrapped.get((block.label, one.result))
+            if pair is not None and _is_beside(*pair) and integers.is_linear(pair[0]):
+                if integers.turning(pair[1]):
+                    continue
+                self._wrapped[pair] = None
+                self._sure.add((block.label, place))
+                self._small |= atoms(pair[0]) | atoms(pair[1])
 
     def _ndim(self, key: tuple[str, int]) -> int:
         label, place = key
@@ -266,7 +291,11 @@ class _Copy:
                 continue
             number, *_ = one.attributes
             for axis, index in enumerate(one.inputs[: self._nest.numbered[number].ndim]):
+                key = block.label, place
                 value = self._integers.value(block.label, index)
+                wrapped = self._integers.wrapped.get((block.label, index))
+                if wrapped in self._wrapped:  # less than the divisor
+                    yield _Access(key, number, axis, wrapped[1], -1, always)
                 if value is None or not self._integers.is_linear(value):
                     continue
                 base, more = split(value)
@@ -274,7 +303,6 @@ class _Copy:
                     base = atom("dim", number, axis)
                 if greatest(value, 2 * SMALL) > HIGHEST or greatest(base, 2 * SMALL) > HIGHEST:
                     continue
-                key = block.label, place
                 yield _Access(key, number, axis, base, more, always)
 
     def _test(self, access: _Access) -> None:
@@ -403,6 +431,7 @@ class _Copy:
             steps,
             tuple(sorted((one for one in self._small if one[1] not in names), key=repr)),
             tuple(self._inside.values()),
+            tuple(self._wrapped),
             tuple(sorted(dense)),
             is_inner,
         )

@@ -70,19 +70,22 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
     return compiled_text(nest_text(nest, "NAME"), effort, key, needs), None
 
 
-def improved_nest(nest: Nest, *, is_alone: bool = True) -> tuple[int, object] | None:
+def improved_nest(
+    nest: Nest, *, is_alone: bool = True, wraps: bool = True, step: int = 1
+) -> tuple[int, object] | None:
     """As `compiled_nest`, better code for arrays of which none that is written shares memory with another.
 
-    It may doubt too often, and raise flags too many. None where there is none.
+    It may doubt too often, and raise flags too many. It is made for a step of the first iterator, and, where that
+    `wraps`, for indices that wrap once at most. None where there is none.
     """
-    key, kept = _kept(_better(is_alone=is_alone), nest)
+    key, kept = _kept(_better(is_alone=is_alone, wraps=wraps, step=step), nest)
     if kept is not None:
         return kept
     nest = without_repetition(nest)
     if is_of_arrays(nest):
         return None
     needs = prepare(nest)
-    nest = versioned(nest, is_alone=is_alone)
+    nest = versioned(nest, is_alone=is_alone, wraps=wraps and is_alone, step=step)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
         return None
     text = nest_text(nest, "NAME", is_fast=True, is_alone=is_alone)
@@ -91,11 +94,12 @@ def improved_nest(nest: Nest, *, is_alone: bool = True) -> tuple[int, object] | 
 
 def kept_improvement(nest: Nest) -> tuple[int, object] | None:
     """What `improved_nest` gave once, if that is kept."""
-    return _kept(_better(is_alone=True), nest)[1]
+    return _kept(_better(is_alone=True, wraps=True, step=1), nest)[1]
 
 
-def _better(*, is_alone: bool) -> str:
-    return "better, alone" if is_alone else "better"
+def _better(*, is_alone: bool, wraps: bool, step: int) -> str:
+    words = ("better", *["alone"] * is_alone, *["wraps"] * wraps, f"step {step}")
+    return ", ".join(words)
 
 
 def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]:

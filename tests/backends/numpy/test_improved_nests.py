@@ -395,3 +395,29 @@ def test_reals_that_are_no_integers(dtype: Any, is_stored: bool) -> None:
         with np.errstate(all="ignore"):
             left += check_improved(machine, [a.astype(dtype), np.zeros(10, int)], over(range(2)))
     assert left == 9 + is_stored
+
+
+@pytest.mark.parametrize("step", [-1, 1, -3])
+def test_better_code_is_made_for_the_step_of_the_range(step: int) -> None:
+    """The one that the last call had: loops that go down have indices that fall."""
+    code = Code(array("a", is_written=True), RANGE)
+    i = code.header("i", "body")
+    place = code.op("add", i, code.whole(1))
+    code.store(0, i, code.op("add", code.load(0, i), code.load(0, place)))
+    code.end("jump", "header")
+    nest = code.nest()
+    made: Any = nest_object(nest)
+    made.improver = None
+    a = np.arange(3000.0)
+    turns = range(2998, -1, step) if step < 0 else range(0, 2999, step)
+    made(a, iter(turns))
+    assert made.step == step
+    made.improve(*Work(lambda: improved_nest(nest, step=made.step) or ()).result())
+    for _ in range(20):
+        made(a, iter(turns))
+    assert made.improved_turns == 20 * len(turns)
+    b = np.arange(3000.0)
+    for _ in range(21):
+        for k in turns:
+            b[k] += b[k + 1]
+    assert a.tobytes() == b.tobytes()

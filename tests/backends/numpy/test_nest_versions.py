@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check, over
+from tests.support.nest_checks import check, check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.llvm.nest_fits import Fits
 from ufuse.backends.numpy.llvm.nest_versions import versioned
@@ -449,3 +449,34 @@ def test_a_modulo_with_and_without_a_division(dtype: Any) -> None:
         assert machine.execute([a, b, c], over(range(1)))[0] == is_left
         assert not is_left or c.tobytes() == wanted[2].tobytes()
         assert is_left or divisor in {0, -1}
+
+
+def torus() -> Nest:
+    """`b[j] = a[(j + 1) % n] + a[(j - 1) % n]` for all j from `first`."""
+    numbers = [number(name, "int", is_changed=False) for name in ("first", "n")]
+    code = Code(array("a"), array("b", is_written=True), *numbers, RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.get("first"), code.dim(1, 0), 1, "header")
+    ends = [code.op(op, j, code.whole(1)) for op in ("add", "sub")]
+    right, left = (code.load(0, code.op("mod", end, code.get("n"))) for end in ends)
+    code.store(1, code.op("sub", j, code.get("first")), code.op("add", left, right))
+    code.end("jump", "j.head")
+    return code.nest()
+
+
+def test_places_beside_one_another_on_a_torus() -> None:
+    """Better code takes it that they wrap once at most, and is in doubt where that is not so; or takes nothing."""
+    nest = torus()
+    copies = versioned(nest, is_alone=True, wraps=True).blocks
+    assert sum(one.op == "mod" and one.is_sure for each in copies for one in each.instructions) == 2
+    machine = Machine(nest, is_improved=True)
+    other = Machine(nest, is_improved=True, wraps=False)
+    for n in (-6, 0, 1, 5, 6, 7, 100):
+        for first in (-20, -6, -5, 0, 1, 6, 7, 30):
+            a, b = np.random.default_rng(n + 9).standard_normal((2, 6))
+            given = {"first": first, "n": n, "first.numpy": False, "n.numpy": False}
+            is_left = check_improved(machine, [a, b], over(range(2), **given))
+            is_beside = n in {5, 6} and first - 1 >= -n and first + 6 < 2 * n
+            assert is_left == is_beside or n == 1
+            if 0 < n <= 6:
+                assert check_improved(other, [a, b], over(range(2), **given))

@@ -505,6 +505,7 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, const Generato
     for (int i = 0; i < nest->generators; i++) {
         words[nest->words - nest->generators + i] = (int64_t)(intptr_t)generators[i].bits;
     }
+    nest->step = nest->range < 0 ? 1 : given[nest->range_cell + 1].whole;
     given[nest->cells - 1].whole = 0;
     memcpy(current, objects, sizeof(PyObject *) * (size_t)nest->given);
     for (int i = nest->given; i < nest->slots; i++) {

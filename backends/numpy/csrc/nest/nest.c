@@ -423,6 +423,7 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->function = (NestFunction *)function;
     self->owner = Py_NewRef(owner);
     self->range = self->range_cell = -1;
+    self->step = 1;
     self->exits = exits;
     self->budget = 0.010;
     self->most_size = Py_HUGE_VAL;
@@ -482,6 +483,8 @@ static PyMemberDef members[] = {
      "Calls that a turn in doubt, or a floating-point flag, ended."},
     {"improved_turns", T_LONGLONG, offsetof(Nest, improved_turns), READONLY,
      "Turns of these that better code did."},
+    {"step", T_LONGLONG, offsetof(Nest, step), READONLY,
+     "The step of the first iterator in the last call."},
     {"budget", T_DOUBLE, offsetof(Nest, budget), 0,
      "Seconds a call may take, about: signals and other threads wait for its end."},
     {"improver", T_OBJECT, offsetof(Nest, improver), 0,

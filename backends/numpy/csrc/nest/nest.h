@@ -136,6 +136,7 @@ typedef struct {
     int iterators;
     int range,
         range_cell; /* the slot of the first iterator, and its first cell; -1: there is none */
+    long long step; /* of the first iterator in the last call; 1 before */
     int exits;
     double budget; /* seconds that a call may take, about */
     /* What calls before have shown. */
