@@ -53,6 +53,7 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
     constants = constant_variables(nest, step)
     hoister = Hoister(flow, constants)
     blocks = {block.label: [block] for block in nest.blocks}
+    alone: dict[str, str] = {}  # the tests in front of copies, by the headers that are left out
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
             copy = _Copy(nest, Integers(flow, header, labels, constants), wraps=wraps)
@@ -64,6 +65,7 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
                     made = [_without_test(made[0]), *made[1:-1]]
                 _lead_to(blocks, flow, labels, header, made[0])
                 if is_alone:
+                    alone[header] = made[0].label
                     blocks.update((label, []) for label in labels)
                 blocks[header].insert(0, made[0])
                 blocks[max(labels, key=flow.place)] += made[1:]
@@ -73,7 +75,8 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
         _lead_to(blocks, flow, labels, header, test)
         blocks[header].insert(0, test)
         blocks[max(labels, key=flow.place)].append(unfit)
-    return replace(nest, blocks=tuple(block for group in blocks.values() for block in group))
+    found = (_led(block, alone) for group in blocks.values() for block in group)
+    return replace(nest, blocks=tuple(found))
 
 
 def _lead_to(
