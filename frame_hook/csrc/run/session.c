@@ -13,8 +13,14 @@
     X(resume_code)                                                                                 \
     X(decided)                                                                                     \
     X(whole_call)                                                                                  \
-    X(grow) X(other_sides) X(larger) X(cache_for) X(eager_run) X(notify_eager) X(internal_error)   \
-        X(is_user_error)
+    X(grow)                                                                                        \
+    X(other_sides)                                                                                 \
+    X(larger)                                                                                      \
+    X(cache_for)                                                                                   \
+    X(eager_run)                                                                                   \
+    X(notify_eager)                                                                                \
+    X(internal_error)                                                                              \
+    X(is_user_error)
 
 #define X(name) static PyObject *name_##name;
 SESSION_NAMES(X)
