@@ -30,6 +30,7 @@ from tests.support.nests import (
 )
 from tests.support.tiles import assert_same
 from ufuse.backends.numpy import _tiles
+from ufuse.graph.nest import MAP_AXES
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -767,7 +768,7 @@ def test_no_memory_to_save() -> None:
         ((1, None, (RANGE,), (("d", 1), 3)), TypeError),
         ((1, None, (RANGE,), (("d",),)), TypeError),
         ((1, None, (RANGE,), (("F", 1),)), ValueError),
-        ((1, None, (RANGE,), (("d", 5),)), ValueError),
+        ((1, None, (RANGE,), (("d", MAP_AXES + 1),)), ValueError),
         ((1, None, (RANGE,), (("d", -1),)), ValueError),
         ((1, None, (RANGE,), (("d", 1),) * 1025), ValueError),
         ((1, None, (RANGE,), (), -1), ValueError),
