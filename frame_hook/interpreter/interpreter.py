@@ -354,6 +354,9 @@ class Interpreter:
     def _end_in_choice(self, frame: Frame, jump: Instruction, choice: Choice) -> None:
         """End the trace at a jump of the root whose condition the graph computes."""
         behind, target = instructions.successors(jump)
+        next_one = instructions.by_position(frame.code)[behind]
+        if next_one.opname == "JUMP_BACKWARD":  # most compilers leave it out of the `try` around it
+            (behind,) = instructions.successors(next_one)
         if frame is not self.call_stack[0] or not (
             self.may_go_on(behind) and self.may_go_on(target)
         ):

@@ -233,12 +233,12 @@ DENOISE = """
 
 
 def test_denoise_reads_well() -> None:
-    """The demo's program: three graphs, one place, by the package's own file name; its `while` loop has no native code."""
+    """The demo's program: few graphs, one place, by the package's own file name; its `while` loop has no native code."""
     pytest.importorskip("skimage")
     lines = run(DENOISE).stdout.splitlines()
-    assert (
-        lines[0]
-        == "_denoise_tv_chambolle_nd() runs as 3 graphs, and plain Python at 1 place and 1 loop."
+    graphs = 3 if sys.version_info < (3, 12) else 4  # 3.12 tests twice whether the loop goes on
+    assert lines[0] == (
+        f"_denoise_tv_chambolle_nd() runs as {graphs} graphs, and plain Python at 1 place and 1 loop."
     )
     assert lines[1].startswith("skimage/restoration/_denoise.py:")
     assert "      if np.abs(E_previous - E) < eps * E_init:" in lines
