@@ -8,8 +8,9 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known. A nest is left at its header, or by an *exit*, in mid-turn: the turn
    counts as done.
-4. Only `store`, `append`, `map`, `reduce`, `matmul`, `take` and `put` write memory, only through the nest's arrays and
-   temporaries, and they do so in the program's order. A `map` reads everything before it writes anything.
+4. Only `store`, `append`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort` and `draws` write memory,
+   only through the nest's arrays and temporaries, and they do so in the program's order. A `map` reads everything
+   before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
    each `append`. So what an array variable is,
    when it is bound again, is a number of an array.
@@ -115,7 +116,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "masked_integers": ((I64, I64), I64),  # as a RandomState draws them
 }
 WRITERS = frozenset(
-    {"store", "append", "map", "reduce", "matmul", "take", "put"}
+    "store append map reduce matmul take put scan nonzero sort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
 
@@ -219,7 +220,14 @@ class Instruction:
     that is indexed; inputs: these lengths, those of the Views; `other[i, ...] = array[indices[i], ...]`, and the other
     way round), `position` (attributes: a name of POSITIONS, a View; inputs: a length, the view's; the first).
 
-    `draw` (attributes: a name of DRAWS, the name of a generator's slot) gives a random number, and moves the generator.
+    `scan` (attributes: a name of FOLDS, the Views of a vector and of a temporary; inputs: a length, those of the Views;
+    `ufunc.accumulate`), `nonzero` (attributes: the Views of a vector of bools along the first of two axes, and of an
+    int64 temporary along the second; inputs: their lengths, those of the Views; where it is true: a doubt unless there
+    are as many places as the temporary has), `sort` (attributes: the View of a whole temporary; inputs: its lengths,
+    those of the View; in place as if it were a vector, NaN last).
+
+    `draw` (attributes: a name of DRAWS, the name of a generator's slot) gives a random number, and moves the generator;
+    `draws` (one attribute more: the View of a whole temporary; behind the inputs: its lengths, the view's) fills that.
 
     A backend may note that an instruction `is_sure`: it is never in doubt, and an index is not negative; and that it
     `is_dense`: the elements along the last axis are neighbours.

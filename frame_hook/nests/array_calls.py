@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import composed, elementwise, making, reductions, views
+from ufuse.frame_hook.nests import arranged, composed, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.elementwise import is_array
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
@@ -189,6 +189,7 @@ MAKERS: dict[Any, Rule] = {
     np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
     np.full: making.full,
     np.eye: making.identity, np.identity: making.identity, np.array: making.array, np.concatenate: composed.concatenate,
+    np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
 FUNCTIONS: dict[Any, Rule] = {
     **MAKERS,
@@ -201,6 +202,9 @@ FUNCTIONS: dict[Any, Rule] = {
     len: _length,
     np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
     np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
+    np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
+    np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
+    np.sort: arranged.ordered, np.median: arranged.median,
     np.round: composed.rounded, np.around: composed.rounded,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
@@ -209,6 +213,7 @@ METHODS: dict[str, Rule] = {
     "argmax": _position("argmax"), "argmin": _position("argmin"),
     "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
     "astype": composed.converted, "fill": composed.filled,
+    "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on

@@ -1,4 +1,4 @@
-"""Random numbers: methods of a generator of NumPy that give one number."""
+"""Random numbers: methods of a generator of NumPy that give one number, or an array of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ufuse.frame_hook.nests import elementwise, making
 from ufuse.frame_hook.nests.conversions import as_f64, as_i64, doubt_not_finite, number
 from ufuse.frame_hook.nests.values import (
     FLOAT,
@@ -17,11 +18,13 @@ from ufuse.frame_hook.nests.values import (
     NP_INT,
     Generating,
     Item,
+    Items,
     Known,
     NotNativeError,
     Number,
+    NumberKind,
 )
-from ufuse.graph.nest import DRAWS, F64, I1, I64, Value
+from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
 from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 if TYPE_CHECKING:
@@ -33,10 +36,14 @@ ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """The names of its parameters with their defaults, and what draws for them."""
+    """The names of its parameters with their defaults, and what draws for them.
+
+    A shape comes behind them, by the name `size`; or as several lengths (`takes_lengths`).
+    """
 
     parameters: Mapping[str, Known | None]
-    draw: Callable[..., Number]
+    draw: Callable[..., Item]
+    takes_lengths: bool = False
 
 
 def why_not_followed(generator: np.random.Generator | np.random.RandomState) -> str | None:
@@ -58,37 +65,54 @@ def called(
     method: Generating,
     arguments: Sequence[Item],
     keywords: Mapping[str, Item],
-) -> Number:
-    """The number that a method of a generator gives."""
+) -> Item:
+    """The number, or the array, that a method of a generator gives."""
     methods = LEGACY_METHODS if method.owner.is_legacy else METHODS
     found = methods.get(method.name)
     if found is None:
         raise NotNativeError(f"calls of the method {method.name} are not compiled yet")
-    names = list(found.parameters)
-    if len(arguments) > len(names) or not keywords.keys() <= found.parameters.keys():
-        raise NotNativeError(f"calls of the method {method.name} for arrays are not compiled yet")
+    if found.takes_lengths and arguments:
+        arguments = [Items(tuple(arguments))]
+    parameters = dict(found.parameters) | {"size": NOTHING}
+    names = list(parameters)
+    if len(arguments) > len(names) or not keywords.keys() <= parameters.keys():
+        raise NotNativeError(f"calls of the method {method.name} with other arguments")
     given: dict[str, Item | None] = (
-        dict(found.parameters) | dict(zip(names, arguments, strict=False)) | dict(keywords)
+        parameters | dict(zip(names, arguments, strict=False)) | dict(keywords)
     )
     if len(arguments) + len(keywords) > len(names) or None in given.values():
         raise NotNativeError(f"calls of the method {method.name} without its arguments")
-    return found.draw(_Draw(reader, reader.drawn_from(method)), *given.values())
+    size = given.pop("size")
+    assert size is not None
+    return found.draw(_Draw(reader, reader.drawn_from(method), size), *given.values())
 
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
     reader: Reader
     slot: str  # the generator's
+    size: Item
 
-    def __call__(self, name: str, *inputs: Value) -> Value:
-        return self.reader.out.op("draw", DRAWS[name][1], *inputs, attributes=(name, self.slot))
+    def __call__(self, name: str, kind: NumberKind, *inputs: Value) -> Item:
+        out, type_ = self.reader.out, DRAWS[name][1]
+        if isinstance(self.size, Known) and self.size.value is None:
+            return Number(kind, out.op("draw", type_, *inputs, attributes=(name, self.slot)))
+        lengths = making.lengths_of(self.reader, self.size)
+        fresh = elementwise.allocated(self.reader, kind.dtype, lengths)
+        view = View(
+            self.reader.array(fresh.holder), tuple((axis, 1) for axis in range(len(lengths)))
+        )
+        places = [out.constant(I64, 0)] * len(lengths)
+        shape = (length.value for length in lengths)
+        out.write("draws", *inputs, *shape, *places, attributes=(name, self.slot, view))
+        return fresh
 
 
-def _plain(name: str) -> _Method:
-    def rule(draw: _Draw) -> Number:
-        return Number(FLOAT, draw(name))
+def _plain(name: str, *, takes_lengths: bool = False) -> _Method:
+    def rule(draw: _Draw) -> Item:
+        return draw(name, FLOAT)
 
-    return _Method({}, rule)
+    return _Method({}, rule, takes_lengths=takes_lengths)
 
 
 def _real(draw: _Draw, item: Item) -> Value:
@@ -103,24 +127,29 @@ def _scale(draw: _Draw, item: Item) -> Value:
     return scale
 
 
-def _normal(draw: _Draw, mean: Item, deviation: Item) -> Number:
-    return Number(FLOAT, draw("normal", _real(draw, mean), _scale(draw, deviation)))
+def _normal(draw: _Draw, mean: Item, deviation: Item) -> Item:
+    return draw("normal", FLOAT, _real(draw, mean), _scale(draw, deviation))
 
 
-def _exponential(draw: _Draw, scale: Item) -> Number:
-    return Number(FLOAT, draw("exponential", _scale(draw, scale)))
+def _exponential(draw: _Draw, scale: Item) -> Item:
+    return draw("exponential", FLOAT, _scale(draw, scale))
 
 
-def _uniform(draw: _Draw, low: Item, high: Item) -> Number:
+def _uniform(draw: _Draw, low: Item, high: Item) -> Item:
     out, least = draw.reader.out, _real(draw, low)
     more = out.op("sub", F64, _real(draw, high), least)
     doubt_not_finite(out, more)
     out.doubt_if(out.op("flt", I1, more, out.constant(F64, 0.0)))
-    return Number(FLOAT, draw("uniform", least, more))
+    return draw("uniform", FLOAT, least, more)
 
 
-def _integers(draw: _Draw, low: Item, high: Item, name: str = "integers") -> Number:
+def _integers(draw: _Draw, low: Item, high: Item) -> Item:
     """Of int64: from `low` to one less than `high`, or from 0 to one less than `low`."""
+    return draw("integers", NP_INT, *_limits(draw, low, high))
+
+
+def _limits(draw: _Draw, low: Item, high: Item) -> tuple[Value, Value]:
+    """The least and the greatest that may be drawn."""
     out = draw.reader.out
     if isinstance(high, Known) and high.value is None:
         low, high = Known(0), low
@@ -130,15 +159,15 @@ def _integers(draw: _Draw, low: Item, high: Item, name: str = "integers") -> Num
     least, beyond = (as_i64(out, one) for one in limits)
     most = out.op("sub", I64, beyond, out.constant(I64, 1))
     out.doubt_if(out.op("igt", I1, least, most))
-    return Number(NP_INT, draw(name, least, most))
+    return least, most
 
 
-def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Number:
+def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Item:
     """As `_integers`, drawn in another way; of Python."""
-    return Number(INT, _integers(draw, low, high, "masked_integers").value)
+    return draw("masked_integers", INT, *_limits(draw, low, high))
 
 
-ZERO, ONE = Known(0.0), Known(1.0)
+NOTHING, ZERO, ONE = Known(None), Known(0.0), Known(1.0)
 METHODS = {
     "random": _plain("random"),
     "standard_normal": _plain("standard_normal"),
@@ -152,7 +181,7 @@ METHODS = {
 LEGACY_METHODS = {
     "random": _plain("random"),
     "random_sample": _plain("random"),
-    "rand": _plain("random"),
+    "rand": _plain("random", takes_lengths=True),
     "uniform": METHODS["uniform"],
     "randint": _Method({"low": None, "high": Known(None)}, _legacy_integers),
 }

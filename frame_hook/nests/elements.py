@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests import (
     tuples,
     views,
 )
+from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     NP_COMPLEX,
     Array,
@@ -22,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Listed,
     NotNativeError,
     Number,
     Numbers,
@@ -32,6 +34,8 @@ from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
+
+MOST_ITEMS = 32  # of a tuple that is stored into a row
 
 
 def element(reader: Reader, container: Item, key: Item) -> Item:
@@ -131,17 +135,33 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
         gathers.put(reader, container, key, item)
         return
     place = _place(reader, container, key)
-    if not isinstance(place, tuple):
+    if isinstance(place, tuple):
+        _store(reader, container.holder, place, item)
+    elif isinstance(item, Items | Listed):
+        _store_items(reader, views.part(reader, place), item.items)
+    else:
         elementwise.assign(reader, views.part(reader, place), item)
-        return
-    dtype = reader.dtype(container.holder)
+
+
+def _store_items(reader: Reader, target: Part, items: tuple[Item, ...]) -> None:
+    """Numbers for all elements of a vector: NumPy converts each for itself."""
+    if len(target.axes) != 1 or not 1 <= len(items) <= MOST_ITEMS:
+        raise NotNativeError("a tuple is stored into several axes, or is long")
+    out, (axis,) = reader.out, target.axes
+    doubt_unlike(out, axis.length.value, out.constant(I64, len(items)))
+    for place, item in enumerate(items):
+        _store(reader, target.holder, _in_array(reader, target, (out.constant(I64, place),)), item)
+
+
+def _store(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item) -> None:
+    dtype = reader.dtype(holder)
     if dtype == COMPLEX:
-        _store_complex(reader, container.holder, place, item)
+        _store_complex(reader, holder, place, item)
         return
     value = _converted(reader, item, dtype)
     elementwise.settle(reader)
-    reader.writes(container.holder)
-    reader.out.store(reader.array(container.holder), *place, value)
+    reader.writes(holder)
+    reader.out.store(reader.array(holder), *place, value)
 
 
 def _store_complex(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item) -> None:

@@ -108,7 +108,7 @@ def nest_entry(
     )
     entry.is_loop = True
     record.begins[position] = record.begins.get(position, ()) + read.begins
-    exits = frozenset(one.position for one in read.exits)
+    exits = frozenset(one.position for one in read.exits) - {position}
     record.exits[position] = record.exits.get(position, frozenset()) | exits
     kept = Specialisation(
         journal.stats.traces, weakref.ref(code), position, frozenset({position}), Graph((), (), (), code.co_name),
@@ -229,13 +229,13 @@ def _ending(
 
     That is at the same header, or behind the exit whose number comes as the last output.
     """
-    recipe = Recipe(trace)
     slots = [
         (register, slot)
         for register, slot in zip(read.slots, read.nest.slots, strict=True)
         if (isinstance(slot, NumberSlot) and slot.is_changed)
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
+    recipe = Recipe(trace, others=len(slots) + bool(read.exits))
     numbers = {slot.name: recipe.number(Made("output", i)) for i, (_, slot) in enumerate(slots)}
     own = {
         register: numbers[slot.name]
@@ -248,15 +248,18 @@ def _ending(
     ending: tuple[Any, ...] = "resume", position, registers, handled_slot(code, position)
     if not read.exits:
         return len(slots), recipe.for_c(), ending
-    states = (_behind(one, read, code, size, numbers) for one in read.exits)
+    states = tuple(_behind(one, read, code, size, numbers, recipe) for one in read.exits)
     return len(slots) + 1, recipe.for_c(), ("choose", ending, *states)
 
 
 def _behind(
-    one: Exit, read: Read, code: CodeType, size: int, numbers: Mapping[str, int]
+    one: Exit, read: Read, code: CodeType, size: int, numbers: Mapping[str, int], recipe: Recipe
 ) -> tuple[Any, ...]:
     """The state in which a frame goes on behind an exit. Iterators of inner loops are only dropped there."""
-    new = {slot: numbers[name] for slot, name in one.values.items()}
+    new = {
+        slot: numbers[what] if isinstance(what, str) else recipe.number(recipe.constant(what.value))
+        for slot, what in one.values.items()
+    }
     depth = len(instructions.slot_names(code)) + instructions.flow(code).depths[one.position]
     registers = tuple(
         new.get(register, -1)

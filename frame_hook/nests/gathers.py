@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import elementwise, reductions, views
+from ufuse.frame_hook.nests import arranged, elementwise, reductions, views
 from ufuse.frame_hook.nests.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
@@ -45,7 +45,9 @@ def taken(reader: Reader, container: Array | Part, key: Item) -> Array:
 
 def put(reader: Reader, container: Array | Part, key: Item, item: Item) -> None:
     """`container[key] = item`."""
-    if isinstance(key, Array | Part | Lazy) and elementwise.dtype(reader, key) == BOOL:
+    is_mask = isinstance(key, Array | Part | Lazy) and elementwise.dtype(reader, key) == BOOL
+    if is_mask and not is_array(item):
+        assert isinstance(key, Array | Part | Lazy)
         _put_where(reader, views.part(reader, container), key, item)
         return
     indexed, indices = _indexed(reader, container, key)
@@ -70,6 +72,8 @@ def _indexed(reader: Reader, container: Array | Part, key: Item) -> tuple[Part, 
     indices = entries[place]
     assert isinstance(indices, Array | Part | Lazy)
     kind = elementwise.dtype(reader, indices)
+    if kind == BOOL:
+        return _masked(reader, container, entries, place)
     if kind.kind not in "iu" or kind.char in "LQ":
         raise NotNativeError(f"an index by an array of {kind}")
     if kind != INT:
@@ -86,6 +90,20 @@ def _indexed(reader: Reader, container: Array | Part, key: Item) -> tuple[Part, 
     if not 1 <= len(left.axes) < MAP_AXES:
         raise NotNativeError("an array with too many axes is indexed")
     return left, vector
+
+
+def _masked(
+    reader: Reader, container: Array | Part, entries: list[Item], place: int
+) -> tuple[Part, Part]:
+    """The same for a mask along an axis: the places where it is true."""
+    if len(entries) > 1:
+        raise NotNativeError("an index by a mask has others around it")
+    mask = arranged.mask_of(reader, entries[place])
+    left = views.part(reader, container)
+    doubt_unlike(reader.out, mask.lengths[0].value, left.lengths[0].value)
+    if not 1 <= len(left.axes) < MAP_AXES:
+        raise NotNativeError("an array with too many axes is indexed")
+    return left, views.part(reader, arranged.places(reader, mask))
 
 
 def _move(reader: Reader, op: str, indexed: Part, indices: Part, other: Part) -> None:

@@ -108,7 +108,8 @@ def _load_fast(reader: Reader, slot: int) -> None:
 @reads("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 def _load_fast_load_fast(reader: Reader, arg: int) -> None:
     reader.load(arg >> 4)
-    reader.load(arg & 15)
+    if reader.out.is_open:
+        reader.load(arg & 15)
 
 
 @reads("STORE_FAST")

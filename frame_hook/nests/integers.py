@@ -75,3 +75,18 @@ def doubt_unlike(code: Code, one: Value, other: Value) -> None:
     left, right = code.known(one), code.known(other)
     if one != other and (left is None or left != right):
         code.doubt_if(code.op("ine", I1, one, other))
+
+
+def range_length(code: Code, start: Value, stop: Value, step: Value) -> Value:
+    """`len(range(start, stop, step))`."""
+    zero, one = code.constant(I64, 0), code.constant(I64, 1)
+    is_up = code.op("igt", I1, step, zero)
+    distance = code.op(
+        "select", I64, is_up,
+        code.op("sub", I64, stop, start), code.op("sub", I64, start, stop),
+    )  # fmt: skip
+    stride = code.op("abs", I64, step)
+    rounded = code.op(
+        "floordiv", I64, code.op("sub", I64, code.op("add", I64, distance, stride), one), stride
+    )
+    return code.op("select", I64, code.op("igt", I1, distance, zero), rounded, zero)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook.nests import conversions, elements, keeping
+from ufuse.frame_hook.nests.integers import range_length
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -120,7 +121,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
     match item:
         case RangeOf():
             _set(reader, name, item.start, item.step)
-            return Whole(), _range_length(reader, item)
+            return Whole(), range_length(reader.out, item.start, item.stop, item.step)
         case Array():
             elements.doubt_no_row(reader, item)
             _set(reader, name, zero, one)
@@ -149,21 +150,6 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
 def _set(reader: Reader, name: str, first: Value, step: Value) -> None:
     reader.out.set(f"{name}.next", first)
     reader.out.set(f"{name}.step", step)
-
-
-def _range_length(reader: Reader, item: RangeOf) -> Value:
-    out = reader.out
-    zero, one = out.constant(I64, 0), out.constant(I64, 1)
-    is_up = out.op("igt", I1, item.step, zero)
-    distance = out.op(
-        "select", I64, is_up,
-        out.op("sub", I64, item.stop, item.start), out.op("sub", I64, item.start, item.stop),
-    )  # fmt: skip
-    stride = out.op("abs", I64, item.step)
-    rounded = out.op(
-        "floordiv", I64, out.op("sub", I64, out.op("add", I64, distance, stride), one), stride
-    )
-    return out.op("select", I64, out.op("igt", I1, distance, zero), rounded, zero)
 
 
 def _array_length(reader: Reader, item: Array) -> Value:

@@ -42,7 +42,8 @@ def dtype_of(item: Item | None, default: np.dtype) -> np.dtype:
     raise NotNativeError("a new array with this dtype")
 
 
-def _lengths(reader: Reader, shape: Item) -> list[Length]:
+def lengths_of(reader: Reader, shape: Item) -> list[Length]:
+    """The lengths that a shape names."""
     found = []
     for one in shape.items if isinstance(shape, Items) else (shape,):
         length = conversions.number(reader.out, one)
@@ -68,7 +69,7 @@ def maker(value: Any) -> Rule:
     """`np.zeros` and the like."""
 
     def rule(reader: Reader, shape: Item, dtype: Item | None = None) -> Array:
-        lengths = _lengths(reader, shape)
+        lengths = lengths_of(reader, shape)
         return _filled(reader, dtype_of(dtype, np.dtype(float)), lengths, value)
 
     return rule
@@ -93,7 +94,7 @@ def full(reader: Reader, shape: Item, value: Item, dtype: Item | None = None) ->
     kind = dtype_of(dtype, one.type.dtype)
     if kind != one.type.dtype:
         raise NotNativeError(f"a new array of {kind} of another number")
-    fresh = elementwise.allocated(reader, kind, _lengths(reader, shape))
+    fresh = elementwise.allocated(reader, kind, lengths_of(reader, shape))
     elementwise.assign(reader, views.part(reader, fresh), Converted(one.value, kind))
     return fresh
 
@@ -104,7 +105,7 @@ def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
     if type(count) is not int or not 1 <= count <= MOST_NUMBERS:
         raise NotNativeError("np.eye of what is no small constant")
     kind = dtype_of(dtype, np.dtype(float))
-    fresh = _filled(reader, kind, _lengths(reader, Items((size, size))), 0)
+    fresh = _filled(reader, kind, lengths_of(reader, Items((size, size))), 0)
     unit = reader.out.constant(ELEMENTS[kind], kind.type(1).item())
     for i in range(count):
         place = reader.out.constant(I64, i)

@@ -38,6 +38,7 @@ from ufuse.frame_hook.trace.symbols import (
     Source,
     Symbol,
     Tuple,
+    Unbound,
     Unread,
 )
 from ufuse.frame_hook.trace.trace import Trace
@@ -110,6 +111,19 @@ class Outside:
     def local(self, slot: int) -> Item:
         """A variable of the frame that the loop does not write."""
         return self.item(self._trace.state[slot])
+
+    def unbound(self, slot: int) -> None:
+        """A variable of the frame has no value."""
+        symbol = self._trace.state[slot]
+        assert isinstance(symbol, Unbound)
+        self._trace.found_empty(symbol)
+
+    def not_none(self, slot: int) -> None:
+        """A variable of the frame is something."""
+        symbol = self._trace.state[slot]
+        if isinstance(symbol, Unread):
+            nothing = self._trace.guards.load("LOAD_CONST", None, text="None")
+            self._trace.guards.check("DIFFERENT", symbol.source, nothing)
 
     def numbers(self, source: Source, value: Sequence[object]) -> Numbers:
         """A list or tuple whose items are numbers of one type."""

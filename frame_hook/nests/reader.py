@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.code.places import ON_STACK
@@ -42,6 +43,7 @@ from ufuse.frame_hook.nests.values import (
     ArrayKind,
     ColumnKind,
     Complex,
+    ConstantKind,
     EitherError,
     EitherKind,
     Holder,
@@ -58,6 +60,7 @@ from ufuse.frame_hook.nests.values import (
     Unrolled,
     ViewKind,
     array_kind,
+    constant_kind,
     is_none,
     kind_of,
     known_truth,
@@ -82,6 +85,7 @@ MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
 MOST_EXITS = 32
 DOUBT = "doubt"
+OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL")
 SlotKind = NumberKind | ArrayKind  # of slots of the frame
 
 
@@ -93,7 +97,7 @@ class Exit:
     """
 
     position: int
-    values: dict[int, str]  # the names of the nest's slots
+    values: dict[int, str | Known]  # the names of the nest's slots, or constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +167,12 @@ class Reader(Holders):
             for slot in self._written
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind)
         )
+        # Locals that begin without a value, or with None: of the others the kinds.
+        self._nothing: dict[int, ConstantKind | None] = {}
         self._viewed: set[int] = set()  # slots of array variables that may be views
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
+        self._left: set[Version] = set()  # where it is left by an exit
         self._exits: list[Exit] = []
         self._made: dict[
             str, str
@@ -218,19 +225,20 @@ class Reader(Holders):
 
         """
         names, live = self.own.names, self._live
-        for slot in sorted(self._written - self._changed):
-            value = self.state[slot]
-            if slot in live or (value is not self.null and _slot_kind(slot, value) is None):
-                raise NotNativeError(
-                    f"{names[slot]} has no value yet, or is no number or array", later=True
-                )
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
         }
+        for slot in sorted(self._written - self._changed):
+            value = self.state[slot]
+            if slot in live and self._is_nothing(slot):
+                self._begin_with_nothing(slot)
+            elif slot in live or (value is not self.null and not _hook.has_no_finalizer(value)):
+                raise NotNativeError(f"{names[slot]} is no number or array", later=True)
         for slot in self._widened or ():
             kind = self.frame.slots.get(slot)
             if isinstance(kind, NumberKind):
                 self.frame.slots[slot] = EitherKind(kind.kind)
+        self._guard_numbers()
         self._label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
             self.frame.slots = others
@@ -240,11 +248,14 @@ class Reader(Holders):
             version = self._waiting.pop()
             self.out.begin(self._labels[version])
             self.resume(version)
-            if version.place == ("", self.position):
+            if (
+                version.place == ("", self.position)
+                and self._changed_kind(dict(version.locals)) is None
+            ):
                 headers.append(version)
                 self._label(self._as_it_comes(version))
                 self._header(version)
-            elif self._is_behind(version):
+            elif version in self._left:
                 self._leave(version)
             else:
                 self.run(version.position)
@@ -327,7 +338,7 @@ class Reader(Holders):
         known = {one.name for one in nest.cells}
         others = tuple(one for name, one in self.out.variables.items() if name not in known)
         nest = replace(nest, others=others)
-        empty = self._written - changed
+        empty = self._written - changed - self._nothing.keys()
         return Read(
             nest,
             tuple(registers),
@@ -342,6 +353,28 @@ class Reader(Holders):
         """What a slot is called."""
         names = self.own.names
         return names[slot] if slot < len(names) else self.outside.text(slot)
+
+    def _is_nothing(self, slot: int) -> bool:
+        """Whether a local has no value, or None, where the frame comes to the loop."""
+        return self.state[slot] is self.null or self.state[slot] is None
+
+    def _guard_numbers(self) -> None:
+        """Where the loop looks for None, ask for another nest when a number is None: it would only be declined."""
+        names = [self.own.table[one].opname for one in self.region]
+        if any("NONE" in name or name == "IS_OP" for name in names):
+            for slot in sorted(self._changed):
+                if isinstance(self.kinds[slot], NumberKind):
+                    self.outside.not_none(slot)
+
+    def _begin_with_nothing(self, slot: int) -> None:
+        """A local without a value, or with None: a nest that begins so is left when it gets a number."""
+        if self.state[slot] is self.null:
+            self.outside.unbound(slot)
+            self._nothing[slot] = None
+            return
+        item = self.outside.local(slot)
+        assert isinstance(item, Known)
+        self._nothing[slot] = self.frame.slots[slot] = constant_kind(item)
 
     def _is_idle(self, slot: int) -> bool:
         """Whether each turn overwrites a local that nobody reads behind the loop.
@@ -506,38 +539,38 @@ class Reader(Holders):
             if position not in self.region and position != self.position:
                 return self._exit(position)
             if position == self.position and not self._may_turn():
-                self._doubts = True
-                return DOUBT
+                return self._exit(position)
         return self._label(self.version(position))
 
     def _exit(self, position: int) -> str:
-        """The label where the nest is left for a position behind the loop; where it cannot be the turn is in doubt."""
+        """The label where the nest is left for a position behind the loop, or at its header with other kinds of locals.
+
+        Where it cannot be the turn is in doubt.
+        """
         least = len(self.state) - len(self.own.names) - (not self._is_while)
-        place = exit_place(self.own.code, position, least)
+        at_header = position == self.position
+        place = position if at_header else exit_place(self.own.code, position, least)
         stack = self.stack
         if (
             place is not None
-            and sum(map(self._is_behind, self._labels)) < MOST_EXITS
+            and len(self._left) < MOST_EXITS
             and all(isinstance(one, Turning) for one in stack)
         ):
             self.stack = []
             version = self.version(place)
             self.stack = stack
             if self._can_give_back(version):
+                self._left.add(version)
                 return self._label(version)
         self._doubts = True
         return DOUBT
-
-    def _is_behind(self, version: Version) -> bool:
-        """Whether a position is behind the loop."""
-        is_own = version.function is self.own and version.caller is None
-        return is_own and version.position not in self.region
 
     def _can_give_back(self, version: Version) -> bool:
         """Whether the frame can have what is needed behind the loop."""
         live = self.own.live[version.position]
         return all(
             isinstance(kind, NumberKind)
+            or (isinstance(kind, ConstantKind) and is_none(kind.item))
             or (slot in self._changed and isinstance(kind, ArrayKind | TemporaryKind | ViewKind))
             or slot not in self._written
             or (slot not in live and slot not in self._changed)
@@ -548,17 +581,20 @@ class Reader(Holders):
         """Whether the header may be gone back to: else the turn is plain Python's."""
         if self.stack:
             raise NotNativeError("its stack is not empty between turns")
-        mismatch = self._changed_kind()
+        mismatch = self._changed_kind(self.slots)
         if mismatch is not None:
             self._mismatch = mismatch
             return False
         self._comes_back = True
         return True
 
-    def _changed_kind(self) -> str | None:
+    def _changed_kind(self, slots: Mapping[int, Kind]) -> str | None:
         """What no longer has the kind with which the frame brought it."""
+        for slot, nothing in self._nothing.items():
+            if slots.get(slot) != nothing:
+                return f"{self.own.names[slot]} gets a value"
         for slot in self._changed:
-            kind, now = self.kinds[slot], unrolling.settled(self.slots.get(slot), self.stack)
+            kind, now = self.kinds[slot], unrolling.settled(slots.get(slot), self.stack)
             if isinstance(kind, NumberKind):
                 if not isinstance(now, NumberKind) or now.kind != kind.kind:
                     return f"{self.own.names[slot]} changes its type"
@@ -595,9 +631,10 @@ class Reader(Holders):
         self._exits.append(Exit(version.position, self._give_back(version)))
         self.out.end("leave", number=len(self._exits))
 
-    def _give_back(self, version: Version) -> dict[int, str]:
+    def _give_back(self, version: Version) -> dict[int, str | Known]:
         """Write what the frame gets back; the names of the nest's slots that have it, by the frame's."""
-        out, found = self.out, {}
+        out = self.out
+        found: dict[int, str | Known] = {}
         for slot, kind in version.locals:
             name = self.own.names[slot]
             if isinstance(kind, NumberKind) and slot in self._written:
@@ -611,6 +648,8 @@ class Reader(Holders):
                 )
                 out.set(f"{name}.numpy", whose)
                 found[slot] = name
+            elif isinstance(kind, ConstantKind):
+                found[slot] = kind.item
             elif slot not in self._changed:
                 continue
             elif isinstance(kind, ArrayKind | TemporaryKind):
@@ -658,6 +697,10 @@ class Reader(Holders):
             stack, keywords = list(self.stack), self.keywords
             try:
                 handler(self, instruction.arg or 0)
+            except NotNativeError:
+                if not _has_none(stack) or name not in OF_NUMBERS:
+                    raise
+                self.go_to_doubt()  # it has a number on other ways, or raises
             except EitherError:
                 if keywords:  # another instruction named them
                     raise NotNativeError("calls with keywords are not compiled yet") from None
@@ -739,7 +782,7 @@ class Reader(Holders):
         if self.frame.caller is not None:
             self.stack.append(keeping.kept(self, function.prefix + function.names[slot], kind))
             return
-        if slot in self.own.live[self.position]:
+        if slot in self.own.live[self.position] and slot in self.kinds:
             self.used.add(slot)
         if isinstance(kind, NumberKind):
             self.stack.append(self._number(slot, kind))
@@ -758,8 +801,11 @@ class Reader(Holders):
         """Push a local that is no number or array: what the loop does not write is a constant."""
         is_own, function = self.frame.caller is None, self.frame.function
         is_written = is_own and slot in self._written
-        if not is_own or is_written or self.state[slot] is self.null:
-            raise NotNativeError(f"{function.names[slot]} is not followed", later=is_written)
+        if not is_own or is_written:  # it has no value
+            self.go_to_doubt()
+            return
+        if self.state[slot] is self.null:
+            raise NotNativeError(f"{function.names[slot]} has no value")
         self.stack.append(self.outside.local(slot))
 
     def store(self, slot: int) -> None:
@@ -774,6 +820,9 @@ class Reader(Holders):
             return
         if isinstance(self.kinds.get(slot), ArrayKind):
             raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
+        if not _is_number(item):
+            self.slots[slot] = keeping.keep(self, function.names[slot], item)
+            return
         one = complexes.scalar(self.out, item)
         complexes.keep(self.out, self.variable(slot, one.type.kind), one)
         if isinstance(one, Number) and one.tag is not None:
@@ -829,6 +878,17 @@ class Reader(Holders):
         """`iter(item)`."""
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
         return unrolling.unrolled(self, item, name) or iterating.iterate(self, item, name)
+
+
+def _has_none(stack: list[Item]) -> bool:
+    """Whether one of the values that an instruction takes is None."""
+    return any(map(is_none, stack[-3:]))
+
+
+def _is_number(item: Item) -> bool:
+    return isinstance(item, Number | Complex) or (
+        isinstance(item, Known) and kind_of(item.value) is not None
+    )
 
 
 def _known_jump(name: str, item: Item) -> bool | None:

@@ -79,7 +79,7 @@ def fold(
     reader: Reader, name: str, item: Item, axis: Item | None = None, keepdims: Item | None = None
 ) -> Number | Array:
     """`ufunc.reduce` of an array."""
-    one = _as_folded(reader, name, array_of(reader, item))
+    one = as_folded(reader, name, array_of(reader, item))
     axes = folded_axes(axis, len(one.axes))
     keeps = _is_true(keepdims)
     if len(axes) == len(one.axes) and not keeps:
@@ -116,7 +116,7 @@ def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps
     return fresh
 
 
-def _as_folded(reader: Reader, name: str, one: Part) -> Part:
+def as_folded(reader: Reader, name: str, one: Part) -> Part:
     """The array in the dtype in which it is folded."""
     kind = one.dtype
     if name in ("logical_or", "logical_and"):

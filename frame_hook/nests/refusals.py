@@ -48,7 +48,7 @@ REFUSALS: dict[str, Refusal] = {
         "a variable has no value before the loop, or changes its type too often",
         "give each variable one type before the loop: `total = 0.0` where it becomes a float",
         (
-            ".* changes? (its type|too often)", ".* has no value yet.*", ".* is no array any more",
+            ".* changes? (its type|too often)", ".* has no value.*", ".* is no (number or array|array any more).*",
             "no turn of it ends", ".* is (replaced by|bound to) .*", ".*values? (is|are) kept .*",
             ".* not empty between turns",
         ),

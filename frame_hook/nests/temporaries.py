@@ -155,7 +155,10 @@ def _renumbered(
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
         case "load" | "store" | "append" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
-        case "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position", given:
+        case (
+            "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position"
+            | "scan" | "nonzero" | "sort" | "draws", given,
+        ):  # fmt: skip
             attributes = tuple(_view(each, new) for each in given)
         case "map", (Map() as statement,):
             operands = tuple(_view(each, new) for each in statement.operands)

@@ -370,13 +370,50 @@ def _why_not_position(
     return _why_not_parts(nest, (view,), 1, given)
 
 
+def _why_not_scan(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    name, *views = one.attributes
+    if name not in FOLDS or len(views) != 2 or result is not None:
+        return f"it is one of {', '.join(FOLDS)}, of a vector into another (law 3)"
+    if why := _why_not_parts(nest, views, 1, given):
+        return why
+    dtypes = {nest.numbered[view.array].dtype for view in views}
+    return "its views have one type (law 3)" if len(dtypes) > 1 else None
+
+
+def _why_not_nonzero(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    if len(one.attributes) != 2 or result is not None:
+        return "it works on two views, and gives nothing (law 3)"
+    if why := _why_not_parts(nest, one.attributes, 2, given):
+        return why
+    dtypes = [nest.numbered[view.array].dtype for view in one.attributes]
+    return None if dtypes == [bool, int] else "it finds places in a vector of bools (law 3)"
+
+
+def _why_not_sort(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    if len(one.attributes) != 1 or result is not None:
+        return "it works on a view, and gives nothing (law 3)"
+    return _why_not_parts(nest, one.attributes, len(one.attributes[0].axes), given)
+
+
 def _why_not_draw(
     nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
 ) -> str | None:
-    name, slot = one.attributes
+    name, slot, *views = one.attributes
     if slot not in [each.name for each in nest.generators]:
         return f"there is no generator {slot} (law 4)"
     row = DRAWS.get(name)
+    if one.op == "draws" and row is not None and result is None and len(views) == 1:
+        count = len(row[0])
+        why = _why_not_parts(nest, views, len(views[0].axes), given[count:])
+        given, result = given[:count], row[1]
+        if why is not None or element_type(nest.numbered[views[0].array].dtype) != result:
+            return why or f"it fills what is no array of {result} (law 3)"
     return None if row == (given, result) else f"it draws one of {', '.join(DRAWS)} (law 3)"
 
 
@@ -391,6 +428,7 @@ Rule = Callable[[Nest, Instruction, tuple[str, ...], "str | None"], "str | None"
 RULES: dict[str, Rule] = {
     "const":    _why_not_const,
     "draw":     _why_not_draw,
+    "draws":    _why_not_draw,
     "select":   _why_not_select,
     "call":     _why_not_call,
     "load":     _why_not_access,
@@ -405,6 +443,9 @@ RULES: dict[str, Rule] = {
     "take":     _why_not_written_view,
     "put":      _why_not_written_view,
     "position": _why_not_position,
+    "scan":     _why_not_scan,
+    "nonzero":  _why_not_nonzero,
+    "sort":     _why_not_sort,
     "dot":      _why_not_fold,
     "doubt_if": _why_not_doubt,
 }

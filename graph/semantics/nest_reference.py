@@ -14,6 +14,7 @@ import numpy as np
 
 from ufuse.graph.nest import (
     COMPARISONS,
+    DRAWS,
     EXIT,
     F32,
     F64,
@@ -428,6 +429,8 @@ def _computed(
             return _indexed(one, inputs, arrays)
         case "position":
             return _position(one, inputs, arrays)
+        case "scan" | "nonzero" | "sort":
+            return _arranged(one, inputs, arrays)
         case "dot":
             return _product(one, inputs, arrays)
         case "alloc":
@@ -449,6 +452,14 @@ def _computed(
         case "draw":
             name, slot = one.attributes
             return _drawn(name, variables[slot], inputs)
+        case "draws":
+            name, slot, view = one.attributes
+            taken = len(DRAWS[name][0])
+            shape, places = inputs[taken : taken + len(view.axes)], inputs[-len(view.axes) :]
+            part = _view(view, shape, list(places), arrays)
+            for at in np.ndindex(*shape):
+                part[at] = _drawn(name, variables[slot], inputs[:taken])
+            return None
         case "load":
             array = _elements(one, arrays)
             element = array[_index(array, inputs)]
@@ -608,6 +619,22 @@ def _position(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray])
     if length == 0:
         raise DoubtError
     return int(getattr(np, name)(_view(view, [length], places, arrays)))
+
+
+def _arranged(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
+    """`scan`, `nonzero` and `sort`."""
+    views = [view for view in one.attributes if isinstance(view, View)]
+    lengths, places = inputs[: len(views[0].axes)], list(inputs[len(views[0].axes) :])
+    parts = [_view(view, lengths, places, arrays) for view in views]
+    if one.op == "sort":
+        parts[0].reshape(-1).sort()
+    elif one.op == "scan":
+        parts[1][...] = getattr(np, one.attributes[0]).accumulate(parts[0])
+    else:
+        mask, target = parts[0][:, :1].reshape(-1), parts[1][:1].reshape(-1)
+        if len(found := np.flatnonzero(mask)) != lengths[1]:
+            raise DoubtError
+        target[...] = found
 
 
 def _product(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> Any:

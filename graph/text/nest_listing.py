@@ -99,6 +99,8 @@ class _Listing:
                 return self._folded(one, inputs)
             case "matmul" | "take" | "put":
                 return self._moved(one, inputs)
+            case "scan" | "nonzero" | "sort":
+                return self._arranged(one, inputs)
         name = one.attributes[0] if one.op == "call" else one.op
         if name[0] in "fi" and name[1:] in BINARY:
             name = name[1:]
@@ -141,6 +143,15 @@ class _Listing:
             return f"{third} = {first} @ {second}"
         taken = f"{first}[{second}]"
         return f"{third} = {taken}" if one.op == "take" else f"{taken} = {third}"
+
+    def _arranged(self, one: Instruction, inputs: list[str]) -> str:
+        views = [view for view in one.attributes if isinstance(view, View)]
+        ndim = len(views[0].axes)
+        lengths, places = inputs[:ndim], inputs[ndim:]
+        first, *others = (self._view(view, lengths, places) for view in views)
+        if one.op == "scan":
+            return f"{others[0]} = {one.attributes[0]}.accumulate({first})"
+        return f"{others[0]} = nonzero({first})" if others else f"{first}.sort()"
 
     def _view(self, view: View, lengths: list[str], places: list[str]) -> str:
         """As a slice; takes its places off the list."""

@@ -52,7 +52,8 @@ NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
 PART = re.compile(rf"%\d+|{VIEW} = .*? over \d-d|{VIEW}|{NUMBER}|{NAME}")
 STEP = re.compile(r"(\w+)\.([\w/]+)\(([\d ]*)\)$")
 ENDS = ("jump", "branch", "leave", "doubt")
-NAMED = ("get", "set", "call", "draw")  # whose attributes are names, whatever they look like
+# Whose attributes are names, whatever they look like.
+NAMED = ("get", "set", "call", "draw", "draws")
 
 
 def parse_nest(text: str) -> Nest:
@@ -168,7 +169,11 @@ def _instruction(text: str, values: dict[int, Value]) -> Instruction:
         raise TextError(f"not an instruction: {text!r}")
     read = _name if op in NAMED else _attribute
     inputs = tuple(_value(part, values) for part in parts if part.startswith("%"))
-    attributes = tuple(read(part) for part in parts if not part.startswith("%"))
+    attributes = tuple(
+        (_attribute if part.startswith("#") else read)(part)
+        for part in parts
+        if not part.startswith("%")
+    )
     result = None
     if number is not None:
         result = values[int(number)] = Value(int(number), type_ or "")

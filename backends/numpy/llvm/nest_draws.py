@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.backends.numpy.llvm.nest_maps import lose_patience, place_of
 from ufuse.backends.numpy.llvm.symbols import KINDS, checked
-from ufuse.graph.nest import Instruction
+from ufuse.graph.nest import DRAWS, Instruction
 from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 SYMBOLS = {
@@ -57,6 +58,35 @@ def emit_draw(body: Body, one: Instruction) -> str:
     return body.add_new("load i64, ptr %drawn")
 
 
+def emit_draws(body: Body, one: Instruction) -> str:
+    """Append random numbers for all elements of a temporary, in the order of memory."""
+    name, slot, view = one.attributes
+    generator = f"%generator{[each.name for each in body.nest.generators].index(slot)}"
+    count = len(DRAWS[name][0])
+    for value in one.inputs[:count]:
+        body.settle(value)
+    operands = [body.operand(value) for value in one.inputs[:count]]
+    lengths = [body.operand(value) for value in one.inputs[count : count + len(view.axes)]]
+    elements = lengths[0]
+    for length in lengths[1:]:
+        elements = body.add(f"mul i64 {elements}, {length}")
+    data, _ = place_of(body, view, one.inputs[count + len(lengths) :])
+    function = body.symbol(checked(f"draw.{name}"))
+    if name in WHOLE:
+        least, most = operands
+        more = body.add_new(f"sub i64 {most}, {least}")
+        given = f"ptr {generator}, i64 {least}, i64 {more}, i64 {elements}, i8 {WHOLE[name]}, ptr {data}"
+        body.lines.append(f"call void {function}({given}) #1")
+    else:
+        first, second = [*operands, "0.0", "0.0"][:2]
+        given = f"ptr {function}, ptr {generator}, i64 {count}, double {first}, double {second}"
+        given += f", ptr {data}, i64 {elements}"
+        body.lines.append(f"call void {body.symbol('helper.draws')}({given}) #1")
+    body.known.forget(one)
+    lose_patience(body, lengths)
+    return ""
+
+
 @lru_cache(maxsize=64)
 def _address(name: str) -> int:
     """Where the function lies.
@@ -93,6 +123,7 @@ def _agrees(name: str, function: Callable[..., float]) -> bool:
 KINDS["draw"] = _address
 
 EXAMPLES: dict[str, tuple[float, ...]] = {
+    "random": (),
     "standard_normal": (),
     "standard_exponential": (),
     "normal": (0.5, 3.0),

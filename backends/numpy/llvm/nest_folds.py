@@ -174,6 +174,30 @@ def emit_position(body: Body, one: Instruction) -> str:
     return _result(body, one, "position", f"{given}, i64 {steps[0]}, i64 {body.operand(length)}")
 
 
+def emit_scan(body: Body, one: Instruction) -> str:
+    """Append what the elements of a vector come to, one after another."""
+    name, *views = one.attributes
+    lengths = _spread(body, one, views)
+    lose_patience(body, lengths)
+    itemsize = body.nest.numbered[views[0].array].dtype.itemsize
+    given = f"{_loop(body, name, views[0])}, i64 {itemsize}, ptr %table"
+    return _call(body, one, "scan", given)
+
+
+def emit_nonzero(body: Body, one: Instruction) -> str:
+    """Append the places where a vector is true."""
+    lose_patience(body, _spread(body, one, one.attributes)[:1])
+    return _call(body, one, "nonzero", "ptr %table")
+
+
+def emit_sort(body: Body, one: Instruction) -> str:
+    """Append that a temporary is sorted."""
+    lengths = _spread(body, one, one.attributes)
+    lose_patience(body, lengths)
+    number = body.nest.numbered[one.attributes[0].array].dtype.num
+    return _call(body, one, "sort", f"i64 {number}, i64 {len(lengths)}, ptr %table")
+
+
 def emit_dot(body: Body, one: Instruction) -> str:
     """Append the product of two vectors."""
     name, *views = one.attributes

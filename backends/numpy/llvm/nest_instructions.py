@@ -13,14 +13,17 @@ from ufuse.backends.numpy.llvm.nest_body import (
     result_type,
 )
 from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
-from ufuse.backends.numpy.llvm.nest_draws import emit_draw
+from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
 from ufuse.backends.numpy.llvm.nest_folds import (
     emit_dot,
     emit_fold,
     emit_indexed,
     emit_matmul,
+    emit_nonzero,
     emit_position,
     emit_reduce,
+    emit_scan,
+    emit_sort,
 )
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append
@@ -480,6 +483,7 @@ RULES: dict[str, Rule] = {
     "select":  _select,
     "call":    _call,
     "draw":    emit_draw,
+    "draws":   emit_draws,
     "load":    _load,
     "store":   _store,
     "dim":     _dim,
@@ -495,6 +499,9 @@ RULES: dict[str, Rule] = {
     "take":    emit_indexed,
     "put":     emit_indexed,
     "position": emit_position,
+    "scan":    emit_scan,
+    "nonzero": emit_nonzero,
+    "sort":    emit_sort,
     "dot":     emit_dot,
     "alloc":   emit_alloc,
     "append":  emit_append,

@@ -39,7 +39,10 @@ from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
-ARRAY_OPS = {"map", "fold", "dot", "reduce", "matmul", "take", "put", "position"}
+ARRAY_OPS = {
+    "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "scan", "nonzero", "sort",
+    "draws",
+}  # fmt: skip
 BITWISE = {"and", "or", "xor", "invert", "shl", "shr", "lshift", "rshift"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them
 MOST_IMPROVED = 800  # instructions: half a millisecond each, in which no other nest can be compiled

@@ -23,7 +23,8 @@ enum {
     FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
     MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
     WORLDS = 8,             /* times as long: one run of another way is enough */
-    LONG_RUN_NS = 20000000, /* of a run as long as this, one sample of each way may decide */
+    LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
+    PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
     BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
 };
 
@@ -170,7 +171,8 @@ fastest(const Trial *trial, bool tries_callees)
 /*
  * Whether the samples so far decide for `best`: there are as many as ever; or its slowest run beats
  * the others' fastest, by a half where there are but two, by far where there is but one; or runs
- * are long, and the difference is large.
+ * are long, and the difference is large. One run alone decides only where it took longer than the
+ * machine lets other processes run.
  */
 static bool
 is_clear(const Trial *trial, Way best, bool tries_callees)
@@ -188,7 +190,8 @@ is_clear(const Trial *trial, Way best, bool tries_callees)
         bool far_apart = fewest >= 2 && slowest * 3 < other->ns[0] * 2;
         bool worlds_apart = own->count >= 2 && slowest < other->ns[0] / WORLDS;
         bool longer = other->ns[0] >= LONG_RUN_NS && samples_median(own) * 5 < other->ns[0] * 4;
-        if (!all && !apart && !far_apart && !worlds_apart && !longer) {
+        bool believed = other->count >= 2 || other->ns[0] >= PAUSE_NS;
+        if (!all && !apart && !far_apart && !((worlds_apart || longer) && believed)) {
             return false;
         }
     }

@@ -119,9 +119,18 @@ class Program:
                 found = run(read.nest, [state[slot] for slot in read.slots])
             except (FloatingPointError, RuntimeWarning):
                 return NotImplemented
+        if found is not NotImplemented and read.exits:
+            found = self._left_by(read, found)
         if found is NotImplemented or self.result == "r":
             return found
         return variables["x"][0]
+
+    def _left_by(self, read: Read, found: Any) -> Any:
+        """The variable `r` where a nest has exits: at the header, for what changes its type."""
+        *values, number = found if isinstance(found, tuple) else (found,)
+        slot = instructions.slot_names(self.code).index("r")
+        names = [one.name for one in read.nest.slots if getattr(one, "is_changed", False)]
+        return values[names.index(read.exits[number - 1].values[slot]) if number else 0]
 
     def check(self, *values: Any, array: np.ndarray | None = None) -> None:
         """Compare with plain Python, where the nest does the turn."""

@@ -232,3 +232,15 @@ generators_give(const Nest *nest, Generator *generators)
     }
     PyErr_Restore(type, value, traceback);
 }
+
+/* Fill memory with what a function of some inputs, two at most, draws. */
+void
+nest_draws(void *function, void *bits, int64_t inputs, double first, double second, double *to,
+           int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = inputs == 0   ? ((double (*)(void *))function)(bits)
+                : inputs == 1 ? ((double (*)(void *, double))function)(bits, first)
+                              : ((double (*)(void *, double, double))function)(bits, first, second);
+    }
+}

@@ -175,6 +175,10 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"put", (void *)nest_put},
                  {"position", (void *)nest_position},
                  {"positions", (void *)nest_positions},
+                 {"scan", (void *)nest_scan},
+                 {"nonzero", (void *)nest_nonzero},
+                 {"sort", (void *)nest_sort},
+                 {"draws", (void *)nest_draws},
 #define NAMED(NAME) {"python." #NAME, (void *)python_##NAME},
                  PYTHON_FUNCTIONS(NAMED)
 #undef NAMED

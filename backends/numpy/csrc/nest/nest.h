@@ -192,6 +192,8 @@ typedef struct {
 int generators_begin(void);
 int generators_take(const Nest *nest, PyObject *const *objects, Generator *generators);
 void generators_give(const Nest *nest, Generator *generators);
+void nest_draws(void *function, void *bits, int64_t inputs, double first, double second, double *to,
+                int64_t count);
 
 /* saved.c: the elements of arrays that are written, and where they lie. */
 typedef struct {
@@ -254,6 +256,11 @@ int nest_put(int64_t axes, int64_t itemsize, int64_t *table);
 int nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, npy_intp step,
                   int64_t count);
 int nest_positions(int64_t type, int64_t is_least, int64_t axes, int64_t folded, int64_t *table);
+
+/* arranged.c */
+int nest_scan(const Loop *loop, int64_t itemsize, int64_t *table);
+int nest_nonzero(int64_t *table);
+int nest_sort(int64_t type, int64_t axes, int64_t *table);
 
 /* helpers.c */
 int helpers_begin(void);
