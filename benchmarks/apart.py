@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KNOWN = {**PROGRAMS, **LOOPS}
 ROOT = Path(__file__).resolve().parent.parent
-WARM_UP = 0.5  # seconds of calls, and so many of them at least
+WARM_UP = 1.2  # seconds of calls, and so many of them at least: whole calls are one nest after 4000
 WARM_CALLS = 40
 CLOSE, LONGER = 1.0, 4  # below this ratio a pair is timed for longer: noise is no loss
 LONGEST = 300  # seconds for one program at one size
