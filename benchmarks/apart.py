@@ -70,8 +70,13 @@ def warm_up(function: Any, arguments: tuple[Any, ...]) -> None:
 
 def row_of(name: str, size: int, seconds: float) -> Row:
     """The row of a program, measured in a process of its own."""
+    return printed_row(f"{name} of {size}", ["benchmarks.apart", name, str(size), str(seconds)])
+
+
+def printed_row(name: str, module: list[str]) -> Row:
+    """The row that a module prints, run with its arguments in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.apart", name, str(size), str(seconds)],
+        [sys.executable, "-m", *module],
         check=False,
         capture_output=True,
         cwd=ROOT,
@@ -79,7 +84,7 @@ def row_of(name: str, size: int, seconds: float) -> Row:
         timeout=LONGEST,
     )
     if done.returncode:
-        raise RuntimeError(f"{name} of {size}: {done.stderr.strip() or done.returncode}")
+        raise RuntimeError(f"{name}: {done.stderr.strip() or done.returncode}")
     found = json.loads(done.stdout.splitlines()[-1])
     found.pop("ratio", None)
     eager, other = (Timing(**found.pop(side)) for side in ("eager", "other"))

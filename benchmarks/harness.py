@@ -84,12 +84,21 @@ def compared(
 
 def difference_of(case: Case | Program, size: int, compiled: Callable[..., Any]) -> str:
     """Say what the compiled function does that the eager one does not; empty: nothing."""
+    return difference_between(case.function, compiled, lambda: case.make_args(size))
+
+
+def difference_between(
+    function: Callable[..., Any],
+    compiled: Callable[..., Any],
+    make_args: Callable[[], tuple[Any, ...]],
+) -> str:
+    """As `difference_of`, for arguments that are made anew."""
 
     def already_compiled(*args: Any) -> Any:
         return compiled(*args)  # hides `reset`: what is compared is what is timed
 
     try:
-        check_same(case.function, already_compiled, lambda: case.make_args(size), modes=MODES[:1])
+        check_same(function, already_compiled, make_args, modes=MODES[:1])
     except Difference as error:
         return str(error)
     return ""

@@ -11,7 +11,6 @@ import gc
 import importlib
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -23,10 +22,9 @@ from typing import Any
 import numpy as np
 
 import ufuse
-from benchmarks.apart import LONGEST, ROOT, WARM_CALLS, WARM_UP, loops_of
-from benchmarks.harness import FEWEST, MOST, Row, Timing
+from benchmarks.apart import WARM_CALLS, WARM_UP, loops_of, printed_row
+from benchmarks.harness import FEWEST, MOST, Row, Timing, difference_between
 from benchmarks.report import heading, line, save_group, summary
-from tests.support.compare import MODES, Difference, check_same
 
 SEED = 42
 
@@ -75,20 +73,7 @@ def main() -> int:
 def row_of(chosen: argparse.Namespace, name: str) -> Row:
     """The row of a program, measured in a process of its own."""
     settings = ["--preset", chosen.preset, "--seconds", str(chosen.seconds), "--apart"]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.npbench", str(chosen.checkout), name, *settings],
-        check=False,
-        capture_output=True,
-        cwd=ROOT,
-        text=True,
-        timeout=LONGEST,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{name}: {done.stderr.strip() or done.returncode}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    found.pop("ratio", None)
-    eager, other = (Timing(**found.pop(side)) for side in ("eager", "other"))
-    return Row(eager=eager, other=other, **found | {"loops": tuple(found["loops"])})
+    return printed_row(name, ["benchmarks.npbench", str(chosen.checkout), name, *settings])
 
 
 def measured(checkout: Path, name: str, preset: str, seconds: float) -> Row:
@@ -102,7 +87,7 @@ def measured(checkout: Path, name: str, preset: str, seconds: float) -> Row:
     while calls < WARM_CALLS and time.perf_counter() < end:
         compiled(*make_args())
         calls += 1
-    difference = difference_of(function, compiled, make_args)
+    difference = difference_between(function, compiled, make_args)
     samples: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + seconds
     while len(samples[0]) < FEWEST or (time.perf_counter() < end and len(samples[0]) < MOST):
@@ -132,21 +117,6 @@ def program(
         values |= zip(makes["output_args"], made, strict=True)
     function = getattr(importlib.import_module(f"{place}_numpy"), info["func_name"])
     return function, lambda: tuple(deepcopy(values[each]) for each in info["input_args"])
-
-
-def difference_of(
-    function: Callable[..., Any], compiled: Callable[..., Any], make_args: Callable[[], Any]
-) -> str:
-    """What the compiled function does that the eager one does not; empty: nothing."""
-
-    def already_compiled(*args: Any) -> Any:
-        return compiled(*args)  # hides `reset`: what is compared is what is timed
-
-    try:
-        check_same(function, already_compiled, make_args, modes=MODES[:1])
-    except Difference as error:
-        return str(error)
-    return ""
 
 
 def seconds_of(function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]]) -> float:

@@ -25,6 +25,7 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
+from ufuse.frame_hook.interpreter.interpreter import UsualTruth
 from ufuse.frame_hook.nests import whole
 from ufuse.frame_hook.nests.choice import (
     ASK_LATEST,
@@ -169,9 +170,8 @@ class Session:
             return pause
         if self.loops is not None and position != 0 and _is_held(code, position, record):
             return ASK_LATEST
-        bounded = self._is_bounded
-        left = self._budget.seconds_left(code, state, cache.run_ns / 1e9) if bounded else 0.0
-        if bounded and left <= 0:
+        seconds = self._seconds_for(cache, state)
+        if seconds is not None and seconds <= 0:
             return self._put_off(cache, position, record)
         entries = cache.entries(position)
         if entries:
@@ -189,14 +189,9 @@ class Session:
         if traces >= MOST_TRACES:
             self._give_up(cache, position, "traced too often")
             self._note_varying(code, position, "a function or class that is used here")
-        started, begun = time.perf_counter(), time.thread_time()
-        deadline = begun + max(left, budget.OF_A_TRACE) if bounded else None
-        entry, passed, expired = self._tracer.trace(
-            cache, position, function, state, record, deadline, self._first_truth
+        entry, passed, expired = self._traced(
+            cache, position, function, state, seconds, self._first_truth
         )
-        if bounded:
-            self._budget.spend(time.thread_time() - begun, traces=1)
-        self.journal.stats.trace_seconds += time.perf_counter() - started
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
@@ -232,8 +227,11 @@ class Session:
         if seconds is not None and seconds <= 0:
             branches.ask_later(entry)
             return None
-        longer = self._grown(cache, position, function, state, seconds)
-        if longer is not None and entry.expects:
+        longer, _, _ = self._traced(cache, position, function, state, seconds, self._usual_truth)
+        if longer is None or not longer.expects or longer.first_failing(state) is not None:
+            return None
+        branches.ask_first(longer)
+        if entry.expects:
             cache.remove(position, entry)
         return longer
 
@@ -243,27 +241,25 @@ class Session:
             return None
         return self._budget.seconds_left(cache.code, state, cache.run_ns / 1e9)
 
-    def _grown(
+    def _traced(
         self,
         cache: Any,
         position: int,
         function: FunctionType,
         state: tuple[Any, ...],
         seconds: float | None,
-    ) -> Any:
-        record = self.record(cache.code)
+        usual_truth: UsualTruth,
+    ) -> tuple[Any, Any, bool]:
+        """What the tracer finds in a time, which is spent then; None: in any time."""
         started, begun = time.perf_counter(), time.thread_time()
         deadline = None if seconds is None else begun + max(seconds, budget.OF_A_TRACE)
-        longer, _, _ = self._tracer.trace(
-            cache, position, function, state, record, deadline, self._usual_truth
+        found = self._tracer.trace(
+            cache, position, function, state, self.record(cache.code), deadline, usual_truth
         )
         if seconds is not None:
             self._budget.spend(time.thread_time() - begun, traces=1)
         self.journal.stats.trace_seconds += time.perf_counter() - started
-        if longer is None or not longer.expects or longer.first_failing(state) is not None:
-            return None
-        branches.ask_first(longer)
-        return longer
+        return found
 
     def _usual_truth(self, code: CodeType, position: int, otherwise: bool | None) -> bool | None:
         """What the condition of a jump nearly always is, where that has been seen."""

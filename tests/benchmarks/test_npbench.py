@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import npbench
 from benchmarks.apart import ROOT
+from benchmarks.harness import difference_between
 
 INFO = {
     "relative_path": "kind/sums",
@@ -68,7 +69,7 @@ def test_arguments_are_new_for_each_call(checkout: Path, monkeypatch: pytest.Mon
 
 def test_a_difference_is_told() -> None:
     """A row with another result has no ratio, but says what differs."""
-    found = npbench.difference_of(lambda x: x + 1, lambda x: x + 2, lambda: (np.ones(3),))
+    found = difference_between(lambda x: x + 1, lambda x: x + 2, lambda: (np.ones(3),))
     assert "2." in found
 
 

@@ -228,6 +228,27 @@ ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers
 }
 
 /*
+ * What a method of the session answers to so many arguments, the session among them; one that is
+ * NULL could not be made. Returns a new reference; or NULL with `*status` 0 after an internal
+ * error, -1 with an exception the program must see.
+ */
+static PyObject *
+ask_session(PyObject *name, PyObject **arguments, size_t count, int *status)
+{
+    PyObject *session = arguments[0], *answer = NULL;
+    bool is_whole = true;
+    for (size_t i = 0; i < count; i++) {
+        is_whole = is_whole && arguments[i] != NULL;
+    }
+    if (is_whole) {
+        answer = PyObject_VectorcallMethod(name, arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                           NULL);
+    }
+    *status = answer == NULL ? report_exception(session) : 0;
+    return answer;
+}
+
+/*
  * Ask `session.grow(cache, position, function, state, entry)` for an entry that goes farther than
  * one that fits. Runs Python code. Returns 1 with `*longer` a new reference; 0 where there is none,
  * also after an internal error; or -1 with an exception the program must see.
@@ -242,15 +263,12 @@ ask_grow(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *r
     ufuse_disturbances.captures++;
     Saved saved;
     enter_session(&saved);
+    int status;
     PyObject *at = PyLong_FromSsize_t(position);
     PyObject *state = state_tuple(registers->values, registers->n_state);
     PyObject *arguments[] = {cache->session, (PyObject *)cache, at, function,
                              state,          (PyObject *)entry};
-    PyObject *answer = at == NULL || state == NULL
-                           ? NULL
-                           : PyObject_VectorcallMethod(name_grow, arguments,
-                                                       6 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    int status = answer == NULL ? report_exception(cache->session) : 0;
+    PyObject *answer = ask_session(name_grow, arguments, Py_ARRAY_LENGTH(arguments), &status);
     Py_XDECREF(at);
     Py_XDECREF(state);
     if (answer != NULL && Py_IS_TYPE(answer, &Entry_Type)) {
@@ -274,13 +292,11 @@ tell_other_sides(CodeCache *cache, Py_ssize_t position, Entry *entry)
 {
     Saved saved;
     enter_session(&saved);
+    int status;
     PyObject *at = PyLong_FromSsize_t(position);
     PyObject *arguments[] = {cache->session, (PyObject *)cache, at, (PyObject *)entry};
-    PyObject *answer = at == NULL
-                           ? NULL
-                           : PyObject_VectorcallMethod(name_other_sides, arguments,
-                                                       4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    int status = answer == NULL ? report_exception(cache->session) : 0;
+    PyObject *answer =
+        ask_session(name_other_sides, arguments, Py_ARRAY_LENGTH(arguments), &status);
     Py_XDECREF(at);
     Py_XDECREF(answer);
     leave_session(&saved);
@@ -301,13 +317,10 @@ ask_whole(CodeCache *cache, PyObject *function, Registers *registers)
     ufuse_disturbances.captures++;
     Saved saved;
     enter_session(&saved);
+    int status;
     PyObject *state = state_tuple(registers->values, registers->n_state);
     PyObject *arguments[] = {cache->session, (PyObject *)cache, function, state};
-    PyObject *answer = state == NULL
-                           ? NULL
-                           : PyObject_VectorcallMethod(name_whole_call, arguments,
-                                                       4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    int status = answer == NULL ? report_exception(cache->session) : 0;
+    PyObject *answer = ask_session(name_whole_call, arguments, Py_ARRAY_LENGTH(arguments), &status);
     Py_XDECREF(state);
     Py_XDECREF(answer);
     leave_session(&saved);

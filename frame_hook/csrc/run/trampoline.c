@@ -84,8 +84,10 @@ take_other_side(CodeCache *cache, Py_ssize_t position, Registers *registers, Ent
     return entry_run(sure, registers, result, next);
 }
 
-/* Ask for an entry that is longer than one that is about to run. Returns 0, or -1 with an
- * exception. */
+/*
+ * Ask for an entry that is longer than one that is about to run. Python code runs, so its guards
+ * are looked at once more. Returns 1 where they hold, 0 where they do not, or -1 with an exception.
+ */
 static int
 grow_entry(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
            Entry *entry)
@@ -96,7 +98,8 @@ grow_entry(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers 
         status = cache_has(cache, position, longer) ? 0 : cache_add(cache, position, longer);
         Py_DECREF(longer);
     }
-    return status;
+    registers_drop_appended(registers);
+    return status < 0 ? -1 : entry->valid ? entry_matches(entry, registers) : 0;
 }
 
 /*
@@ -133,13 +136,14 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
             }
         }
     }
+    if (found > 0 && entry->asks_after > 0 && --entry->asks_after == 0) {
+        found = grow_entry(cache, position, function, registers, entry);
+        if (found <= 0) {
+            Py_DECREF(entry);
+        }
+    }
     if (found <= 0) {
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
-    }
-    if (entry->asks_after > 0 && --entry->asks_after == 0 &&
-        grow_entry(cache, position, function, registers, entry) < 0) {
-        Py_DECREF(entry);
-        return RUN_RAISED;
     }
     RunOutcome outcome = entry_run(entry, registers, result, next);
     if (outcome == RUN_DECLINED && entry->expects > 0) {

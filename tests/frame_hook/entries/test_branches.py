@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 import ufuse
+from ufuse.frame_hook import session
 
 X = np.arange(1.0, 6.0)
+SCALE = 2
 MANY = 100  # calls: until it is known which side of a branch is usual
 
 
@@ -71,6 +73,30 @@ def two_sides(x):
     else:
         y = x - 1
     return y * 2
+
+
+def test_what_changes_while_a_longer_graph_is_made_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python code runs then: another thread or a signal handler may give a global a new value."""
+    own = session.Session.grow
+
+    def grow(self: Any, *given: Any) -> Any:
+        longer = own(self, *given)
+        monkeypatch.setitem(globals(), "SCALE", 3)
+        return longer
+
+    monkeypatch.setattr(session.Session, "grow", grow)
+    made = ufuse.compile(scaled)
+    for _ in range(MANY):
+        found = made(X)
+        assert _plain(found) == _plain(scaled(X))
+    assert SCALE == 3
+
+
+def scaled(x):
+    y = x + SCALE
+    return (y + 1) * SCALE if y[0] > 0 else y - 1
 
 
 def test_both_sides_begin_without_a_python_frame() -> None:
