@@ -369,6 +369,16 @@ def crossed(P, T):
     return P, d, e
 
 
+def short_rows(points, centres, n):
+    total = 0.0
+    for i in range(n):
+        distances = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+        points[:, 0] += distances[:, 0] * 0.001
+        points[1:, :] = 0.5 * (points[:-1, :] + centres[0])
+        total += float(distances[i % 3, 1]) + distances.argmin(axis=1)[i % 4]
+    return distances, points.sum(axis=1), total
+
+
 def six_axes(image, weights, T):
     out = np.zeros((2, T, 4))
     box = image[:, 0:3, 0:3, :, None] * weights[None]
@@ -424,6 +434,8 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (indexed, lambda: (numbers(4, 40), np.arange(-6, 6).astype("i2"), numbers(5, 10, 40), 40)),
     (indexed_wrongly, lambda: (numbers(4, 20), np.arange(5), 60)),
     (crossed, lambda: (numbers(4, 9, 2), 40)),
+    (short_rows, lambda: (numbers(4, 50, 2), numbers(5, 4, 2), 40)),
+    (short_rows, lambda: (numbers(4, 50, 3).astype("f4"), numbers(5, 5, 3).astype("f4"), 40)),
     (six_axes, lambda: (numbers(4, 2, 43, 5, 3), numbers(5, 3, 3, 3, 4), 40)),
     (reductions_of_boxes, lambda: (numbers(4, 3, 4, 5), 40)),
     *(
@@ -468,8 +480,8 @@ def test_programs_are_read_and_the_same(function, make, made) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "make"), [one for one in PROGRAMS if one[0] in (crossed, six_axes)]
+    ("function", "make"), [one for one in PROGRAMS if one[0] in (crossed, short_rows, six_axes)]
 )
 def test_machine_code_of_many_axes(function, make, left) -> None:
-    """Expressions of up to six axes, and those with axes of length 1 in any order, are native."""
+    """Expressions of up to six axes, those with axes of length 1 in any order or a short last one, are native."""
     assert native_turns(function, make) > 10

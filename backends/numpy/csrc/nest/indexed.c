@@ -66,16 +66,22 @@ nest_put(int64_t axes, int64_t itemsize, int64_t *table)
     return move(axes, itemsize, table, true);
 }
 
-/* Where NumPy finds the first largest or least element. A doubt where there is none. */
-int
-nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, npy_intp step,
-              int64_t count)
+/* NumPy's search for the first largest or least element; a type that never goes away has it. */
+static PyArray_ArgFunc *
+position_function(int64_t type, int64_t is_least)
 {
-    const npy_intp itemsize = number_bytes((int)type);
+    PyArray_Descr *descr = PyArray_DescrFromType((int)type);
+    PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(descr);
+    Py_DECREF(descr);
+    return is_least != 0 ? functions->argmin : functions->argmax;
+}
+
+/* Write where it finds one of some elements, of which there is one at least. */
+static int
+write_position(PyArray_ArgFunc *find, npy_intp itemsize, char *result, char *items, npy_intp step,
+               int64_t count)
+{
     char *memory = NULL;
-    if (count == 0) {
-        return 1;
-    }
     if (step != itemsize && count > 1) { /* NumPy copies them, too */
         memory = memory_take((size_t)(count * itemsize));
         if (memory == NULL) {
@@ -84,18 +90,30 @@ nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, npy_
         copy_strided(memory, itemsize, items, step, count, itemsize);
         items = memory;
     }
-    PyArray_Descr *descr = PyArray_DescrFromType((int)type); /* a singleton: never fails */
-    PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(descr);
-    Status before = status_keep();
-    (is_least != 0 ? functions->argmin : functions->argmax)(items, count, (npy_intp *)result, NULL);
-    status_put_back(before);
-    Py_DECREF(descr);
+    find(items, count, (npy_intp *)result, NULL);
     memory_give(memory);
     return 0;
 }
 
+/* Where NumPy finds the first largest or least element. A doubt where there is none. */
+int
+nest_position(int64_t type, int64_t is_least, int64_t *result, char *items, npy_intp step,
+              int64_t count)
+{
+    if (count == 0) {
+        return 1;
+    }
+    Status before = status_keep();
+    int status = write_position(position_function(type, is_least), number_bytes((int)type),
+                                (char *)result, items, step, count);
+    status_put_back(before);
+    return status;
+}
+
 typedef struct {
-    int64_t type, is_least, axes, folded;
+    PyArray_ArgFunc *find;
+    npy_intp itemsize;
+    int64_t axes, folded;
     const int64_t *table;
 } Positions;
 
@@ -105,8 +123,8 @@ write_positions(const Positions *run, int64_t axis, char *items, char *result)
 {
     const npy_intp *steps = (const npy_intp *)(run->table + run->axes + 2);
     if (axis == run->axes) {
-        return nest_position(run->type, run->is_least, (int64_t *)result, items,
-                             steps[2 * run->folded], run->table[run->folded]);
+        return write_position(run->find, run->itemsize, result, items, steps[2 * run->folded],
+                              run->table[run->folded]);
     }
     int status = 0;
     int64_t count = axis == run->folded ? 1 : run->table[axis];
@@ -124,7 +142,14 @@ write_positions(const Positions *run, int64_t axis, char *items, char *result)
 int
 nest_positions(int64_t type, int64_t is_least, int64_t axes, int64_t folded, int64_t *table)
 {
-    Positions run = {type, is_least, axes, folded, table};
+    Positions run = {position_function(type, is_least), number_bytes((int)type), axes, folded,
+                     table};
     char **data = (char **)(table + axes);
-    return table[folded] == 0 || write_positions(&run, 0, data[0], data[1]);
+    if (table[folded] == 0) {
+        return 1;
+    }
+    Status before = status_keep();
+    int status = write_positions(&run, 0, data[0], data[1]);
+    status_put_back(before);
+    return status;
 }

@@ -11,6 +11,7 @@
 enum {
     TILE = 1024,      /* elements between two segments */
     LONG_ROW = 32,    /* elements that are worth putting side by side for vectors */
+    SHORT_ROW = 8,    /* elements that are hardly worth a call */
     MOST_ARRAYS = 64, /* of a statement */
     ITEM = sizeof(int64_t),
 };
@@ -85,6 +86,17 @@ has_gaps(const NestMap *map, const npy_intp *steps, int64_t length)
             return false;
         }
         gaps = gaps || (!is_single && steps[k] != map->word[k]);
+    }
+    return gaps;
+}
+
+/* Whether rows along some axis may have such elements. */
+static bool
+may_have_gaps(const Run *run)
+{
+    bool gaps = false;
+    for (int i = 0; i < run->axes; i++) {
+        gaps = gaps || has_gaps(run->map, run->axis[i].step, run->axis[i].length);
     }
     return gaps;
 }
@@ -177,10 +189,22 @@ sort_axes(Run *run)
     axes_sort(run->axis, run->axes, run->map->arrays - (run->map->fresh != 0));
 }
 
+/* As few axes as can be; where a row would be short, another axis makes longer ones. */
 static void
 join_axes(Run *run)
 {
     run->axes = axes_join(run->axis, run->axes, run->map->arrays);
+    Axis first = run->axis[0];
+    if (first.length < SHORT_ROW && run->map->fresh == 0) {
+        int longest = 0;
+        for (int i = 1; i < run->axes; i++) {
+            longest = run->axis[i].length > run->axis[longest].length ? i : longest;
+        }
+        if (run->axis[longest].length >= LONG_ROW) {
+            run->axis[0] = run->axis[longest];
+            run->axis[longest] = first;
+        }
+    }
 }
 
 /* The bytes that an array's part of the space lies in. */
@@ -365,7 +389,7 @@ nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
     }
     bool through = map->fresh != 0 || (map->shared != 0 && shares_memory(&run));
     sort_axes(&run);
-    bool packs = has_gaps(map, run.axis[0].step, run.axis[0].length);
+    bool packs = may_have_gaps(&run);
     int64_t rows = (packs ? map->arrays : map->rows) * TILE * ITEM;
     if (writes_twice(&run) ||
         ((through || rows > 0) && nest_grow(scratch, rows + (through ? elements * ITEM : 0)) < 0)) {

@@ -14,6 +14,7 @@ enum {
     FROM,
     TO,
     BUFFER = 8192, /* elements of NumPy's buffers */
+    SHORT = 8,     /* of fewer elements it makes no pairwise sum */
 };
 
 /* A one of any dtype that arrays of nests have. */
@@ -88,22 +89,18 @@ has_no_start(const Reduction *run)
     return strcmp(run->loop->name, "maximum") == 0 || strcmp(run->loop->name, "minimum") == 0;
 }
 
-/* Give every result its first value: a neutral one, or the first element that goes into it. */
+/* Give every result its first value: `start`; NULL: the first element that goes into it. */
 static void
-write_starts(const Reduction *run, int axes, char *from, char *to)
+write_starts(const Reduction *run, int axes, char *from, char *to, const char *start)
 {
-    if (axes > 0) {
-        const Axis *axis = &run->axis[axes - 1];
-        int64_t results = axis->step[TO] == 0 ? 1 : axis->length;
-        for (int64_t i = 0; i < results; i++) {
-            write_starts(run, axes - 1, from + i * axis->step[FROM], to + i * axis->step[TO]);
-        }
+    if (axes == 0) {
+        memcpy(to, start == NULL ? from : start, (size_t)run->itemsize);
+        return;
     }
-    else if (has_no_start(run)) {
-        memcpy(to, from, (size_t)run->itemsize);
-    }
-    else {
-        write_start(run->loop, to);
+    const Axis *axis = &run->axis[axes - 1];
+    int64_t results = axis->step[TO] == 0 ? 1 : axis->length;
+    for (int64_t i = 0; i < results; i++) {
+        write_starts(run, axes - 1, from + i * axis->step[FROM], to + i * axis->step[TO], start);
     }
 }
 
@@ -127,6 +124,46 @@ run_axes(const Reduction *run, int axes, char *from, char *to)
     int status = 0;
     for (int64_t i = 0; i < axis->length && status == 0; i++) {
         status = run_axes(run, axes - 1, from + i * axis->step[FROM], to + i * axis->step[TO]);
+    }
+    return status;
+}
+
+/* Of so few floating-point numbers NumPy adds one after another. */
+#define DEFINE_SHORT_SUM(NUMBER)                                                                   \
+    static inline bool short_sum_of_##NUMBER(const char *from, npy_intp step, int64_t count,       \
+                                             char *to)                                             \
+    {                                                                                              \
+        NUMBER sum = 0;                                                                            \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            NUMBER number;                                                                         \
+            memcpy(&number, from + i * step, sizeof number);                                       \
+            sum += number;                                                                         \
+        }                                                                                          \
+        memcpy(to, &sum, sizeof sum);                                                              \
+        return sum == sum;                                                                         \
+    }
+DEFINE_SHORT_SUM(float)
+DEFINE_SHORT_SUM(double)
+
+/* The sums of short rows. One that is no number has the bits that NumPy's loop gives it. */
+static int
+add_short_rows(const Reduction *run, int axes, char *from, char *to)
+{
+    const Axis *axis = &run->axis[axes - 1];
+    npy_intp step = axis->step[FROM], to_step = axis->step[TO];
+    if (axes == 1) {
+        bool is_number = run->itemsize == sizeof(double)
+                             ? short_sum_of_double(from, step, axis->length, to)
+                             : short_sum_of_float(from, step, axis->length, to);
+        if (is_number) {
+            return 0;
+        }
+        memset(to, 0, (size_t)run->itemsize);
+        return run_row(run, from, step, to, 0, axis->length);
+    }
+    int status = 0;
+    for (int64_t i = 0; i < axis->length && status == 0; i++) {
+        status = add_short_rows(run, axes - 1, from + i * step, to + i * to_step);
     }
     return status;
 }
@@ -256,8 +293,11 @@ nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)
         return 1;
     }
     run.axes = axes_take(run.axis, axes, table, steps, 2);
-    write_starts(&run, run.axes, data[FROM], data[TO]);
+    Register start;
+    write_start(loop, (char *)&start);
+    const char *first = has_no_start(&run) ? NULL : (char *)&start;
     if (is_empty) {
+        write_starts(&run, run.axes, data[FROM], data[TO], first);
         return 0;
     }
     axes_sort(run.axis, run.axes, 1);
@@ -269,7 +309,12 @@ nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)
     if (folded == 1 && run.axes == 1) {
         return nest_fold(loop, data[TO], data[FROM], run.axis[0].step[FROM], run.axis[0].length);
     }
-    if (is_real(&run) && folded > 1 && strcmp(loop->name, "add") == 0) {
+    bool adds = is_real(&run) && strcmp(loop->name, "add") == 0;
+    if (adds && folded == 1 && run.axis[0].step[TO] == 0 && run.axis[0].length < SHORT) {
+        return add_short_rows(&run, run.axes, data[FROM], data[TO]);
+    }
+    write_starts(&run, run.axes, data[FROM], data[TO], first);
+    if (adds && folded > 1) {
         return folded < run.axes ? 1 : add_all(&run, data[FROM], data[TO], scratch);
     }
     int status = run_axes(&run, run.axes, data[FROM], data[TO]);

@@ -106,10 +106,14 @@ status_put_back(Status before)
     }
 }
 
-/* Raise the flags that were raised then, too. */
+/* Raise the flags that were raised then, too: of those that say more than that a result is inexact
+ * or an operand denormal. */
 static inline void
 status_add(Status before)
 {
+    if (((before.sse | before.x87) & 0x1du) == 0) {
+        return;
+    }
     Status now = status_keep();
     before.sse |= now.sse & 0x3fu;
     before.x87 = (unsigned short)(before.x87 | (now.x87 & 0x3f));

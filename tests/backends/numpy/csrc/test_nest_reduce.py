@@ -108,6 +108,20 @@ def test_zeros_and_nans(name: str) -> None:
     assert check(name, np.zeros((7, 12))[1:, 1:], (0, 1))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_short_rows(dtype: str) -> None:
+    """Sums of a few zeros, infinities and NaNs of different bits."""
+    rng = np.random.default_rng(4)
+    bits = {"f8": (np.uint64, 0x7FF8000000000000), "f4": (np.uint32, 0x7FC00000)}
+    kind, quiet = bits[dtype]
+    nans = (kind(quiet) + np.arange(1, 4, dtype=kind)).view(dtype)
+    odd = np.concatenate([np.array([0.0, -0.0, np.inf, -np.inf], dtype), nans, -nans])
+    for length in range(1, 9):
+        array = rng.choice(odd, (300, length))
+        for view in (array, array[::-2], array[:, ::-1], array.reshape(30, 10, length)):
+            assert check("add", view, (view.ndim - 1,))
+
+
 def test_nothing() -> None:
     """Of no elements: sums are zero, products one; of the largest there is none."""
     for shape in ((0, 3), (3, 0), (0, 0)):
