@@ -73,7 +73,9 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     if operator == "**":
         if one.type.is_whole and kind.is_whole and _is_small(right):
             return _whole_power(code, one, right, kind)
-        return _power(code, one, other, kind)
+        return _power(
+            code, one, other, kind, is_square=isinstance(right, Known) and right.value == 2
+        )
     if kind.is_whole and operator == "/":
         kind = NP_FLOAT if numpy else FLOAT
     if kind.is_whole:
@@ -170,13 +172,17 @@ def _whole_power(code: Code, base: Number, exponent: Item, kind: NumberKind) -> 
     return Number(kind, result)
 
 
-def _power(code: Code, one: Number, other: Number, kind: NumberKind) -> Number:
+def _power(code: Code, one: Number, other: Number, kind: NumberKind, *, is_square: bool) -> Number:
     if not one.type.is_real:
         raise NotNativeError("powers of integers are not compiled yet")
     if other.type.is_whole and other.type.numpy and not one.type.numpy:
         raise NotNativeError("a Python float to the power of NumPy's integer is np.power's")
     name = "powf" if TYPES[kind.kind] == F32 else "pow"
-    result = code.call(name, converted(code, one, kind), converted(code, other, kind))
+    base = converted(code, one, kind)
+    if name == "pow" and is_square:
+        result = code.call("square", base)
+    else:
+        result = code.call(name, base, converted(code, other, kind))
     if not kind.numpy:
         doubt_not_finite(code, result)
     return Number(kind, result)

@@ -66,6 +66,7 @@ WHOLES = (0, 1, -1, 2, 3, -3, 7, 8, 64, 63, LOWEST, -LOWEST - 1, 1 << 32, 1 << 6
 FUNCTIONS = (
     ("sin", 1),
     ("exp", 1),
+    ("square", 1),
     ("log", 1),
     ("atan2", 2),
     ("pow", 2),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from ufuse.backends.numpy.llvm.nest_body import (
@@ -12,7 +11,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
     literal,
     result_type,
 )
-from ufuse.backends.numpy.llvm.nest_calls import emit_numpy
+from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy, emit_square
 from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
 from ufuse.backends.numpy.llvm.nest_folds import (
     emit_dot,
@@ -28,7 +27,6 @@ from ufuse.backends.numpy.llvm.nest_folds import (
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
-from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.graph.nest import (
     F32,
     F64,
@@ -416,19 +414,14 @@ def _symbol(name: str) -> str:
 
 
 def _call(body: Body, one: Instruction) -> str:
-    """A function of C: what is not finite may be an error of Python's, so it is a doubt."""
+    (name,) = one.attributes
+    if name == "square":
+        return emit_square(body, one)
     for value in one.inputs:
         body.settle(value)
-    (name,) = one.attributes
     if name.startswith("numpy."):
         return emit_numpy(body, one)
-    operands = ", ".join(f"{_type(one)} {operand}" for operand in _operands(body, one))
-    result = body.add_new(f"call {_type(one)} {body.symbol(checked(_symbol(name)))}({operands}) #2")
-    type_ = one.inputs[0].type
-    body.go_on_if(
-        body.compare("olt", _absolute(body, type_, result), literal(math.inf, type_), type_)
-    )
-    return result
+    return emit_function(body, _symbol(name), one.inputs[0].type, _operands(body, one))
 
 
 def _load(body: Body, one: Instruction) -> str:

@@ -34,11 +34,21 @@ def is_plain(one: Instruction) -> bool:
     return one.op in ROUNDING and one.inputs[0].type in REALS
 
 
+def _is_square(one: Instruction) -> bool:
+    """Whether it is in doubt at once where its operand is not finite."""
+    return one.op == "call" and one.attributes == ("square",)
+
+
 def consumed(block: Block) -> set[Value]:
     """The results that plain operations of the block take, or of the next turn: law 1."""
     found = {one.inputs[0] for one in block.instructions if one.op == "set" and one.is_sure}
     for one in reversed(block.instructions):
-        if is_plain(one) or one.op == "to_i64" or (one.op in SIGNS and one.result in found):
+        if (
+            is_plain(one)
+            or one.op == "to_i64"
+            or _is_square(one)
+            or (one.op in SIGNS and one.result in found)
+        ):
             found.update(one.inputs)
     return found
 

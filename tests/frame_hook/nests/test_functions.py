@@ -161,3 +161,21 @@ def test_more_functions(expression) -> None:
     x = np.array(HARMLESS)
     x = x[np.abs(x) < 100]
     assert native_turns(of_one(expression), lambda: (x.copy(), np.zeros(len(x)))) > N
+
+
+def test_squares_are_those_of_the_c_library() -> None:
+    """`x ** 2` is C's `pow`, which is not always the product; overflow, underflow and signs are eager's."""
+    rng = np.random.default_rng(7)
+    wide = rng.standard_normal(20_000) * 2.0 ** rng.integers(-500, 500, 20_000)
+    odd = np.array([*ODD, 1e-170, -1e-154, 1.2e154, *np.ldexp(1.0 + rng.random(200), -537)])
+    x = np.concatenate([rng.standard_normal(60_000), wide, odd])
+    for expression in ("x[i] ** 2", "float(x[i]) ** 2.0", "(float(x[i]) * 1.5 - 0.25) ** 2 * 0.5"):
+        assert native_turns(of_one(expression), lambda: (x, np.zeros(len(x)))) > len(x)
+
+
+@pytest.mark.parametrize("number", [1e200, -math.inf, math.inf, math.nan, 1e-300])
+def test_squares_that_do_not_fit(number) -> None:
+    """Python raises where NumPy warns."""
+    x = np.array([0.5, -3.25, 7.0] * 1000 + [number])
+    for expression in ("x[i] ** 2", "float(x[i]) ** 2"):
+        native_turns(of_one(expression), lambda: (x, np.zeros(len(x))))
