@@ -16,6 +16,7 @@ pytest.importorskip("ufuse.backends.numpy._tiles")
 from ufuse.backends.numpy.listing import listing
 from ufuse.backends.numpy.llvm import compiler
 from ufuse.backends.numpy.rules import plan_of
+from ufuse.backends.planning import groups
 from ufuse.backends.protocol import Options, UnknownBackend, backend_named
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Location, Node
@@ -673,3 +674,16 @@ def test_functions_whose_bits_depend_on_strides(name: str, step: int) -> None:
     maps = [Node(ops.UFUNCS[name], (source,), array("f8", (n,)))]
     maps.append(Node(ops.UFUNCS["negative"], (maps[0],), array("f8", (n,))))
     check(Graph((source,), (source, *maps), tuple(maps)), one)
+
+
+def test_a_kernel_of_many_values() -> None:
+    """As many members as a kernel may have, which take one array in common and two of their own each."""
+    count = groups.LARGEST
+    given = ";".join(f"a{i}: f8[n]; b{i}: f4[n]" for i in range(count))
+    nodes = ";".join(f"r{i} = where c a{i} b{i}" for i in range(count))
+    results = ", ".join(f"r{i}" for i in range(count))
+    graph = parse(f"c: bool[n]; {given}; {nodes}; return {results}")
+    rng = np.random.default_rng(5)
+    pairs = [(rng.random(9), rng.random(9).astype("f4")) for _ in range(count)]
+    check(graph, rng.random(9) > 0.5, *(array for pair in pairs for array in pair))
+    assert len(plan_of(graph).steps) == 1

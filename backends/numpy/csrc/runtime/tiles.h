@@ -21,7 +21,7 @@
 
 enum {
     MAX_AXES = 32,      /* of a space; NumPy's own limit is 64 */
-    MAX_VALUES = 512,   /* of a kernel */
+    MAX_VALUES = 2048,  /* of a kernel */
     MAX_ARGUMENTS = 64, /* of a loop */
     MAX_ITEM = 32,      /* bytes of the largest element, complex long double */
     PHASE = 64,         /* tile boundaries are multiples of this many elements */
