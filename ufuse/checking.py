@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.errors import UfuseError
-from ufuse.frame_hook.nests.entry import NestMaker
+from ufuse.frame_hook.nests.entry import Making, NestMaker
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
 from ufuse.graph.nest import TURNS, Nest
@@ -79,6 +79,23 @@ def is_arbitrary(node: Node) -> bool:
     return False
 
 
+class _Checking:
+    """A nest that is being made."""
+
+    def __init__(self, making: Making, nest: Nest) -> None:
+        self._making, self._nest = making, nest
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is made."""
+        return self._making.is_over
+
+    def result(self) -> Callable[..., Any] | None:
+        """What was made, checked."""
+        made = self._making.result()
+        return None if made is None else CheckedNest(made, self._nest)
+
+
 class CheckedNests:
     """A maker of nests whose every run is compared with the definition, turn by turn."""
 
@@ -96,6 +113,16 @@ class CheckedNests:
         check_nest(nest)
         made = self._maker.compile_nest(nest)
         return None if made is None else CheckedNest(made, nest)
+
+    def begin_nest(self, nest: Nest) -> Making:
+        """Begin to make it.
+
+        Raises:
+            GraphError: the nest breaks a law.
+
+        """
+        check_nest(nest)
+        return _Checking(self._maker.begin_nest(nest), nest)
 
 
 class CheckedNest:

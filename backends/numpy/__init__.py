@@ -9,8 +9,9 @@ from ufuse.backends.numpy._tiles import set_threads, threads
 from ufuse.backends.numpy.assemble import program
 from ufuse.backends.numpy.listing import listing
 from ufuse.backends.numpy.llvm import compiler
+from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.link import finds_kept
-from ufuse.backends.numpy.nests import nest_object
+from ufuse.backends.numpy.nests import best_nest_object, nest_object
 from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.nest import Nest
@@ -29,6 +30,10 @@ class NumpyBackend:
     def compile_nest(self, nest: Nest) -> Callable[..., object] | None:
         """What runs turns of a loop, see `_tiles.Nest`; None where there is no LLVM."""
         return nest_object(nest)
+
+    def begin_nest(self, nest: Nest) -> Work[Callable[..., object] | None]:
+        """Begin to make the same, with better code from the first turn."""
+        return best_nest_object(nest)
 
     def nest_seconds(self) -> float:
         """How long making one takes, about: the first loads LLVM; infinite where there is none."""

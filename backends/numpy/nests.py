@@ -38,6 +38,21 @@ def nest_object(nest: Nest) -> Callable[..., object] | None:
         return None
 
 
+def best_nest_object(nest: Nest) -> Work[Callable[..., object] | None]:
+    """Begin to make the same, with better code from the first turn."""
+    return Work(partial(_best_made, nest))
+
+
+def _best_made(nest: Nest) -> Callable[..., object] | None:
+    if nests.why_not_native() is not None:
+        return None
+    made: Any = _made(nest)
+    if made is not None and made.improver is not None:
+        made.improver = None
+        _improve(nest, made)
+    return cast("Callable[..., object] | None", made)
+
+
 def _made(nest: Nest) -> Callable[..., object] | None:
     try:
         address, owner = nests.compiled_nest(nest)

@@ -32,12 +32,26 @@ from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
 
 
+class Making(Protocol):
+    """What is being made by another thread."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether that has ended."""
+
+    def result(self) -> Any:
+        """What was made, waited for."""
+
+
 @runtime_checkable
 class NestMaker(Protocol):
     """What is needed of a backend that runs nests."""
 
     def compile_nest(self, nest: Nest) -> Callable[..., Any] | None:
         """What runs a nest, see `_tiles.Nest`; None where it cannot."""
+
+    def begin_nest(self, nest: Nest) -> Making:
+        """Begin to make the same, with the best code that there is for it."""
 
     def nest_seconds(self) -> float:
         """How long making one takes now, about; infinite where nothing can be made."""

@@ -48,6 +48,7 @@ from ufuse.graph.node import Graph
 
 MOST_TRIES = 3  # to read a function, for other types
 CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
+MORE_CALLS = 256  # in parts, until it is looked whether the code has been made
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 ARRAY, VIEW = "array", "view"
 MOST_KINDS = 4  # of a number, by the way that the call takes
@@ -86,13 +87,24 @@ def capture(
     *,
     measures: bool,
 ) -> None:
-    """Have an entry run whole calls of a function, if it can be read.
+    """Have an entry run whole calls of a function, if it can be read: once its code is made, by another thread.
 
     Calls of another size or type than those for which the last was made come here again.
     """
+    if record.whole_waiting is None:
+        try:
+            record.whole_waiting = Waiting(maker, cache.code, function, state, measures=measures)
+        except NotNativeError as why:
+            record.why_not_whole = str(why)
+            return
+    waiting = record.whole_waiting
+    if not waiting.is_over:
+        cache.whole_call_after = MORE_CALLS
+        return
+    record.whole_waiting = None
     record.whole_tries += 1
     try:
-        cache.set_whole_call(whole_entry(maker, cache, function, state))
+        cache.set_whole_call(waiting.entry())
     except NotNativeError as why:
         record.why_not_whole = str(why)
         return
@@ -100,28 +112,67 @@ def capture(
         put_off(cache, measures=measures)
 
 
-def whole_entry(
-    maker: NestMaker, cache: Any, function: types.FunctionType, state: tuple[Any, ...]
-) -> Any:
-    """The entry that runs whole calls of a function, whose frame begins with a state.
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was made at once."""
+
+    what: Any
+    is_over = True
+
+    def result(self) -> Any:
+        """What was made."""
+        return self.what
+
+
+class Waiting:
+    """The entry that will run whole calls of a function, whose frame begins with a state; it keeps no object of that.
 
     Raises:
         NotNativeError: there is none.
 
     """
-    trace, reader, read = _read(cache.code, function, state)
-    artefact = maker.compile_nest(read.nest)
-    if artefact is None:
-        raise NotNativeError("there is no native code here")
-    entry = _hook.Entry(
-        trace.guards.for_c(), read.slots, artefact, *_ending(trace, reader.form, read)
-    )
-    code = cache.code
-    entry.data = Specialisation(
-        0, weakref.ref(code), 0, frozenset(), Graph((), (), (), code.co_name),
-        trace.guards.remembered(), (), None, code.co_firstlineno, nest=read.nest,
-    )  # fmt: skip
-    return entry
+
+    def __init__(
+        self,
+        maker: NestMaker,
+        code: types.CodeType,
+        function: types.FunctionType,
+        state: tuple[Any, ...],
+        *,
+        measures: bool,
+    ) -> None:
+        trace, reader, read = _read(code, function, state)
+        self._guards, self._slots = trace.guards.for_c(), read.slots
+        self._ending = _ending(trace, reader.form, read)
+        self._data = Specialisation(
+            0, weakref.ref(code), 0, frozenset(), Graph((), (), (), code.co_name),
+            trace.guards.remembered(), (), None, code.co_firstlineno, nest=read.nest,
+        )  # fmt: skip
+        self._making = (
+            maker.begin_nest(read.nest) if measures else _Made(maker.compile_nest(read.nest))
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its code is made."""
+        return self._making.is_over
+
+    def entry(self) -> Any:
+        """The entry, whose code is waited for.
+
+        Raises:
+            NotNativeError: there is none.
+
+        """
+        try:
+            artefact = self._making.result()
+        except TimeoutError:
+            artefact = None
+        if artefact is None:
+            raise NotNativeError("there is no native code here")
+        entry = _hook.Entry(self._guards, self._slots, artefact, *self._ending)
+        entry.data = self._data
+        return entry
 
 
 def _read(

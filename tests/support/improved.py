@@ -19,6 +19,8 @@ class Improved:
     compile = staticmethod(BACKEND.compile)
     nest_seconds = staticmethod(BACKEND.nest_seconds)
 
+    begin_nest = staticmethod(BACKEND.begin_nest)
+
     @staticmethod
     def compile_nest(nest: Nest) -> Callable[..., object] | None:
         """What runs a nest."""

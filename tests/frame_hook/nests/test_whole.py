@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -243,6 +244,21 @@ def test_long_calls_run_in_parts() -> None:
     before = hits(compiled)
     compiled(one[:9], other[:9])
     assert hits(compiled) == before + 1
+
+
+def test_whole_calls_begin_with_better_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls run in parts until another thread has made it."""
+    monkeypatch.setattr(whole, "MORE_CALLS", 1)
+    compiled = ufuse.compile(sums)
+    while not compiled.__ufuse_cache__.whole_call_after:
+        compiled(X)
+    monkeypatch.setattr(compiled.__ufuse_session__, "measures", True)
+    end = time.monotonic() + 20
+    while compiled.__ufuse_cache__.whole_call is None and time.monotonic() < end:
+        assert compiled(X).tobytes() == sums(X).tobytes()
+    entry = compiled.__ufuse_cache__.whole_call
+    assert compiled(X).tobytes() == sums(X).tobytes()
+    assert entry.artefact.improved_turns == entry.artefact.turns == 1
 
 
 def test_large_results_are_not_copied() -> None:
