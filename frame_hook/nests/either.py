@@ -133,12 +133,17 @@ def _replaced(item: Item, old: Number, new: Number) -> Item:
     return new if item == old else item
 
 
+def kind_of_either(kind: NumberKind) -> NumberKind:
+    """The kind for Python's numbers and NumPy's; as it is where only NumPy has such numbers, and for bools."""
+    return EitherKind(kind.kind) if kind.kind in KINDS else kind
+
+
 def widened(code: Code, name: str, kind: NumberKind) -> NumberKind:
     """The kind of a local for either; its tag is set."""
-    if isinstance(kind, EitherKind) or kind.kind not in KINDS:
-        return kind
-    code.set(f"{name}.tag", code.constant(I1, kind.numpy))
-    return EitherKind(kind.kind)
+    found = kind_of_either(kind)
+    if found != kind:
+        code.set(f"{name}.tag", code.constant(I1, kind.numpy))
+    return found
 
 
 def check_versions(known: Sequence[Version], new: Version) -> None:
@@ -149,12 +154,11 @@ def check_versions(known: Sequence[Version], new: Version) -> None:
 
     """
     for one in known:
-        if (one.stack, one.caller, len(one.locals)) != (new.stack, new.caller, len(new.locals)):
+        kinds, others = dict(one.locals), dict(new.locals)
+        if (one.stack, one.caller, kinds.keys()) != (new.stack, new.caller, others.keys()):
             continue
-        pairs = list(zip(one.locals, new.locals, strict=True))
-        unlike = frozenset(slot for (slot, kind), (_, other) in pairs if kind != other)
-        if all(_are_alike(kind, other) for (_, kind), (_, other) in pairs):
-            raise WidenError(unlike)
+        if all(_are_alike(kinds[slot], others[slot]) for slot in kinds):
+            raise WidenError(frozenset(slot for slot in kinds if kinds[slot] != others[slot]))
 
 
 def _are_alike(one: Any, other: Any) -> bool:

@@ -58,6 +58,8 @@ def lengths_of(reader: Reader, shape: Item) -> list[Length]:
 
 
 def _filled(reader: Reader, kind: np.dtype, lengths: Sequence[Length], value: Any) -> Array:
+    if value is not None and kind not in ELEMENTS:
+        raise NotNativeError(f"a new array of {kind}")
     fresh = elementwise.allocated(reader, kind, lengths)
     if value is not None:
         constant = reader.out.constant(ELEMENTS[kind], kind.type(value).item())

@@ -237,7 +237,7 @@ class Reader(Holders):
         for slot in self._widened or ():
             kind = self.frame.slots.get(slot)
             if isinstance(kind, NumberKind):
-                self.frame.slots[slot] = EitherKind(kind.kind)
+                self.frame.slots[slot] = either.kind_of_either(kind)
         self._guard_numbers()
         self._label(self.version(self.position))
         if (others := self._other_scalars()) is not None:

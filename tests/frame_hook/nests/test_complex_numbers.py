@@ -162,3 +162,14 @@ def test_array_statements_are_refused_by_name() -> None:
         compiled(POINTS.reshape(300, 10).copy(), 300)
     for loop in loops_of(compiled):
         assert loop.turns == 0
+
+
+def zeros(x, n):
+    for _ in range(n):
+        y = np.zeros_like(x)
+    return y
+
+
+def test_new_arrays_of_complex_numbers_are_left() -> None:
+    """Until there are numbers for them."""
+    assert native_turns(zeros, lambda: (POINTS[:9], N)) == 0

@@ -17,6 +17,9 @@ import ufuse
 from tests.support.improved import Improved
 from tests.support.native_loops import native_turns
 from ufuse.backends.numpy import nests
+from ufuse.frame_hook.nests import either
+from ufuse.frame_hook.nests.frames import Function, Version
+from ufuse.frame_hook.nests.values import NumberKind
 from ufuse.graph.nest import Nest
 
 pytest.importorskip("llvmlite")
@@ -134,9 +137,23 @@ def calls(a, n):
     return x, y, p, q
 
 
+def begun_smaller(a, n):
+    """What the loop begins with has another size, of which there is no number of Python's."""
+    x = least = np.float32(0.5)
+    count = 0
+    for i in range(n):
+        if x < least:
+            count += 1
+        if a[i] > 5:
+            least = 3.0 if a[i] > 6 else a[i] * 1.0
+        for _ in range(3):
+            count += 1
+    return count, least
+
+
 PROGRAMS = [
     best_so_far, sum_of_some, arithmetic, read_for_each, stored, reals, best_of_each, index, overflow,
-    division_by_zero, calls,
+    division_by_zero, calls, begun_smaller,
 ]  # fmt: skip
 GIVEN = [
     np.array([3, -4, 0, 9, 2, 2, 7, -1, 5, 6]),
@@ -163,3 +180,13 @@ def test_one_version(function: Callable[..., Any], monkeypatch: pytest.MonkeyPat
         compiled(np.arange(40), 40)
     labels = [block.label for block in seen[-1].blocks]
     assert not [one for one in labels if "_2" in one]
+
+
+def test_versions_with_different_locals_are_two() -> None:
+    """Nothing is to be read anew where one version has a value for this local, the other for that one."""
+    function = Function(best_so_far.__code__, "")
+    one, other = (
+        Version(function, 0, ((slot, NumberKind("float", numpy=True)),), (), None)
+        for slot in (1, 2)
+    )
+    either.check_versions([one], other)
