@@ -6,17 +6,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
-from ufuse.backends.planning.loops import Fold, Loop, cast_loop
+from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.backends.planning.rules import Rules
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
+from ufuse.graph.typing.infer import DEVICE_METHOD, CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -27,6 +29,8 @@ def loop_of(node: Node) -> Loop | str:
         return "the result is not on the device"
     if not type_.ndim:
         return "the result is one element"
+    if node.op is ops.COPY:
+        return copy_loop(type_.dtype)
     if node.op is ops.CAST:
         source = node.inputs[0].type
         assert isinstance(source, ArrayType)
@@ -55,8 +59,48 @@ def _map(draft: Draft, node: Node) -> int:
     if node.op is ops.CAST:
         dtype = draft.constant(node.attributes["dtype"])
         return draft.call(library().array.astype, draft.slot(node.inputs[0]), dtype, node=node)
+    if node.op is ops.COPY:
+        return draft.call(library().array.copy, draft.slot(node.inputs[0]), node=node)
     function = library().function_of(node.op)
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
+
+
+def _reduce(draft: Draft, node: Node) -> int:
+    """A reduction by CuPy's own method, which may be one of a library that it finds."""
+    keywords = {name: node.attributes[name] for name in ("axis", "keepdims")}
+    return _method(draft, node, METHODS[node.op.name], keywords)
+
+
+METHODS = {
+    "reduce_add": "sum",
+    "reduce_multiply": "prod",
+    "reduce_maximum": "max",
+    "reduce_minimum": "min",
+    "reduce_logical_or": "any",
+    "reduce_logical_and": "all",
+}
+
+
+def _call(draft: Draft, node: Node) -> int:
+    """A method of CuPy's arrays."""
+    keywords = {name: value for name, (_, value) in node.attributes["keywords"]}
+    name = node.attributes["function"].removeprefix(DEVICE_METHOD)
+    return _method(draft, node, name, keywords)
+
+
+def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> int:
+    assert isinstance(node.type, ArrayType)
+    function = partial(_of_dtype, getattr(library().array, name), node.type.dtype)
+    slots = {key: draft.constant(value) for key, value in keywords.items()}
+    return draft.call(function, draft.slot(node.inputs[0]), node=node, **slots)
+
+
+def _of_dtype(function: Callable[..., Any], dtype: np.dtype, array: Any, **keywords: Any) -> Any:
+    """What a method gives, if it is of the dtype that the graph was made for."""
+    result = _tried(function, array, **keywords)
+    if result.dtype != dtype:
+        raise DoesNotFit
+    return result
 
 
 def _scalar(draft: Draft, node: Node) -> int:
@@ -65,9 +109,9 @@ def _scalar(draft: Draft, node: Node) -> int:
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
 
 
-def _tried(function: Callable[..., Any], *numbers: Any) -> Any:
+def _tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
     try:
-        return function(*numbers)
+        return function(*operands, **keywords)
     except Exception:  # noqa: BLE001  whatever it is, plain Python raises it again
         raise DoesNotFit from None
 
@@ -79,7 +123,7 @@ def is_done(node: Node) -> bool:
     if node.op.kind is Kind.SCALAR:
         return all(isinstance(one.type, NumberType) for one in (node, *node.inputs))
     on_device = isinstance(node.type, ArrayType) and bool(node.type.device)
-    return on_device and node.op.kind in (Kind.MAP, Kind.VIEW)
+    return on_device and node.op.kind in (Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL)
 
 
 def _transposed(array: Any, axes: tuple[int, ...]) -> Any:
@@ -95,7 +139,13 @@ RULES = Rules(
     fold_of=fold_of,
     why_not_operand=why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
-    calls={Kind.MAP: _map, Kind.SCALAR: _scalar, Kind.CHECK: Draft.check},
+    calls={
+        Kind.MAP: _map,
+        Kind.REDUCE: _reduce,
+        Kind.CALL: _call,
+        Kind.SCALAR: _scalar,
+        Kind.CHECK: Draft.check,
+    },
     view_calls=ViewCalls(_transposed, _reshaped),
 )
 

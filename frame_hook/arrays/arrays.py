@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.trace.draft import OneArray
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
@@ -373,7 +374,7 @@ def is_bool(symbol: Symbol) -> bool:
     return isinstance(symbol, Constant) and type(symbol.value) is bool
 
 
-def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
+def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
     """`array.reshape(shape)`: a view where NumPy gives one, else a copy in C order."""
     if any(map(is_bool, shape)):
         raise GraphBreak("eager-raises", "TypeError: an integer is required")
@@ -414,7 +415,7 @@ def reshape(trace: Trace, array: Array, shape: Sequence[Symbol]) -> Symbol:
             raise GraphBreak("layout", str(refusal)) from None
         copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
         fresh = trace.graph.fresh(copy)
-        assert isinstance(fresh, Array)
+        assert isinstance(fresh, type(array))
         return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
     return trace.graph.view(array, ops.RESHAPE, {"shape": final})
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
-from ufuse.frame_hook.arrays.reductions import dtype_argument
-from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
@@ -168,18 +166,3 @@ def cast(trace: Trace, array: DeviceArray, dtype: np.dtype) -> Symbol:
     """`array.astype(dtype)`."""
     node = trace.graph.node(ops.CAST, (trace.graph.value(array),), {"dtype": dtype})
     return trace.graph.fresh(node)
-
-
-def call_method(
-    interpreter: Interpreter,
-    method: ArrayMethod,
-    arguments: Sequence[Symbol],
-    keywords: Mapping[str, Symbol],
-) -> Symbol:
-    """A call of a method of an array."""
-    trace, array = interpreter.trace, method.self
-    if method.name == "astype" and isinstance(array, DeviceArray) and len(arguments) == 1:
-        dtype = dtype_argument(interpreter, arguments[0])
-        if dtype is not None and not keywords:
-            return cast(trace, array, dtype)
-    raise GraphBreak("numpy-call", f"cupy.ndarray.{method.name}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays import arrays, device_methods, devices
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
@@ -56,7 +56,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.library import is_device_function, is_where
+from ufuse.graph.typing.library import device_rule, is_device_function
 
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -132,8 +132,8 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if is_device_function(type(value)):
         return devices.call_function(interpreter.trace, value, arguments, keywords)
-    if isinstance(value, types.FunctionType) and is_where(value):
-        return devices.where(interpreter.trace, arguments, keywords)
+    if isinstance(value, types.FunctionType) and (name := device_rule(value)) is not None:
+        return device_methods.call_function(interpreter, name, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
     if type(value).__name__ == "_ArrayFunctionDispatcher":
@@ -189,7 +189,7 @@ def _call_method(
 ) -> Symbol:
     given = (method.self, *arguments)
     if isinstance(method.self, DeviceArray):
-        return devices.call_method(interpreter, method, arguments, keywords)
+        return device_methods.call_method(interpreter, method, arguments, keywords)
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         name = f"ufunc.{method.name}"
         if name not in METHODS:

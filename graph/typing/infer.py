@@ -530,10 +530,62 @@ def _cast_on_device(
     return ArrayType(dtype, type_.shape, c_order(type_.ndim), device=type_.device)
 
 
-Rule = Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]
+def _copy_on_device(
+    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> Type:
+    type_ = _array(inputs[0])
+    return ArrayType(
+        checked_dtype(type_.dtype), type_.shape, c_order(type_.ndim), device=type_.device
+    )
+
+
+def _reduce_on_device(
+    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> Type:
+    type_ = _array(inputs[0])
+    if attributes.get("dtype") is not None:
+        raise CannotInfer("a reduction of CuPy's in a dtype that is asked for")
+    dtype = cupy().reduced_dtype(op, type_.dtype)
+    return _reduced_on_device(type_, dtype, attributes.get("axis"), attributes.get("keepdims"))
+
+
+def _reduced_on_device(type_: ArrayType, dtype: np.dtype, axis: Any, keepdims: Any) -> ArrayType:
+    normalised_axes(axis, type_.ndim)
+    shape = reduced(type_.shape, axis, bool(keepdims))
+    return ArrayType(dtype, shape, c_order(len(shape)), device=type_.device)
+
+
+def _statistic_on_device(
+    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> Type:
+    """What a method of CuPy's arrays gives that has one number for each part of an array; see `STATISTICS`."""
+    type_, name = _array(inputs[0]), attributes["function"].removeprefix(DEVICE_METHOD)
+    if name not in STATISTICS or attributes["arguments"] != (0,):
+        raise CannotInfer(f"{attributes['function']} is left to CuPy")
+    given = {key: value for key, (_, value) in attributes["keywords"]}
+    dtype = STATISTICS[name](checked_dtype(type_.dtype))
+    return _reduced_on_device(type_, dtype, given.get("axis"), given.get("keepdims"))
+
+
+def _mean_dtype(dtype: np.dtype) -> np.dtype:
+    return np.dtype("f8") if dtype.kind in "biu" else dtype
+
+
+DEVICE_METHOD = "cupy.ndarray."  # what names of methods begin with
 # fmt: off
+STATISTICS: dict[str, Callable[[np.dtype], np.dtype]] = {
+    "mean":   _mean_dtype,
+    "var":    lambda dtype: _mean_dtype(dtype.type(0).real.dtype),
+    "std":    lambda dtype: _mean_dtype(dtype.type(0).real.dtype),
+    "argmax": lambda dtype: np.dtype("i8"),  # noqa: ARG005
+    "argmin": lambda dtype: np.dtype("i8"),  # noqa: ARG005
+}
+Rule = Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]
 ON_DEVICE: dict[str, Rule] = {
     "cast":      _cast_on_device,
+    "copy":      _copy_on_device,
+    "reduce":    _reduce_on_device,
+    "call":      _statistic_on_device,
     "index":     _index,
     "transpose": _transpose,
     "reshape":   _reshape,

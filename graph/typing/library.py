@@ -22,6 +22,11 @@ from ufuse.graph.typing.sample import NUMBERS, CannotInfer, Constant, Operand, c
 
 CUDA = "cuda"  # the device of CuPy's arrays
 
+# CuPy's functions that are the method of the same name of their first argument.
+METHODS = (
+    "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose".split()
+)
+ASKING = frozenset((*METHODS, "where"))  # the names of functions that have rules
 
 Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
 
@@ -50,11 +55,22 @@ class CuPy:
             and function.nout == 1
         }
         self._functions[ops.WHERE.name] = module._sorting.search._where_ufunc
+        core = module._core
+        self._reductions = {
+            "reduce_add": core._routines_math.sum_auto_dtype,
+            "reduce_multiply": core._routines_math.prod_auto_dtype,
+            "reduce_maximum": core._routines_statistics.amax,
+            "reduce_minimum": core._routines_statistics.amin,
+            "reduce_logical_or": core._routines_logic.any,
+            "reduce_logical_and": core._routines_logic.all,
+        }
+        self._methods = {id(getattr(module, name)): name for name in METHODS}
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
             self._rows.setdefault(id(function), ops.OPS[name])
         self.scalar = module._core._scalar.CScalar
         self._routine = cache(self._asked)
+        self._reduced = cache(self._asked_of_reduction)
 
     def op_of(self, function: Any) -> Op | None:
         """The row of an elementwise function of CuPy's; None where NumPy has none."""
@@ -81,6 +97,31 @@ class CuPy:
         """
         found: Routine = self._routine(self.function_of(op), tuple(map(_pattern, operands)))
         return found
+
+    def method_of(self, function: Any) -> str | None:
+        """The name of the method that one of CuPy's functions written in Python calls of its first argument."""
+        return self._methods.get(id(function))
+
+    def reduced_dtype(self, op: Op, dtype: np.dtype) -> np.dtype:
+        """The dtype of a reduction's result.
+
+        Raises:
+            CannotInfer: CuPy has no such reduction.
+
+        """
+        found: np.dtype = self._reduced(op.name, checked_dtype(dtype))
+        return found
+
+    def _asked_of_reduction(self, name: str, dtype: np.dtype) -> np.dtype:
+        kernel = self._reductions.get(name)
+        if kernel is None:
+            raise CannotInfer(f"CuPy has no {name}")
+        sample = self._sample(dtype, "array")
+        try:
+            loop = kernel._ops.guess_routine(kernel.name, {}, [sample], None, None)
+        except TypeError as error:
+            raise CannotInfer(f"CuPy raises TypeError here: {error}") from None
+        return checked_dtype(np.dtype(loop.out_types[0]))
 
     def _asked(self, function: Any, patterns: tuple[Pattern, ...]) -> Routine:
         samples = [self._sample(*one) for one in patterns]
@@ -153,13 +194,11 @@ def is_device_function(kind: type) -> bool:
     return kind.__name__ == "ufunc" and (found := imported()) is not None and kind is found.ufunc
 
 
-def is_where(function: Any) -> bool:
-    """Whether this is `cupy.where`, which is written in Python and asks what no trace knows."""
-    return (
-        function.__name__ == "where"
-        and (found := imported()) is not None
-        and function is found.where
-    )
+def device_rule(function: Any) -> str | None:
+    """The rule for a function of CuPy's that asks what no trace knows: "where", or the name of the method it calls."""
+    if function.__name__ not in ASKING or (found := imported()) is None:
+        return None
+    return "where" if function is found.where else found.method_of(function)
 
 
 def device_of(operands: Sequence[Operand]) -> str:

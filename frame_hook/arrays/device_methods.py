@@ -1,0 +1,164 @@
+"""Methods of CuPy's arrays in the trace, and CuPy's functions that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import ArrayMethod, Constant, DeviceArray, List, Symbol, Tuple
+from ufuse.graph import ops
+from ufuse.graph.typing.infer import DEVICE_METHOD, STATISTICS
+from ufuse.graph.typing.shapes import is_c_like
+
+REDUCTIONS = {
+    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "amax": "maximum", "amin": "minimum",
+    "any": "logical_or", "all": "logical_and",
+}  # fmt: skip
+WITHOUT_IDENTITY = frozenset("max min amax amin argmax argmin".split())  # of nothing they raise
+WAITING = frozenset("get item tolist tobytes".split())  # what is read is on the host
+Given = Mapping[str, Symbol]
+
+
+def call_function(
+    interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A call of one of CuPy's functions, by the name of the method that it calls."""
+    if name == "where":
+        return devices.where(interpreter.trace, arguments, keywords)
+    array = interpreter.trace.look(arguments[0]) if arguments else None
+    if not isinstance(array, DeviceArray):
+        raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
+    return _called(interpreter, name, array, arguments[1:], keywords)
+
+
+def call_method(
+    interpreter: Interpreter, method: ArrayMethod, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A call of a method of an array."""
+    assert isinstance(method.self, DeviceArray)
+    return _called(interpreter, method.name, method.self, arguments, keywords)
+
+
+def _called(
+    interpreter: Interpreter,
+    name: str,
+    array: DeviceArray,
+    arguments: Sequence[Symbol],
+    keywords: Given,
+) -> Symbol:
+    if name in REDUCTIONS or name in STATISTICS:
+        return _reduced(interpreter, name, array, arguments, keywords)
+    rule = RULES.get(name)
+    if rule is not None and not keywords:
+        return rule(interpreter, array, arguments)
+    if name in WAITING:
+        raise GraphBreak(
+            "numpy-call", f"cupy.ndarray.{name}, at which the host waits for the device,"
+        )
+    raise GraphBreak("numpy-call", f"cupy.ndarray.{name} with these arguments")
+
+
+def _reduced(
+    interpreter: Interpreter,
+    name: str,
+    array: DeviceArray,
+    arguments: Sequence[Symbol],
+    keywords: Given,
+) -> Symbol:
+    """One number for each part of an array, by CuPy's own function."""
+    trace, what = interpreter.trace, f"cupy.ndarray.{name}"
+    given = dict(zip(("axis",), arguments, strict=False)) | dict(keywords)
+    known = {"axis", "keepdims", "ddof"} if name in ("var", "std") else {"axis", "keepdims"}
+    if len(arguments) > 1 or set(given) - known or (arguments and "axis" in keywords):
+        raise GraphBreak("numpy-call", f"{what} with these arguments")
+    plain = {key: arrays.plain(trace, symbol) for key, symbol in given.items()}
+    axis = None if plain.get("axis") is None else given["axis"]
+    axes = axes_argument(interpreter, axis, array.type.ndim)
+    keepdims, ddof = plain.get("keepdims", False), plain.get("ddof", 0)
+    if type(keepdims) is not bool or type(ddof) is not int:
+        raise GraphBreak("numpy-call", f"{what} with these arguments")
+    _refuse_nothing(interpreter, name, array, axes)
+    value = trace.graph.value(array)
+    if name in REDUCTIONS:
+        op = ops.OPS[f"reduce_{REDUCTIONS[name]}"]
+        attributes = {"axis": axes, "keepdims": keepdims, "dtype": None}
+        return trace.graph.fresh(trace.graph.node(op, (value,), attributes))
+    if name.startswith("arg") and axes is not None:
+        if len(axes) != 1 or type(plain["axis"]) is not int:
+            raise GraphBreak("numpy-call", f"{what} with such an axis")
+    named: list[tuple[str, Any]] = [("axis", plain.get("axis")), ("keepdims", keepdims)]
+    if name in ("var", "std"):
+        named.append(("ddof", ddof))
+    call = {
+        "function": DEVICE_METHOD + name,
+        "arguments": (0,),
+        "keywords": tuple((key, ("const", one)) for key, one in named),
+    }
+    return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=True))
+
+
+def _refuse_nothing(
+    interpreter: Interpreter, name: str, array: DeviceArray, axes: tuple[int, ...] | None
+) -> None:
+    """Break where the largest of no elements is asked for, which raises."""
+    if name not in WITHOUT_IDENTITY:
+        return
+    for axis in range(array.type.ndim) if axes is None else axes:
+        if interpreter.trace.sizes.decide("eq", array.type.shape[axis], 0):
+            raise GraphBreak("eager-raises", "ValueError: zero-size array to reduction operation")
+
+
+def _astype(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:
+    dtype = dtype_argument(interpreter, arguments[0]) if len(arguments) == 1 else None
+    if dtype is None:
+        raise GraphBreak("numpy-call", "cupy.ndarray.astype with these arguments")
+    return devices.cast(interpreter.trace, array, dtype)
+
+
+def _copy(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:
+    if arguments:
+        raise GraphBreak("numpy-call", "cupy.ndarray.copy with an order")
+    graph = interpreter.trace.graph
+    return graph.fresh(graph.node(ops.COPY, (graph.value(array),), {"order": "C"}))
+
+
+def _reshape(interpreter: Interpreter, array: DeviceArray, shape: Sequence[Symbol]) -> Symbol:
+    sizes = [interpreter.trace.look(size) for size in shape]
+    if len(sizes) == 1 and isinstance(sizes[0], Tuple | List):
+        sizes = list(sizes[0].items)
+    return arrays.reshape(interpreter.trace, array, sizes)
+
+
+def _ravel(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:
+    if arguments or not is_c_like(array.type):
+        raise GraphBreak("layout", "cupy.ndarray.ravel that may copy")
+    return _reshape(interpreter, array, (Constant(-1),))
+
+
+def _transpose(interpreter: Interpreter, array: DeviceArray, axes: Sequence[Symbol]) -> Symbol:
+    items = [interpreter.trace.look(axis) for axis in axes]
+    if len(items) == 1 and isinstance(items[0], Tuple | List):
+        items = list(items[0].items)
+    if not items:
+        return devices.attribute(interpreter.trace, array, "T")
+    values = Constant(tuple(arrays.plain(interpreter.trace, item) for item in items))
+    order = axes_argument(interpreter, values, array.type.ndim)
+    if order is None or len(order) != array.type.ndim:
+        raise GraphBreak("eager-raises", "ValueError: axes don't match array")
+    return interpreter.trace.graph.view(array, ops.TRANSPOSE, {"axes": order})
+
+
+Rule = Callable[[Interpreter, DeviceArray, Sequence[Symbol]], Symbol]
+# fmt: off
+RULES: dict[str, Rule] = {
+    "astype":    _astype,
+    "copy":      _copy,
+    "ravel":     _ravel,
+    "reshape":   _reshape,
+    "transpose": _transpose,
+}
+# fmt: on
