@@ -66,7 +66,8 @@ def run_of(step: Step, name: str, constants: Mapping[int, Any]) -> Run:
         case "tuple":
             return lambda reads, _: (tuple(reads),)
         case "check":
-            return partial(_checked, step.key)
+            assert step.check is not None
+            return partial(_checked, step.check.attributes["expected"])
     assert step.function is not None
     return partial(_called, step.function, step.keywords)
 

@@ -124,7 +124,8 @@ def step_tuple(step: Step, constants: dict[int, Any], options: Options) -> tuple
     if step.kind == "getitem":
         return ("getitem", *step.reads, step.outs[0], *tail)
     if step.kind == "check":
-        return ("check", step.reads, step.key, (), *tail)
+        assert step.check is not None
+        return ("check", step.reads, step.check.attributes["expected"], (), *tail)
     if step.kind == "unpack":
         return ("unpack", step.reads[0], step.outs, *tail)
     return ("tuple", step.reads, step.outs[0], *tail)
@@ -137,11 +138,11 @@ def program(plan: Plan, options: Options) -> Callable[..., object]:
     made: Callable[..., object] = _tiles.Program(
         plan.inputs,
         plan.slots,
-        tuple(plan.constants),
+        tuple(one for one in plan.constants if one[0] < plan.slots),
         tuple(step_tuple(step, constants, options) for step in plan.steps),
         plan.outputs,
         Report(plan.steps, warner),
-        Fallback(plan.steps, warner),
+        Fallback(plan.steps, warner, constants),
         warner.in_order if out_of_order(plan.steps) else None,
     )
     return made

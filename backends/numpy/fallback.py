@@ -8,7 +8,7 @@ plain Python then runs instead of the program; afterwards it would repeat what w
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,10 @@ from ufuse.graph.types import ArrayType
 class Fallback:
     """What `_tiles.Program` calls with the number of a step that refused and its arguments: the step's results."""
 
-    def __init__(self, steps: Sequence[Step], warner: Warner) -> None:
+    def __init__(self, steps: Sequence[Step], warner: Warner, constants: Mapping[int, Any]) -> None:
         self.steps = steps
         self.warner = warner
+        self.constants = constants
 
     def __call__(self, number: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of the step's operations in program order, with NumPy's own bits and warnings."""
@@ -46,7 +47,8 @@ class Fallback:
         return (made,)
 
     def _of_numbers(self, step: Step, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        values: dict[int | None, Any] = dict(zip(step.reads, arguments, strict=True))
+        values: dict[Any, Any] = dict(self.constants)
+        values.update(zip(step.reads, arguments, strict=True))
         calls = LoggedCalls()
         for one in step.numbers:
             given = [values[slot] for slot in one.reads]

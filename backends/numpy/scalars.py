@@ -258,6 +258,13 @@ def _step(
     return made[0] if made else -1
 
 
+def _fits(value: int, dtype: np.dtype) -> bool:
+    """Whether a whole number is exactly one of a type."""
+    if dtype.kind == "f":
+        return bool(abs(value) <= 2 ** np.finfo(dtype).nmant)
+    return dtype.kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+
+
 def _stored_constant(target: np.dtype, value: Any) -> np.generic | None:
     """What an element of the dtype is after a number was stored into it; None where that warns or raises."""
     place = np.zeros((), target)
@@ -270,9 +277,10 @@ def _stored_constant(target: np.dtype, value: Any) -> np.generic | None:
 
 
 def merged(plan: Plan) -> None:
-    """Make steps of code over numbers that stand side by side one; views in between are made before, checks behind.
+    """Make steps of code over numbers that stand side by side one; views in between are made before.
 
-    A write that is seen waits for the checks in front of it.
+    A check of a number that such a step computes is part of it; others are made behind, and a write that is seen waits
+    for all checks in front of it.
     """
     steps: list[Step] = []
     place = -1  # of the step that others may join
@@ -291,7 +299,12 @@ def merged(plan: Plan) -> None:
             steps.append(step)
         elif step.kind == "check":
             checked = True
-            steps.append(step)
+            inside = place >= 0 and step.reads[0] in made and len(steps[place].numbers) < LONGEST
+            if inside and not steps[place].committed:
+                assert step.check is not None
+                steps[place].numbers += (_check(step),)
+            else:
+                steps.append(step)
         elif place >= 0 and step.is_view and made.isdisjoint(step.reads):
             steps.insert(place, step)
             place += 1
@@ -302,6 +315,12 @@ def merged(plan: Plan) -> None:
     _set_slots(plan)
 
 
+def _check(step: Step) -> NumberOperation:
+    assert step.check is not None
+    function = operator.truth if step.check.attributes["expected"] else operator.not_
+    return NumberOperation(step.check, function, step.reads, None, step.position, 0)
+
+
 def _set_slots(plan: Plan) -> None:
     """What each step of code over numbers takes from outside, and gives to others."""
     users: dict[int, list[Step]] = {}
@@ -310,11 +329,12 @@ def _set_slots(plan: Plan) -> None:
         for slot in reads:
             users.setdefault(slot, []).append(step)
     kept = set(plan.outputs)
+    inlined = {slot for slot, value in plan.constants if not isinstance(value, np.ndarray)}
     for step in plan.steps:
         if not step.numbers:
             continue
         own = [one.out for one in step.numbers if one.out is not None]
-        inside = set(own)
+        inside = inlined.union(own)
         step.reads = tuple(
             dict.fromkeys(s for one in step.numbers for s in one.reads if s not in inside)
         )
@@ -322,6 +342,29 @@ def _set_slots(plan: Plan) -> None:
             slot
             for slot in own
             if slot in kept or any(user is not step for user in users.get(slot, ()))
+        )
+    _number_slots(plan)
+
+
+def _number_slots(plan: Plan) -> None:
+    """Give slots that hold an object the first numbers; behind these come what only code over numbers has."""
+    held = {*range(plan.inputs), *plan.outputs}
+    for step in plan.steps:
+        held.update(step.reads, step.outs)
+    ordered = sorted(range(plan.slots), key=lambda slot: (slot not in held, slot))
+    place = {slot: number for number, slot in enumerate(ordered)}
+
+    def placed(slots: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(place[slot] for slot in slots)
+
+    plan.slots = len(held)
+    plan.outputs = placed(plan.outputs)
+    plan.constants = [(place[slot], value) for slot, value in plan.constants]
+    for step in plan.steps:
+        step.reads, step.outs = placed(step.reads), placed(step.outs)
+        step.numbers = tuple(
+            one._replace(reads=placed(one.reads), out=None if one.out is None else place[one.out])
+            for one in step.numbers
         )
 
 
@@ -362,6 +405,10 @@ class Code:
             self._give(one, "load", -1, self._place(one, node.type))
         elif node.op.kind is Kind.STORE:
             self._store(one)
+        elif node.op is ops.CHECK:
+            condition = self._register(one.reads[0], kind_of(node.inputs[0].type))
+            name = "holds" if node.attributes["expected"] else "fails"
+            self.rows.append((name, condition, condition, -1))
         else:
             operands = one.how
             values = [
@@ -417,6 +464,10 @@ class Code:
         if not name:
             return register
         if (register, kind) not in self._converted:
+            known = self.registers[register]
+            if name == "fit" and isinstance(known, tuple) and _fits(known[1], kind):
+                self._converted[register, kind] = self._new((kind, kind.type(known[1])))
+                return self._converted[register, kind]
             self._converted[register, kind] = self._new(kind)
             self.rows.append((name, self._converted[register, kind], register, -1))
         return self._converted[register, kind]
@@ -426,9 +477,10 @@ class Code:
         if (array, key) not in self.places:
             self.places[array, key] = len(self.place_rows)
             assert isinstance(type_, ArrayType)
-            known: Any = self.inputs[key]
-            if key in self.constants:
-                found = self.constants[key]
-                known = found if isinstance(found, tuple) else (found,)
+            known: Any = self.constants.get(key)
+            if known is None:
+                known = self.inputs[key]
+            elif not isinstance(known, tuple):
+                known = (known,)
             self.place_rows.append((self.inputs[array], type_.dtype, one.axes, known))
         return self.places[array, key]

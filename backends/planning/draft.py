@@ -89,9 +89,9 @@ class Draft:
 
     def check(self, node: Node) -> None:
         """Append a check: where it fails the program gives up, before anything visible was written."""
-        reads = (self.slot(node.inputs[0]),)
-        expected, position = node.attributes["expected"], self.position[node]
-        self.step("check", reads, 0, key=expected, position=position)
+        self.step(
+            "check", (self.slot(node.inputs[0]),), 0, check=node, position=self.position[node]
+        )
 
     # Slots
 

@@ -33,7 +33,7 @@ class Step:
     numbers: tuple[NumberOperation, ...] = ()  # of "scalars"
     function: Callable[..., Any] | None = None
     keywords: tuple[str, ...] = ()
-    key: Any = None  # of "check": the truth that is expected
+    check: Node | None = None  # of "check"
     location: Location | None = None
     position: int = -1  # place in the graph of the node that a call or an item computes
     repeats: bool = True  # of a call: it may be made a second time where a flag showed

@@ -19,6 +19,7 @@ from ufuse.backends.numpy.scalars import ARITHMETIC, COMPARISONS, UNARY, operand
 from ufuse.backends.protocol import Options
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
+from ufuse.graph.text import parse
 from ufuse.graph.types import NumberType, array
 from ufuse.graph.typing.infer import CannotInfer, operand_of, result_type, scalar_function
 
@@ -352,3 +353,22 @@ def test_numbers_behind_a_write(program: Any, dtype: str) -> None:
             ),
             calls=2 * len(VALUES[dtype]),
         )
+
+
+GUARDED = """a: f8[n]
+t0 = element a [0]
+t1 = scalar.gt t0 9
+t2 = check t1 expected=False
+t3 = add a t0
+return t3"""
+
+
+def test_a_check_is_part_of_the_code_of_its_condition() -> None:
+    """No object is made of the condition, and none of the constant that it is compared with."""
+    plan = plan_of(parse(GUARDED))
+    code, _ = plan.steps
+    assert [one.node.op.name for one in code.numbers] == ["element", "scalar", "check"]
+    assert (code.reads, len(code.outs), plan.slots) == ((0,), 1, 3)
+    program = BACKEND.compile(parse(GUARDED), PLAIN)
+    assert program(np.array([1.0, 2.0])).tolist() == [2.0, 3.0]
+    assert program(np.array([10.0, 2.0])) is NotImplemented

@@ -207,6 +207,8 @@ types_fit(const Scalars *self, const Instruction *one)
     case OPERATION_LOOP:
         return loop_takes(one->loop, out, a, b);
     case OPERATION_CONVERT:
+    case OPERATION_HOLDS:
+    case OPERATION_FAILS:
         return true;
     case OPERATION_FIT:
         return a->type == PYTHON_INT;
@@ -234,7 +236,7 @@ read_instruction(Scalars *self, Instruction *one, PyObject *given)
     }
     int operation = operation_named(PyTuple_GET_ITEM(given, 0)), field[3];
     bool placed = operation == OPERATION_LOAD || operation == OPERATION_STORE;
-    bool unary = (operation >= OPERATION_NEG && operation <= OPERATION_FIT) ||
+    bool unary = (operation >= OPERATION_NEG && operation <= OPERATION_FAILS) ||
                  (operation == OPERATION_LOOP && PyTuple_GET_SIZE(given) == 5);
     for (int i = 0; i < 3; i++) {
         PyObject *number = PyTuple_GET_ITEM(given, i + 1);

@@ -321,10 +321,6 @@ operated(const Instruction *one, Register *registers)
     Operation operation = (Operation)one->operation;
     Register a = registers[one->a], b = registers[one->b < 0 ? one->a : one->b];
     Register *out = &registers[one->out];
-    if (operation >= OPERATION_LT && operation <= OPERATION_GE) {
-        out->whole = compared(operation, (Held)one->held, a, b);
-        return 0;
-    }
     if (one->python) {
         return of_python(one, a, b, out);
     }
@@ -369,8 +365,23 @@ compute(const Instruction *code, int count, const Place *places, char *const *at
             seen |=
                 fitted((Held)one->held, one->bits, registers[one->a].whole, &registers[one->out]);
             break;
+        case OPERATION_LT:
+        case OPERATION_LE:
+        case OPERATION_EQ:
+        case OPERATION_NE:
+        case OPERATION_GT:
+        case OPERATION_GE:
+            registers[one->out].whole = compared((Operation)one->operation, (Held)one->held,
+                                                 registers[one->a], registers[one->b]);
+            break;
         case OPERATION_TRUTH:
             registers[one->out].whole = truth((Held)one->held, registers[one->a]);
+            break;
+        case OPERATION_HOLDS:
+        case OPERATION_FAILS:
+            if (truth((Held)one->held, registers[one->a]) != (one->operation == OPERATION_HOLDS)) {
+                return SCALARS_REFUSE;
+            }
             break;
         default:
             seen |= operated(one, registers);

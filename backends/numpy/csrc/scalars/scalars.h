@@ -59,7 +59,9 @@ void number_store(int type, char *at, Register value);
     X(INVERT, "invert")                                                                            \
     X(TRUTH, "bool")                                                                               \
     X(CONVERT, "convert") /* as a cast does */                                                     \
-    X(FIT, "fit") /* a Python int into a whole number's type: refused where it has no room */      \
+    X(FIT, "fit")     /* a Python int into a whole number's type: refused where it has no room */  \
+    X(HOLDS, "holds") /* refused where the number is not true */                                   \
+    X(FAILS, "fails") /* refused where it is */                                                    \
     X(LOAD, "load")                                                                                \
     X(STORE, "store")                                                                              \
     X(LOOP, "loop")
