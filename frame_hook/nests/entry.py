@@ -162,7 +162,8 @@ def _read(
         except RollError as more:
             rolled = more.added(rolled)
         except WidenError as more:
-            widened = more.slots | (widened or frozenset())
+            known = widened or frozenset()
+            widened = known | more.slots if more.slots - known else None
         except NotNativeError:
             if not widened:
                 raise

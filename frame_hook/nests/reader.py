@@ -479,7 +479,7 @@ class Reader(Holders):
         is_unrolled = unrolling.is_unrolled(self.frame.stack)
         if self.own.table[position].opname == "FOR_ITER" and not is_unrolled:
             for slot in self._widened or ():
-                kind = self.frame.slots.get(slot)
+                kind = unrolling.settled(self.frame.slots.get(slot), self.frame.stack)
                 if isinstance(kind, NumberKind):
                     name = self.own.names[slot]
                     self.frame.slots[slot] = either.widened(self.out, name, kind)

@@ -151,9 +151,19 @@ def begun_smaller(a, n):
     return count, least
 
 
+def last_of_turns(a, n):
+    """A number of an unrolled turn is Python's again where the loop around it begins its next one."""
+    p = np.int64(n)
+    for _ in range(100 * n):
+        for k in range(3):
+            p, p = p, k
+    return p
+
+
 PROGRAMS = [
     best_so_far, sum_of_some, arithmetic, read_for_each, stored, reals, best_of_each, index, overflow,
     division_by_zero, calls, begun_smaller,
+    last_of_turns,
 ]  # fmt: skip
 GIVEN = [
     np.array([3, -4, 0, 9, 2, 2, 7, -1, 5, 6]),

@@ -320,7 +320,7 @@ class Sweep:
 
     def statement(self, product: int) -> None:
         """One statement, of what the program does."""
-        kinds = ["assign", "assign", *self.features]
+        kinds = ["assign", "assign", *sorted(self.features)]
         getattr(self, f"put_{self.rng.choice(kinds)}", self.put_assign)(product)
 
     def target(self) -> tuple[str, str, Space] | None:
