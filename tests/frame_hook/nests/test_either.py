@@ -156,7 +156,7 @@ def last_of_turns(a, n):
     p = np.int64(n)
     for _ in range(100 * n):
         for k in range(3):
-            p, p = p, k
+            p = k
     return p
 
 
