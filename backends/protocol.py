@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from ufuse.graph.node import Graph
 
@@ -36,6 +36,14 @@ class Backend(Protocol):
 
     def source(self, graph: Graph) -> str:
         """What was made of `graph`, as text for people."""
+
+
+@runtime_checkable
+class NeedsDevice(Protocol):
+    """A backend whose programs run on a device, which may be missing."""
+
+    def why_unavailable(self) -> str | None:
+        """What is missing, or None."""
 
 
 class UnknownBackend(ValueError):  # noqa: N818  ufuse turns it into its own public error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import inspect
 import math
 import sys
@@ -19,7 +18,7 @@ from ufuse import sharing
 from ufuse.backends import protocol
 from ufuse.backends.numpy import set_threads
 from ufuse.backends.numpy.llvm import object_cache
-from ufuse.backends.protocol import Backend
+from ufuse.backends.protocol import Backend, NeedsDevice
 from ufuse.checking import CheckedNests, checked
 from ufuse.compiled import CompiledFunction
 from ufuse.errors import BackendUnavailable, GraphBreakError
@@ -51,8 +50,9 @@ def compile(
     Args:
         fn: a Python function, lambda, method, class method, static method, `functools.partial` or callable object.
             Left out, a decorator is returned. Generators and coroutines run as plain Python.
-        backend: "numpy" (compiled for this CPU), "cupy", "reference" (node by node, to compare with), "eager" (nothing
-            is captured), or an object with a method `compile(graph)` that returns a callable.
+        backend: "numpy" (compiled for this CPU), "cupy" (for a GPU, see docs/gpu.md), "reference" (node by node, to
+            compare with), "eager" (nothing is captured), or an object with a method `compile(graph)` that returns a
+            callable.
         fullgraph: raise `GraphBreakError` where the function would need more than one graph; at once for a generator.
         dynamic: False guards the sizes of arrays, so that each shape has a graph of its own; True and None do not.
         signature: a list of `Spec`: the only kinds of arrays that are accepted, argument by argument (after `self`).
@@ -241,12 +241,12 @@ def _backend(backend: str | Backend) -> Backend:
     if isinstance(backend, str):
         if backend == "eager":
             return protocol.backend_named("reference")  # never used: the function runs as it is
-        if backend == CUPY and importlib.util.find_spec("cupy") is not None:
-            raise BackendUnavailable(
-                "backend='cupy' does not run NumPy code yet; code written with `import cupy` is compiled without it"
-            )
         try:
-            return protocol.backend_named(backend)
+            found = protocol.backend_named(backend)
+            why = found.why_unavailable() if isinstance(found, NeedsDevice) else None
+            if why is not None:
+                raise BackendUnavailable(f"the backend {backend!r} needs a GPU: {why}")
+            return found  # noqa: TRY300  beside what it may raise
         except protocol.UnknownBackend:
             known = ", ".join(sorted([*protocol.BACKENDS, "eager"]))
             raise ValueError(
@@ -269,7 +269,8 @@ def _compile_graph(backend: Backend, graph: Graph) -> Callable[..., Any]:
     if graph.device and getattr(backend, "name", "") == NUMPY:
         backend = protocol.backend_named(CUPY)
     artefact = backend.compile(graph)
-    return checked(artefact, graph) if CHECKING else artefact
+    is_exact = getattr(backend, "name", "") != CUPY  # the checker is NumPy's
+    return checked(artefact, graph) if CHECKING and is_exact else artefact
 
 
 class SignatureError(TypeError):

@@ -1,15 +1,21 @@
 """The CUDA backend: elementwise operations on CuPy's arrays become kernels of CuPy's own loops.
 
-All else is CuPy's own call. Nothing here needs a GPU to be imported, or to give the text of a kernel; launches do.
+All else is CuPy's own call. Graphs of NumPy's arrays run there too, if each operation has a counterpart, else on the
+CPU. Nothing here needs a GPU to be imported, or to give the text of a kernel; launches do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import cupy
+
+from ufuse.backends import numpy as on_host
+from ufuse.backends.cupy import numpys
 from ufuse.backends.cupy.listing import listing
 from ufuse.backends.cupy.program import Program
 from ufuse.backends.cupy.rules import is_done, plan_of
+from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.node import Graph
 
@@ -24,14 +30,36 @@ class CupyBackend:
 
     name = "cupy"
 
-    def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:  # noqa: ARG002
+    def why_unavailable(self) -> str | None:
+        """What CUDA says where it finds no device."""
+        try:
+            return None if cupy.cuda.runtime.getDeviceCount() else "CUDA finds none"
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            return str(error)
+
+    # Loops in Python are the CPU's.
+    compile_nest = staticmethod(on_host.BACKEND.compile_nest)
+    begin_nest = staticmethod(on_host.BACKEND.begin_nest)
+    nest_seconds = staticmethod(on_host.BACKEND.nest_seconds)
+
+    def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
         """A callable that computes `graph`; see `ufuse.backends.protocol.Backend`."""
+        if not graph.device:
+            plan = numpys.plan_of(graph)
+            if isinstance(plan, str):
+                return on_host.BACKEND.compile(graph, options)
+            return numpys.SendingProgram(plan, graph)
         if not all(map(is_done, graph)):
             return _declined
         return Program(plan_of(graph), graph.name)
 
     def source(self, graph: Graph) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""
+        if not graph.device:
+            plan = numpys.plan_of(graph)
+            if isinstance(plan, str):
+                return f"the CPU runs this: {plan}\n{on_host.BACKEND.source(graph)}"
+            return listing(plan, graph.name, NUMPYS)
         if not all(map(is_done, graph)):
             return "plain Python runs this: not all of it is for a GPU\n"
         return listing(plan_of(graph), graph.name)

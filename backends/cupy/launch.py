@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import Form, is_array, kernel_name, kernel_text
+from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_name, kernel_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
@@ -32,8 +32,11 @@ class Kernel:
     `constants` are the operands whose value is known.
     """
 
-    def __init__(self, plan: KernelPlan, name: str, constants: Mapping[int, Any]) -> None:
+    def __init__(
+        self, plan: KernelPlan, name: str, constants: Mapping[int, Any], dialect: Dialect
+    ) -> None:
         self.plan = plan
+        self.dialect = dialect
         self.name = name
         self._arrays = [place for place in range(len(plan.operands)) if is_array(plan, place)]
         self._numbers = {
@@ -98,14 +101,23 @@ class Kernel:
     def _form(self, form: Form, device: int) -> Any:
         function = self._forms.get((form, device))
         if function is None:
-            function = self._forms[form, device] = compiled(self.plan, self.name, form)
+            function = self._forms[form, device] = compiled(
+                self.plan, self.name, form, self.dialect
+            )
         return function
 
 
-def compiled(plan: KernelPlan, name: str, form: Form) -> Any:
-    """The function of a kernel, compiled as CuPy compiles its own."""
-    text = kernel_text(plan, name, form)
-    module = cupy._core.core.compile_with_cache(text, ())
+def compiled(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> Any:
+    """The function of a kernel, compiled as CuPy compiles its own, or with the dialect's options alone."""
+    text = kernel_text(plan, name, form, dialect)
+    if dialect.options is None:
+        module = cupy._core.core.compile_with_cache(text, ())
+    else:
+        cubin, _ = cupy.cuda.compiler.compile_using_nvrtc(
+            text, dialect.options, cache_in_memory=True
+        )
+        module = cupy.cuda.function.Module()
+        module.load(cubin)
     return module.get_function(kernel_name(name))
 
 

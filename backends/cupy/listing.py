@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ufuse.backends.cupy.text import Form, kernel_text
+from ufuse.backends.cupy.text import CUPYS, Dialect, Form, kernel_text
 from ufuse.backends.planning.steps import Plan, Step
 
 
-def listing(plan: Plan, name: str) -> str:
+def listing(plan: Plan, name: str, dialect: Dialect = CUPYS) -> str:
     """The text of a plan. Slots are s0, s1, …; a kernel's values v0, v1, …, its operands first."""
     lines = [f"inputs {_slots(range(plan.inputs))}"]
     lines += [f"s{slot} = {value!r}" for slot, value in plan.constants]
     for step in plan.steps:
-        lines += _step_lines(step, name)
+        lines += _step_lines(step, name, dialect)
     lines.append(f"return {_slots(plan.outputs)}")
     return "\n".join(lines) + "\n"
 
@@ -22,11 +22,11 @@ def _slots(slots: object) -> str:
     return ", ".join(f"s{slot}" for slot in slots) or "nothing"  # type: ignore[attr-defined]
 
 
-def _step_lines(step: Step, name: str) -> Iterator[str]:
+def _step_lines(step: Step, name: str, dialect: Dialect) -> Iterator[str]:
     made = f"{_slots(step.outs)} = " if step.outs else ""
     if step.kernel is not None:
         yield f"{made}kernel({_slots(step.reads)})"
-        text = kernel_text(step.kernel, name, Form(0, wide=False))
+        text = kernel_text(step.kernel, name, Form(0, wide=False), dialect)
         yield from (f"    {line}" for line in text.splitlines())
         return
     called = getattr(step.function, "__name__", step.kind)

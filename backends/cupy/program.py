@@ -10,6 +10,7 @@ import cupy
 
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.text import CUPYS, Dialect
 from ufuse.backends.planning.steps import Plan, Step
 
 Run = Callable[[list[Any], int], Iterable[Any]]
@@ -18,10 +19,10 @@ Run = Callable[[list[Any], int], Iterable[Any]]
 class Program:
     """The callable of a plan. It waits for nothing that eager CuPy would not wait for."""
 
-    def __init__(self, plan: Plan, name: str) -> None:
+    def __init__(self, plan: Plan, name: str, dialect: Dialect = CUPYS) -> None:
         constants = dict(plan.constants)
         self._steps = [
-            (run_of(step, name, constants), step.reads, step.outs, step.clear)
+            (run_of(step, name, constants, dialect), step.reads, step.outs, step.clear)
             for step in plan.steps
         ]
         self._constants = tuple(plan.constants)
@@ -44,13 +45,13 @@ class Program:
                     slots[slot] = result
                 for slot in clear:
                     slots[slot] = None
-        except DoesNotFit:
+        except (DoesNotFit, cupy.cuda.memory.OutOfMemoryError):
             return NotImplemented
         outputs = self._outputs
         return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])
 
 
-def run_of(step: Step, name: str, constants: Mapping[int, Any]) -> Run:
+def run_of(step: Step, name: str, constants: Mapping[int, Any], dialect: Dialect) -> Run:
     """What gives a step's results, of what it reads and the current device."""
     match step.kind:
         case "kernel":
@@ -58,7 +59,7 @@ def run_of(step: Step, name: str, constants: Mapping[int, Any]) -> Run:
             known = {
                 place: constants[slot] for place, slot in enumerate(step.reads) if slot in constants
             }
-            return Kernel(step.kernel, name, known)
+            return Kernel(step.kernel, name, known, dialect)
         case "getitem":
             return lambda reads, _: (reads[0][reads[1]],)
         case "unpack":

@@ -12,7 +12,7 @@ from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
-from ufuse.backends.planning.rules import Rules
+from ufuse.backends.planning.rules import Call, Rules
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
@@ -90,14 +90,14 @@ def _call(draft: Draft, node: Node) -> int:
 
 def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> int:
     assert isinstance(node.type, ArrayType)
-    function = partial(_of_dtype, getattr(library().array, name), node.type.dtype)
+    function = partial(of_dtype, getattr(library().array, name), node.type.dtype)
     slots = {key: draft.constant(value) for key, value in keywords.items()}
     return draft.call(function, draft.slot(node.inputs[0]), node=node, **slots)
 
 
-def _of_dtype(function: Callable[..., Any], dtype: np.dtype, array: Any, **keywords: Any) -> Any:
+def of_dtype(function: Callable[..., Any], dtype: np.dtype, *operands: Any, **keywords: Any) -> Any:
     """What a method gives, if it is of the dtype that the graph was made for."""
-    result = _tried(function, array, **keywords)
+    result = _tried(function, *operands, **keywords)
     if result.dtype != dtype:
         raise DoesNotFit
     return result
@@ -134,19 +134,21 @@ def _reshaped(array: Any, shape: tuple[int, ...]) -> Any:
     return array.reshape(shape)
 
 
+CALLS: dict[Kind, Call] = {
+    Kind.MAP: _map,
+    Kind.REDUCE: _reduce,
+    Kind.CALL: _call,
+    Kind.SCALAR: _scalar,
+    Kind.CHECK: Draft.check,
+}
+VIEW_CALLS = ViewCalls(_transposed, _reshaped)
 RULES = Rules(
     loop_of=loop_of,
     fold_of=fold_of,
     why_not_operand=why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
-    calls={
-        Kind.MAP: _map,
-        Kind.REDUCE: _reduce,
-        Kind.CALL: _call,
-        Kind.SCALAR: _scalar,
-        Kind.CHECK: Draft.check,
-    },
-    view_calls=ViewCalls(_transposed, _reshaped),
+    calls=CALLS,
+    view_calls=VIEW_CALLS,
 )
 
 

@@ -8,7 +8,7 @@ the addition of -0.0, which changes nothing and is respected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import cupy
@@ -16,6 +16,7 @@ import numpy as np
 
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Loop
+from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.infer import operand_of
 from ufuse.graph.typing.library import Routine
@@ -44,14 +45,35 @@ class Form:
     wide: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What the kernels of a program are written in: which text an operation's loop has, and the compiler's options."""
+
+    routine: Callable[[Node, Loop], Routine]
+    options: tuple[str, ...] | None  # None: CuPy's own
+
+
+def _routine_of_cupy(node: Node, loop: Loop) -> Routine:
+    return library().routine_of(node.op, [operand_of(one) for one in node.inputs])
+
+
+def _routine_of_numpy(node: Node, loop: Loop) -> Routine:
+    return library().routine_of_dtypes(node.op, loop.dtypes)
+
+
+CUPYS = Dialect(_routine_of_cupy, None)
+# Subnormals stay and nothing is contracted: IEEE's operations have NumPy's bits.
+NUMPYS = Dialect(_routine_of_numpy, ("--ftz=false", "--fmad=false", "-std=c++17"))
+
+
 def kernel_name(name: str) -> str:
     """A name that C++ takes."""
     return "ufuse_" + re.sub(r"\W", "_", name)
 
 
-def kernel_text(plan: KernelPlan, name: str, form: Form) -> str:
+def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
     """The CUDA C++ of a kernel; its parameters are those that `launch.arguments` gives."""
-    writer = _Writer(plan, form)
+    writer = _Writer(plan, form, dialect)
     body = [line for segment in plan.segments for line in writer.segment(segment)]
     preambles = dict.fromkeys(one for one in writer.preambles if one)
     lines = [
@@ -75,8 +97,9 @@ def type_name(dtype: np.dtype) -> str:
 class _Writer:
     """Writes the parts of one kernel's text."""
 
-    def __init__(self, plan: KernelPlan, form: Form) -> None:
+    def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:
         self.plan = plan
+        self.dialect = dialect
         self.form = form
         self.index = "long long" if form.wide else "int"
         self.preambles: list[str] = []
@@ -153,8 +176,7 @@ class _Writer:
         letter = LETTERS.get(loop.dtypes[-1].char)
         if loop.name in INTRINSICS and letter and len({*loop.dtypes}) == 1:
             return Routine(loop.dtypes, f"out0 = __{letter}{INTRINSICS[loop.name]}", "")
-        node = self.nodes[self.plan.nodes[segment.node].position]
-        return library().routine_of(node.op, [operand_of(one) for one in node.inputs])
+        return self.dialect.routine(self.nodes[self.plan.nodes[segment.node].position], loop)
 
     def _fenced(self, value: int) -> str:
         """A value that is not contracted with what follows."""

@@ -88,7 +88,7 @@ class KernelBuilder:
         )
         if key not in self.operands:
             one = isinstance(type_, ArrayType) and (type_.ndim == 0 or type_.shape[-1] == 1)
-            scalar = single or (one and self.space[-1] != 1)
+            scalar = single or (one and self.space[-1:] != (1,))
             self.operands[key] = len(self.plan.operands)
             self.plan.operands.append(Operand(source, dtype, scalar))
         return self.operands[key]

@@ -123,6 +123,20 @@ class CuPy:
             raise CannotInfer(f"CuPy raises TypeError here: {error}") from None
         return checked_dtype(np.dtype(loop.out_types[0]))
 
+    def routine_of_dtypes(self, op: Op, dtypes: tuple[np.dtype, ...]) -> Routine:
+        """The loop of exactly these dtypes, the result's last.
+
+        Raises:
+            CannotInfer: CuPy has none.
+
+        """
+        function = self.function_of(op)
+        for loop in function._ops.ops:
+            own = tuple(map(np.dtype, (*loop.in_types, *loop.out_types)))
+            if own == dtypes and isinstance(loop.routine, str) and not function._loop_prep:
+                return Routine(dtypes, loop.routine, function._preamble)
+        raise CannotInfer(f"CuPy has no loop of {op.name} for these types")
+
     def _asked(self, function: Any, patterns: tuple[Pattern, ...]) -> Routine:
         samples = [self._sample(*one) for one in patterns]
         if len(samples) != function.nin:

@@ -1,0 +1,247 @@
+"""NumPy's code on a GPU: `backend="cupy"`, on the test device; the reference is NumPy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+
+RNG = np.random.default_rng(8)
+A, B = RNG.normal(size=(2, 6, 7))
+SPECIAL = np.array([0.0, -0.0, 1, -1, 1.5, 2.5, -0.5, 1e30, np.inf, -np.inf, np.nan, 3])
+
+
+def why_different(result: Any, wanted: Any, close: float) -> str | None:
+    """Why a result is not NumPy's, to the bit or (`close`) nearly."""
+    if isinstance(wanted, tuple):
+        return next(
+            filter(
+                None, (why_different(*pair, close) for pair in zip(result, wanted, strict=True))
+            ),
+            None,
+        )
+    facts = [(type(one), one.dtype, one.shape, one.strides) for one in (result, wanted)]
+    if facts[0] != facts[1]:
+        return f"{facts[0]} in place of {facts[1]}"
+    both = (
+        np.isnan(result) & np.isnan(wanted)
+        if wanted.dtype.kind == "f"
+        else np.zeros(wanted.shape, bool)
+    )
+    if close and wanted.dtype.kind == "f":
+        return None if np.allclose(result, wanted, close, close, equal_nan=True) else "other values"
+    bits = [np.where(both, 0, one).tobytes() for one in (result, wanted)]
+    return None if bits[0] == bits[1] else f"{result} in place of {wanted}"
+
+
+def check(function: Callable[..., Any], *arguments: Any, close: float = 0.0) -> Any:
+    """Run a function plainly and on the device, twice, without a break; returns the compiled one."""
+    compiled = ufuse.compile(function, backend="cupy")
+    compiled.reset()
+    with np.errstate(all="ignore"):
+        wanted = function(*arguments)
+        for _ in range(2):
+            assert why_different(compiled(*arguments), wanted, close) is None
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    return compiled
+
+
+def is_sent(compiled: Any) -> bool:
+    """Whether a GPU runs what was captured, not the CPU."""
+    return not compiled.graphs[0].source("cupy").startswith("the CPU")
+
+
+def operands(ufunc: np.ufunc, dtype: str) -> tuple[np.ndarray, ...]:
+    """Two rows of numbers, so that each meets another."""
+    values = SPECIAL if np.dtype(dtype).kind == "f" else np.array([0, 1, 2, 3, 5, 7, 100])
+    pairs = values.astype(dtype), np.roll(values, 3).astype(dtype)
+    return pairs[: ufunc.nin]
+
+
+def test_every_function(host: Host) -> None:
+    """IEEE's operations, comparisons and operations on bits have NumPy's bits; the others nearly."""
+    from ufuse.backends.cupy.sending import CLOSE, EXACT  # noqa: PLC0415  CuPy may be imported now
+
+    cases = []
+    with host.compiler.gathering():
+        for name in sorted(EXACT | CLOSE):
+            for dtype in "?bBhiIlLfd":
+                arguments = operands(getattr(np, name), dtype)
+                text = "lambda x: " if len(arguments) == 1 else "lambda x, y: "
+                text += f"np.{name}({text[7:-2]})"
+                function = eval(text, {"np": np})  # noqa: S307  code of its own for each
+                compiled = ufuse.compile(function, backend="cupy")
+                try:
+                    with np.errstate(all="ignore"):
+                        function(*arguments)
+                        compiled(*arguments)
+                except (TypeError, ValueError):
+                    continue
+                cases.append((name, dtype, function, arguments))
+    assert len(cases) > 400
+    sent = set()
+    for name, dtype, function, arguments in cases:
+        compiled = check(function, *arguments, close=1e-6 if name in CLOSE else 0)
+        if is_sent(compiled):
+            sent.add((name, dtype))
+    missing = {f"{name}[{dtype}]" for name in EXACT | CLOSE for dtype in "fd"} - {
+        f"{n}[{d}]" for n, d in sent
+    }
+    assert all(name.startswith(("bitwise", "invert")) for name in missing), missing
+
+
+def test_a_program_is_sent(host: Host) -> None:
+    """Maps are kernels, arguments are sent once, results come back as NumPy's arrays and scalars."""
+
+    def program(x: Any, y: Any, scale: float) -> Any:
+        z = np.sqrt(x * x + y * scale + 4) / 3 - np.where(x > y, x, 2.0)
+        return z, z.sum(), (z - z.mean(axis=0)).astype("f4"), z.max(axis=1), x > y
+
+    compiled = check(program, A, B, 0.5, close=1e-12)
+    assert is_sent(compiled)
+    host.device.counts.clear()
+    compiled(A, B, 0.25)
+    assert host.device.counts["copy to device"] == 2
+    assert host.device.counts["copy to host"] == 5
+
+
+def test_softmax_and_layer_norm(host: Host) -> None:
+    """Rows with their own maximum, sum, mean and variance."""
+
+    def softmax(x: Any) -> Any:
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    def layer_norm(x: Any, weight: Any) -> Any:
+        mean = x.mean(axis=-1, keepdims=True)
+        return (x - mean) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) * weight
+
+    for dtype, close in (("f8", 1e-12), ("f4", 1e-5)):
+        x = A.astype(dtype)
+        assert is_sent(check(softmax, x, close=close))
+        assert is_sent(check(layer_norm, x, x[0], close=close))
+
+
+def test_layouts(host: Host) -> None:
+    """Results lie in memory as NumPy's do, whatever strides the arguments have."""
+    x = RNG.normal(size=(3, 4, 5))
+    for array in (
+        x,
+        x.T,
+        np.asfortranarray(x),
+        x[:, 1:, ::2],
+        x.transpose(1, 0, 2),
+        x[:, :0],
+        x[:1],
+    ):
+        check(lambda x: (x * 2 + 1, abs(x)), array)
+
+
+def test_products_of_matrices(host: Host) -> None:
+    """`@` and `np.dot` are cuBLAS's."""
+    assert is_sent(check(lambda x, y: x @ y.T + 1, A, B, close=1e-12))
+    assert is_sent(check(lambda x, y: np.dot(x, y) * 2, A, B[0], close=1e-12))
+
+
+def test_subnormals_stay(host: Host) -> None:
+    """Single precision is not flushed to zero."""
+    small = np.array([1e-40, -3e-42, 1e-45, 2e-38], "f4")
+    assert is_sent(check(lambda x: x * np.float32(0.5) + x, small))
+
+
+def test_what_stays_on_the_cpu(host: Host) -> None:
+    """Writes into arguments, views of them, and what CUDA does otherwise are the CPU's, to the bit."""
+
+    def doubled(x: Any) -> Any:
+        x *= 2
+        return x + 1
+
+    for function in (
+        doubled, lambda x: (x * 2).T, lambda x: x[1:], lambda x: np.sort(x + 1), lambda x: x // 0.3, lambda x: np.cumsum(x * 2),
+        lambda x: (x * (1 + 2j)).real, lambda x: np.sign(x) + float(x[0, 0]),
+    ):  # fmt: skip
+        compiled = ufuse.compile(function, backend="cupy")
+        for _ in range(2):
+            given, same = A.copy(), A.copy()
+            result, wanted = compiled(given), function(same)
+            assert np.asarray(result).tobytes() == np.asarray(wanted).tobytes()
+            assert given.tobytes() == same.tobytes()
+
+
+def test_one_object_twice(host: Host) -> None:
+    """A result given twice is one array; an argument given back is that argument."""
+
+    def twice(x: Any, y: Any) -> Any:
+        z = x + y
+        return z, z, x
+
+    compiled = ufuse.compile(twice, backend="cupy")
+    one, other, given = compiled(A, B)
+    assert one is other
+    assert given is A
+
+
+def test_numbers_that_do_not_fit(host: Host) -> None:
+    """NumPy's error is raised."""
+    compiled = ufuse.compile(lambda x, n: x + n, backend="cupy")
+    x = np.arange(5, dtype="i1")
+    assert (compiled(x, 100) == x + np.int8(100)).all()
+    with pytest.raises(OverflowError):
+        compiled(x, 1000)
+
+
+def test_no_memory_on_the_device(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an argument cannot be sent, plain Python runs."""
+
+    def full(*_: object, **__: object) -> None:
+        raise host.cupy.cuda.memory.OutOfMemoryError(1, 2, 3)
+
+    compiled = ufuse.compile(lambda x: x * 3 + 1, backend="cupy")
+    monkeypatch.setattr(host.cupy, "array", full)
+    assert (compiled(A) == A * 3 + 1).all()
+
+
+def test_arrays_that_are_there_stay(host: Host) -> None:
+    """CuPy's arrays are not fetched; what is compiled is what would be without the option."""
+    compiled = ufuse.compile(lambda x: x * 2 + 1, backend="cupy")
+    x = host.cupy.asarray(A)
+    host.device.counts.clear()
+    result = compiled(x)
+    assert type(result) is host.cupy.ndarray
+    assert not host.device.counts["copy to host"]
+    assert (result.get() == A * 2 + 1).all()
+
+
+def test_loops_are_the_cpus(host: Host) -> None:
+    """Python's loops over elements run as without the option."""
+
+    def total(x: Any) -> Any:
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i] * 2
+        return s
+
+    compiled = ufuse.compile(total, backend="cupy")
+    assert compiled(A[0]) == total(A[0])
+
+
+def test_where_there_is_no_gpu(host: Host) -> None:
+    """CuPy alone is not enough: the error says that no device was found."""
+    text = (
+        "import ufuse\n"
+        "try: ufuse.compile(lambda x: x, backend='cupy')\n"
+        "except ufuse.BackendUnavailable as missing: print(missing)\n"
+        "else: print('there is one')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", text], check=True, capture_output=True, text=True
+    )
+    assert "the backend 'cupy' needs a GPU" in run.stdout or "there is one" in run.stdout
