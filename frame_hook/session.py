@@ -189,8 +189,9 @@ class Session:
         if traces >= MOST_TRACES:
             self._give_up(cache, position, "traced too often")
             self._note_varying(code, position, "a function or class that is used here")
+        forks = branches.Forks(self.record) if self.journal.fullgraph is not None else None
         entry, passed, expired = self._traced(
-            cache, position, function, state, seconds, self._first_truth
+            cache, position, function, state, seconds, self._first_truth, forks
         )
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
@@ -218,20 +219,26 @@ class Session:
         record = self.record(code)
         jump = kept.branch[1]
         branches.learn(record, jump, entry)
-        if jump not in record.usual:
-            branches.ask_later(entry)
-            return None
-        if record.usual[jump] is None:
+        is_mixed = record.usual.get(jump) is None and branches.is_mixed(entry)
+        if record.usual.get(jump) is None and not (is_mixed and jump not in record.not_forked):
+            if jump not in record.usual:
+                branches.ask_later(entry)
             return None
         seconds = self._seconds_for(cache, state)
         if seconds is not None and seconds <= 0:
             branches.ask_later(entry)
             return None
-        longer, _, _ = self._traced(cache, position, function, state, seconds, self._usual_truth)
-        if longer is None or not longer.expects or longer.first_failing(state) is not None:
+        forks = branches.Forks(self.record) if is_mixed else None
+        longer, _, _ = self._traced(
+            cache, position, function, state, seconds, self._usual_truth, forks
+        )
+        if longer is None or longer.first_failing(state) is not None:
+            return None
+        if not longer.expects and not branches.has_forks(longer):
+            branches.ask_later(entry)
             return None
         branches.ask_first(longer)
-        if entry.expects:
+        if entry.expects or not longer.expects:
             cache.remove(position, entry)
         return longer
 
@@ -249,12 +256,13 @@ class Session:
         state: tuple[Any, ...],
         seconds: float | None,
         usual_truth: UsualTruth,
+        forks: branches.Forks | None = None,
     ) -> tuple[Any, Any, bool]:
         """What the tracer finds in a time, which is spent then; None: in any time."""
         started, begun = time.perf_counter(), time.thread_time()
         deadline = None if seconds is None else begun + max(seconds, budget.OF_A_TRACE)
         found = self._tracer.trace(
-            cache, position, function, state, self.record(cache.code), deadline, usual_truth
+            cache, position, function, state, self.record(cache.code), deadline, usual_truth, forks
         )
         if seconds is not None:
             self._budget.spend(time.thread_time() - begun, traces=1)

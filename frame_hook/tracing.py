@@ -17,6 +17,7 @@ from ufuse.frame_hook.code.frame_readers import shows_its_locals
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import ON_STACK, in_words
+from ufuse.frame_hook.entries.branches import Forks
 from ufuse.frame_hook.entries.endings import (
     Choose,
     Ending,
@@ -45,6 +46,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter import generators
+from ufuse.frame_hook.interpreter.forks import CannotFork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
@@ -137,10 +139,11 @@ class Tracer:
         record: CodeRecord,
         deadline: float | None = None,
         usual_truth: UsualTruth = lambda _, __, otherwise: otherwise,
+        forks: Forks | None = None,
     ) -> Attempt:
         """The entry for a frame from a position, which reading ends at a moment of `time.thread_time`.
 
-        `usual_truth`: see `Interpreter`.
+        `usual_truth`: see `Interpreter`. `forks`: of which branches both sides may be in the graph; None: of none.
         """
         expired = False
         started = time.perf_counter()
@@ -159,6 +162,7 @@ class Tracer:
                 stop_at,
                 None if expired else deadline,
                 usual_truth,
+                forks,
             )
             visited = Visited(interpreter)
             try:
@@ -186,6 +190,11 @@ class Tracer:
                     cache, position, interpreter, returned, ends_with, started, record
                 )
                 return Attempt(entry, passed, expired)
+            except CannotFork as refusal:
+                assert forks is not None
+                forks.refuse(refusal)
+                forget_frames(refusal, handled)
+                continue
             except GraphBreak as graph_break:
                 expired = expired or graph_break.code == "slow"
                 count = visited.where_it_broke()
@@ -240,6 +249,7 @@ class Tracer:
         stop_at: int | None,
         deadline: float | None,
         usual_truth: UsualTruth,
+        forks: Forks | None,
     ) -> tuple[Interpreter, Frame]:
         code = cache.code
         names = slot_names(code)
@@ -266,6 +276,7 @@ class Tracer:
             headers=headers_outside(code, position) if self._ends_at_nests else (),
             may_go_on=partial(goes_on, code, position),
             usual_truth=usual_truth,
+            may_fork=forks.may if forks is not None else lambda _, __: False,
             function=weakref.ref(function),
         )
         trace.changes.replay = partial(blind_writes.replay, weakref.ref(interpreter))  # no cycle
@@ -343,6 +354,7 @@ class Tracer:
         entry = make_entry(trace, recipe, given, artefact, ending.for_c(cache.code, recipe.number))
         entry.expects = len(interpreter.expected)
         ran = frozenset(interpreter.positions)
+        ran |= {place for code, place in interpreter.forked if code is cache.code}
         if isinstance(ending, Resume):
             ran -= {ending.position}
         if isinstance(ending, Choose):

@@ -126,6 +126,9 @@ def step_tuple(step: Step, constants: dict[int, Any], options: Options) -> tuple
     if step.kind == "check":
         assert step.check is not None
         return ("check", step.reads, step.check.attributes["expected"], (), *tail)
+    if step.kind == "branch":
+        sides = tuple(program(side, options) for side in step.sides)
+        return ("branch", sides, step.reads, step.outs, *tail)
     if step.kind == "unpack":
         return ("unpack", step.reads[0], step.outs, *tail)
     return ("tuple", step.reads, step.outs[0], *tail)

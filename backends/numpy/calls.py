@@ -129,7 +129,7 @@ def _argument(draft: Draft, spec: Any, node: Node) -> int:
 
 
 def _structured(draft: Draft, node: Node) -> int:
-    """A loop or a branch: by its definition, until loops are compiled whole."""
+    """A loop: by its definition, until loops are compiled whole."""
     names = sorted(draft.sizes.sources)
     rule = reference.BY_KIND[node.op.kind]
 
@@ -158,6 +158,5 @@ CALLS: dict[Kind, Call] = {
     Kind.CALL:   _whole,
     Kind.CHECK:  Draft.check,
     Kind.LOOP:   _structured,
-    Kind.BRANCH: _structured,
 }
 # fmt: on

@@ -41,6 +41,12 @@ def _step_lines(step: Step, *, native: bool) -> Iterator[str]:
             given = f"s{one.out} = " if one.out is not None else ""
             yield f"    {given}{_name(one.function)}({_slots(one.reads)})"
         return
+    if step.sides:
+        yield f"{made}branch({_slots(step.reads)}){mark}"
+        for name, side in zip(("then", "otherwise"), step.sides, strict=True):
+            yield f"    {name}"
+            yield from (f"        {line}" for line in listing(side, native=native).splitlines())
+        return
     positional = len(step.reads) - len(step.keywords)
     words = [f"s{slot}" for slot in step.reads[:positional]]
     words += [

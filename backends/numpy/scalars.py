@@ -465,11 +465,13 @@ class Code:
             return register
         if (register, kind) not in self._converted:
             known = self.registers[register]
-            if name == "fit" and isinstance(known, tuple) and _fits(known[1], kind):
-                self._converted[register, kind] = self._new((kind, kind.type(known[1])))
-                return self._converted[register, kind]
-            self._converted[register, kind] = self._new(kind)
-            self.rows.append((name, self._converted[register, kind], register, -1))
+            if name == "fit" and isinstance(known, tuple) and _fits(known[1], np.dtype(kind)):
+                fitted = np.dtype(kind).type(known[1])
+                made = self._new((kind, fitted.item() if kind is float else fitted))
+            else:
+                made = self._new(kind)
+                self.rows.append((name, made, register, -1))
+            self._converted[register, kind] = made
         return self._converted[register, kind]
 
     def _place(self, one: NumberOperation, type_: Type) -> int:

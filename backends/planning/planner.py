@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from ufuse.backends.planning.draft import Draft
@@ -103,8 +105,24 @@ class Planner:
     def _operand(self, source: Node | Access) -> int:
         return self.draft.slot(source) if isinstance(source, Node) else self.draft.target(source)
 
+    def _add_branch(self, node: Node) -> None:
+        """A step that runs one of two plans, which are also given what has the sizes."""
+        draft = self.draft
+        sized = [one for one, _ in draft.sizes.sources.values() if one in draft.slots]
+        given = list(dict.fromkeys(one for one in sized if one not in node.inputs[1:]))
+        sides = (node.attributes["then"], node.attributes["otherwise"])
+        plans = tuple(plan_of(_given_more(side, given), self.rules) for side in sides)
+        reads = tuple(map(draft.slot, (*node.inputs, *given)))
+        count = len(node.type.items)  # type: ignore[union-attr]
+        outs = draft.step("branch", reads, count, sides=plans, position=draft.position[node])
+        for item in self.items.get(node, ()):
+            draft.slots[item] = outs[item.attributes["index"]]
+
     def _add_call(self, node: Node) -> None:
         draft = self.draft
+        if node.op is ops.BRANCH and node.op.kind not in self.rules.calls:
+            self._add_branch(node)
+            return
         made = self.rules.calls[node.op.kind](draft, node)
         if made is not None:
             draft.slots[node] = made
@@ -120,3 +138,9 @@ class Planner:
         outs = draft.step("unpack", (draft.slots[node],), count)
         for item in items:
             draft.slots[item] = outs[item.attributes["index"]]
+
+
+def _given_more(body: Graph, given: Sequence[Node]) -> Graph:
+    """A body with more inputs, from which its plan takes sizes."""
+    more = tuple(Node(ops.INPUT, (), one.type) for one in given)
+    return replace(body, inputs=(*body.inputs, *more), nodes=(*more, *body.nodes))

@@ -26,7 +26,7 @@ class NumberOperation(NamedTuple):
 class Step:
     """One step. `kind` is that of `_tiles.Program`; `reads` and `outs` are slots."""
 
-    kind: str  # "kernel", "scalars", "call", "getitem", "unpack", "tuple" or "check"
+    kind: str  # "kernel", "scalars", "call", "getitem", "unpack", "tuple", "check" or "branch"
     reads: tuple[int, ...]
     outs: tuple[int, ...]
     kernel: KernelPlan | None = None
@@ -34,6 +34,9 @@ class Step:
     function: Callable[..., Any] | None = None
     keywords: tuple[str, ...] = ()
     check: Node | None = None  # of "check"
+    sides: tuple[
+        Plan, ...
+    ] = ()  # of "branch": what runs where the first slot is true, and where it is not
     location: Location | None = None
     position: int = -1  # place in the graph of the node that a call or an item computes
     repeats: bool = True  # of a call: it may be made a second time where a flag showed

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.interpreter.forks import CannotFork
+from ufuse.graph.ops import Kind
 
 __builtins__ = KEPT
 
@@ -32,3 +36,31 @@ def learn(record: CodeRecord, jump: int, entry: Any) -> None:
     most, least = max(entry.were_true, entry.were_false), min(entry.were_true, entry.were_false)
     if most + least >= FIRST - 1 and least * RARELY <= most and jump not in record.usual:
         record.usual[jump] = entry.were_true > entry.were_false
+
+
+def is_mixed(entry: Any) -> bool:
+    """Whether the sides of an entry's branch are taken in turn, or nothing has been seen of them in time."""
+    if entry.were_true or entry.were_false:
+        return bool(entry.were_true and entry.were_false)
+    return bool(entry.hits > 2 * FIRST)
+
+
+class Forks:
+    """The branches of which both sides may be in one graph: those that were not found to be otherwise."""
+
+    def __init__(self, record_of: Callable[[CodeType], CodeRecord]) -> None:
+        self._record_of = record_of
+
+    def may(self, code: CodeType, position: int) -> bool:
+        """Whether the sides of a jump are tried to be in one graph."""
+        return position not in self._record_of(code).not_forked
+
+    def refuse(self, refusal: CannotFork) -> None:
+        """Note that those of a jump cannot be."""
+        self._record_of(refusal.code).not_forked[refusal.position] = refusal.why
+
+
+def has_forks(entry: Any) -> bool:
+    """Whether both sides of a branch are in an entry's graph."""
+    kept: Specialisation = entry.data
+    return any(node.op.kind is Kind.BRANCH for node in kept.graph)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,7 +64,7 @@ def cannot_pay(graph: Graph) -> bool:
 
 def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:
     """The graph of a trace with the inputs that it uses, and the registers they come from."""
-    new = _resolved_nodes(trace)
+    new = _resolved_nodes(trace, trace.graph.nodes)
     sources = {new[node]: source for node, source in trace.graph.inputs}
     outputs = tuple(new[node] for node in recipe.outputs)
     used = {one for node in new.values() for one in node.inputs} | set(outputs)
@@ -86,12 +86,12 @@ def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list
     return Graph(first, (*first, *body), outputs, name), [register for _, register in inputs]
 
 
-def _resolved_nodes(trace: Trace) -> dict[Node, Node]:
-    """For every node of the trace, the same with sizes replaced by what they were found to equal."""
+def _resolved_nodes(trace: Trace, nodes: Sequence[Node]) -> dict[Node, Node]:
+    """For every node of a graph, the same with sizes replaced by what the trace found them to equal."""
     if not trace.sizes.known:
-        return {node: node for node in trace.graph.nodes}
+        return {node: node for node in nodes}
     new: dict[Node, Node] = {}
-    for node in trace.graph.nodes:
+    for node in nodes:
         kind, attributes = _resolved(trace, node.type), _resolved(trace, node.attributes)
         op = node.op
         if op is ops.SIZE and isinstance(attributes["value"], int):
@@ -116,6 +116,12 @@ def _resolved(trace: Trace, value: Any) -> Any:
         return {key: _resolved(trace, item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return type(value)(_resolved(trace, item) for item in value)
+    if isinstance(value, Graph):
+        new = _resolved_nodes(trace, value.nodes)
+        inputs, outputs = (
+            tuple(new[one] for one in part) for part in (value.inputs, value.outputs)
+        )
+        return replace(value, inputs=inputs, nodes=tuple(new.values()), outputs=outputs)
     return value
 
 
@@ -139,6 +145,8 @@ def _symbols_in(nodes: Iterable[Node]) -> set[str]:
             pending += (value.start, value.length)
         elif isinstance(value, (dict, Mapping)):
             pending += value.values()
+        elif isinstance(value, Graph):
+            pending += [part for node in value.nodes for part in (node.type, node.attributes)]
     return found
 
 

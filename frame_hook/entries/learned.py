@@ -205,6 +205,8 @@ class CodeRecord:
     begins: dict[int, tuple[Mapping[int, Any], ...]] = field(default_factory=dict)
     # By position of a jump whose condition graphs compute: what that nearly always is; None: now this, now that.
     usual: dict[int, bool | None] = field(default_factory=dict)
+    # By position of a jump: why its sides are not both in a graph.
+    not_forked: dict[int, str] = field(default_factory=dict)
     # Of a function with such loops: how often it was read as a whole, and why it is no nest.
     whole_tries: int = 0
     why_not_whole: str = ""

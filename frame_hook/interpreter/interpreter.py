@@ -13,6 +13,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.code.raising import raising_side
+from ufuse.frame_hook.interpreter.forks import fork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
 from ufuse.frame_hook.interpreter.outcomes import (
@@ -87,7 +88,8 @@ class Interpreter:
     `may_go_on` tells whether the trace may end at a position of the root: it may then end at a jump whose condition the
     graph computes, with the `choice` and its `sides`, first where it is true. `usual_truth` tells for such a jump, of a
     code object at a position, what its condition nearly always is; its third argument is the answer where nothing is
-    known, for a side that raises. The trace then goes on with that, and notes it in `expected`.
+    known, for a side that raises. The trace then goes on with that, and notes it in `expected`. `may_fork` tells
+    whether both sides of a jump are tried to be in the graph where neither is usual; `forked` are what is run there.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Interpreter:
         headers: Collection[int] = (),
         may_go_on: Callable[[int], bool] = lambda _: False,
         usual_truth: UsualTruth = lambda _, __, otherwise: otherwise,
+        may_fork: Callable[[CodeType, int], bool] = lambda _, __: False,
         function: Callable[[], FunctionType | None] = lambda: None,
     ) -> None:
         self.trace = trace
@@ -130,6 +133,9 @@ class Interpreter:
         self.may_go_on = may_go_on
         self.usual_truth = usual_truth
         self.expected: list[Expected] = []
+        self.may_fork = may_fork
+        self.forks = 0  # within so many sides
+        self.forked: set[tuple[CodeType, int]] = set()
         self.choice: Choice | None = None
         self.sides: tuple[Side, Side] | None = None
         self.headers = headers
@@ -302,8 +308,7 @@ class Interpreter:
         if isinstance(result, Choice):
             truth = self._usual_truth(frame, instruction, result)
             if truth is None:
-                self._end_in_choice(frame, instruction, result)
-                return None
+                return self._forked(frame, instruction, result)
             result = self._expect(frame, instruction, result, truth=truth)
         if isinstance(result, Jump):
             position = instructions.successors(instruction)[-1]
@@ -351,14 +356,26 @@ class Interpreter:
             frame.stack.append(choice.condition)
         return JUMP
 
+    def _forked(self, frame: Frame, jump: Instruction, choice: Choice) -> Returned | None:
+        """Go on behind both sides of a jump where they meet; else end the trace there."""
+        if not self.may_fork(frame.code, jump.position):
+            self._end_in_choice(frame, jump, choice)
+            return None
+        self.forks += 1
+        returned = fork(self, frame, jump, choice)
+        self.forks -= 1
+        return returned
+
     def _end_in_choice(self, frame: Frame, jump: Instruction, choice: Choice) -> None:
         """End the trace at a jump of the root whose condition the graph computes."""
         behind, target = instructions.successors(jump)
         next_one = instructions.by_position(frame.code)[behind]
         if next_one.opname == "JUMP_BACKWARD":  # most compilers leave it out of the `try` around it
             (behind,) = instructions.successors(next_one)
-        if frame is not self.call_stack[0] or not (
-            self.may_go_on(behind) and self.may_go_on(target)
+        if (
+            self.forks
+            or frame is not self.call_stack[0]
+            or not (self.may_go_on(behind) and self.may_go_on(target))
         ):
             raise GraphBreak("data-branch", "a computed number")
         sides = Side(target, choice.keeps), Side(behind, keeps=False)

@@ -119,6 +119,10 @@ class Changes:
             self._guard_same(source, self._sources[id(value)][0])
         return symbol
 
+    def symbols(self) -> list[Symbol]:
+        """The symbols of all objects of the frame that have been read."""
+        return list(self._symbols.values())
+
     def is_known(self, value: Any) -> bool:
         """Whether this object of the frame has been read."""
         return id(value) in self._symbols

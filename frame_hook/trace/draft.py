@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -137,6 +138,10 @@ class Draft:
                 self._kept.append(node)
             node = self._views[key]
         return node
+
+    def forget_views(self, gone: AbstractSet[Node]) -> None:
+        """Forget views that are no longer nodes of the graph."""
+        self._views = {key: node for key, node in self._views.items() if node not in gone}
 
     def fresh(self, node: Node) -> Symbol:
         """The symbol of a node that made new memory, a scalar or a number."""

@@ -372,3 +372,12 @@ def test_a_check_is_part_of_the_code_of_its_condition() -> None:
     program = BACKEND.compile(parse(GUARDED), PLAIN)
     assert program(np.array([1.0, 2.0])).tolist() == [2.0, 3.0]
     assert program(np.array([10.0, 2.0])) is NotImplemented
+
+
+def test_a_whole_number_beside_one_of_pythons_floats() -> None:
+    """The constant becomes a float when the code is made; one that is no float exactly, when it runs."""
+    for number in (9, 2**53 + 1):
+        text = f"a: float\nt0 = scalar.mul a {number}\nt1 = scalar.gt t0 {number}\nreturn t0, t1"
+        program = BACKEND.compile(parse(text), PLAIN)
+        for a in (0.5, 1.0, 1.5):
+            assert program(a) == (a * number, a * number > number)

@@ -51,7 +51,7 @@ static const struct {
     [STEP_GETITEM] = {"getitem", 6, 1, 3}, [STEP_BINARY] = {"binary", 7, 2, 4},
     [STEP_UNARY] = {"unary", 6, 2, 3},     [STEP_UNPACK] = {"unpack", 5, 1, 2},
     [STEP_TUPLE] = {"tuple", 5, 1, 2},     [STEP_SCALARS] = {"scalars", 6, 2, 3},
-    [STEP_CHECK] = {"check", 6, 1, 3},
+    [STEP_CHECK] = {"check", 6, 1, 3},     [STEP_BRANCH] = {"branch", 6, 2, 3},
 };
 
 static int
@@ -159,6 +159,23 @@ read_check(Step *step, PyObject *given)
     return expected < 0 ? -1 : 0;
 }
 
+/* `("branch", (then, otherwise), (condition, input, ...), outputs, clear, committed)` */
+static int
+read_branch(Step *step, PyObject *given)
+{
+    PyObject *sides = PyTuple_GET_ITEM(given, 1);
+    bool fits = PyTuple_Check(sides) && PyTuple_GET_SIZE(sides) == 2 && step->inputs.count > 0;
+    for (int i = 0; fits && i < 2; i++) {
+        fits = Py_IS_TYPE(PyTuple_GET_ITEM(sides, i), program_type);
+    }
+    if (!fits || step->committed) {
+        PyErr_Format(PyExc_ValueError, "no branch before every write: %R", given);
+        return -1;
+    }
+    step->object = Py_NewRef(sides);
+    return 0;
+}
+
 static int
 read_step(Program *self, Step *step, PyObject *given)
 {
@@ -187,8 +204,8 @@ read_step(Program *self, Step *step, PyObject *given)
     self->has_committed |= step->committed;
     self->has_kernels |= kind == STEP_KERNEL || kind == STEP_SCALARS;
     self->has_calls |= kind == STEP_CALL || kind == STEP_BINARY || kind == STEP_UNARY;
-    bool single =
-        kind != STEP_KERNEL && kind != STEP_SCALARS && kind != STEP_UNPACK && kind != STEP_CHECK;
+    bool single = kind != STEP_KERNEL && kind != STEP_SCALARS && kind != STEP_UNPACK &&
+                  kind != STEP_CHECK && kind != STEP_BRANCH;
     if (committed >= 0 &&
         ((single && step->outputs.count != 1) ||
          ((kind == STEP_UNARY || kind == STEP_UNPACK) && step->inputs.count != 1))) {
@@ -207,6 +224,8 @@ read_step(Program *self, Step *step, PyObject *given)
         return committed < 0 ? -1 : read_operator(step, given);
     case STEP_CHECK:
         return committed < 0 ? -1 : read_check(step, given);
+    case STEP_BRANCH:
+        return committed < 0 ? -1 : read_branch(step, given);
     default:
         return committed < 0 ? -1 : 0;
     }

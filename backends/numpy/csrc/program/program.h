@@ -15,6 +15,7 @@ typedef enum {
     STEP_UNPACK,
     STEP_TUPLE,
     STEP_CHECK,
+    STEP_BRANCH,
 } StepKind;
 
 typedef struct {
@@ -30,8 +31,8 @@ typedef struct {
     bool committed;
     bool expected;    /* the truth that a check wants */
     bool first_write; /* its writes are the first visible ones: it may still refuse */
-    PyObject *object; /* the kernel, code over numbers or callable, or NULL; None: `fallback` does
-                         the call */
+    PyObject *object; /* the kernel, code over numbers, callable, or the two of a branch, or NULL;
+                         None: `fallback` does the call */
     PyObject *names;  /* of the last arguments of a call, or NULL */
     BinaryFunction binary;
     UnaryFunction unary;

@@ -290,6 +290,42 @@ step_check(const Step *step, PyObject *number)
                                      : STEP_GIVES_UP;
 }
 
+/* The side that the first input chooses gets the others. Nothing visible has been written yet. */
+static Outcome
+step_branch(const Step *step, PyObject **slots, State *state)
+{
+    PyObject *inputs[step->inputs.count + 1];
+    take_slots(&step->inputs, slots, inputs);
+    int truth = inputs[0] == Py_True ? 1 : inputs[0] == Py_False ? 0 : PyObject_IsTrue(inputs[0]);
+    if (truth < 0) {
+        return outcome_of_exception(step);
+    }
+    leave_strict(state); /* it reads the error state itself */
+    PyObject *side = PyTuple_GET_ITEM(step->object, truth ? 0 : 1);
+    PyObject *made = program_vectorcall(side, inputs + 1, (size_t)step->inputs.count - 1, NULL);
+    if (made == NULL) {
+        return outcome_of_exception(step);
+    }
+    if (made == Py_NotImplemented) {
+        Py_DECREF(made);
+        return STEP_GIVES_UP;
+    }
+    if (step->outputs.count == 1) {
+        store(slots, step->outputs.slot[0], made);
+        return STEP_DONE;
+    }
+    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != step->outputs.count) {
+        PyErr_Format(PyExc_ValueError, "expected a tuple of %d, not %R", step->outputs.count, made);
+        Py_DECREF(made);
+        return outcome_of_exception(step);
+    }
+    for (int i = 0; i < step->outputs.count; i++) {
+        store(slots, step->outputs.slot[i], Py_NewRef(PyTuple_GET_ITEM(made, i)));
+    }
+    Py_DECREF(made);
+    return STEP_DONE;
+}
+
 static Outcome
 run_step(const Program *self, int number, PyObject **slots, State *state)
 {
@@ -313,6 +349,8 @@ run_step(const Program *self, int number, PyObject **slots, State *state)
         return step_call(self, number, slots, state);
     case STEP_CHECK:
         return step_check(step, slots[in[0]]);
+    case STEP_BRANCH:
+        return step_branch(step, slots, state);
     case STEP_GETITEM:
         value = PyObject_GetItem(slots[in[0]], slots[in[1]]);
         break;

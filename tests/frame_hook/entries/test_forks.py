@@ -1,0 +1,405 @@
+"""Both sides of a branch in one graph: what can be, what is not, and that each gives what plain Python gives.
+
+PYTEST_DONT_REWRITE: an assertion of the program is the program's own.
+"""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202, RET505, SIM108, TRY301
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from ufuse.frame_hook.code.instructions import by_position, successors
+from ufuse.frame_hook.interpreter.forks import meeting_place
+
+X = np.array([0.5, 0.25, 0.75])
+GIVEN = (X, -X, X * 100, -X * 100, X * 0, np.array([np.inf, 1, -1]), np.array([np.nan, 1, 1]))
+TIMES = 12  # in turn, until both sides have been seen and a longer graph was made
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a call gives, writes, raises and warns."""
+    given = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result: Any = function(*given)
+        except Exception as error:  # noqa: BLE001  whatever it is
+            result = type(error), str(error)
+    said = [(one.category, str(one.message), one.lineno) for one in caught]
+    shared = [result is one for one in given]
+    return [plain(one) for one in (result, *given)], shared, said
+
+
+def plain(value: Any) -> Any:
+    """A value as what can be compared, to the bit."""
+    if isinstance(value, (tuple, list)):
+        return type(value), [plain(one) for one in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return type(value), value.dtype, value.shape, value.strides, value.tobytes()
+    return type(value), repr(value)
+
+
+def forks(made: Any) -> int:
+    """How many branches are nodes of a graph."""
+    return max(str(graph).count("branch") for graph in made.graphs)
+
+
+def compared(function: Callable[..., Any], times: int = TIMES) -> Any:
+    """The function compiled, each call of which gave what plain Python gives."""
+    made = ufuse.compile(function)
+    for _ in range(times):
+        for x in GIVEN:
+            assert outcome(made, x) == outcome(function, x)
+    return made
+
+
+def two_sides(x):
+    if x.sum() > 0:
+        y = x + 1
+    else:
+        y = x - 1
+    return y * 2
+
+
+def returns_early(x):
+    if x.sum() > 1:
+        return x + 1
+    elif x.sum() < -1:
+        return x - 1
+    return x * 2
+
+
+def expression(x):
+    return x * (2.0 if x.max() > 1 else 3.0)
+
+
+def conjunction(x):
+    if x[0] > 0 and x[1] > 0:
+        y = x * 2
+    else:
+        y = x * 4
+    return y
+
+
+def disjunction(x):
+    return x + (x[0] or x[1])
+
+
+def negation(x):
+    if not (x > 0).any():
+        return x * 3
+    return x - 3
+
+
+def nested(x):
+    if x[0] > 0:
+        if x[1] > 1:
+            y = x + 1
+        else:
+            y = x + 2
+        y = y * 2
+    else:
+        y = x - 3
+    return y
+
+
+def several_values(x):
+    if x[0] > 0:
+        a, b, flag = x + 1, x[1] * 2, True
+    else:
+        a, b, flag = x - 1, x[2] * 3, False
+    return a * b, flag
+
+
+def one_side_only(x):
+    y = x * 2
+    if x[0] > 0:
+        y = x * 3
+    return y
+
+
+def a_dead_variable(x):
+    if x[0] > 0:
+        t = x * 2
+        y = t + 1
+    else:
+        y = x - 1
+    return y
+
+
+def a_fresh_array_is_changed_by_its_side(x):
+    if x[0] > 0:
+        y = x + 1
+        y *= 2
+        y[0] = 7
+    else:
+        y = x - 1
+    return y
+
+
+def views(x):
+    if x[0] > 0:
+        y = x[::-1] + x[0]
+    else:
+        y = x[::-1] - x[1]
+    return y
+
+
+def warns_on_one_side(x):
+    if x[0] > 0:
+        return np.sqrt(x)
+    return x * 2
+
+
+def a_result_that_nobody_needs(x):
+    if x[0] > 0:
+        np.sqrt(x - 0.2)
+    return x + 1
+
+
+def a_pair(x):
+    if x[0] > 0:
+        pair = x + 1, x[0]
+    else:
+        pair = x - 1, x[1]
+    a, b = pair
+    return a * b
+
+
+def called(x):
+    return _helper(x) - _helper(x * 2)
+
+
+def _helper(x):
+    if x[0] > 0:
+        return x * 2 + 1
+    return x * 3 - 1
+
+
+FORKED = [
+    two_sides, returns_early, expression, conjunction, disjunction, negation, nested, several_values,
+    a_dead_variable, views, warns_on_one_side, a_result_that_nobody_needs, a_pair, called,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FORKED, ids=lambda function: function.__name__)
+def test_both_sides_are_in_one_graph(function: Callable[..., Any]) -> None:
+    """At once where one graph is asked for, and where the sides are taken in turn."""
+    whole = ufuse.compile(function, fullgraph=True)
+    for x in GIVEN:
+        assert outcome(whole, x) == outcome(function, x)
+    assert sum(str(graph).startswith(f"graph {function.__name__}\n") for graph in whole.graphs) == 1
+    made = compared(function)
+    assert forks(made)
+    before = made.__ufuse_cache__.whole
+    made(X)
+    made(-X)
+    assert made.__ufuse_cache__.whole == before + 2
+
+
+def returns_what_was_given(x):
+    if x[0] > 0:
+        x = x * 2
+    return x
+
+
+def writes_what_was_given(x):
+    if x[0] > 0:
+        x[1] = 5
+    return x + 1
+
+
+def appends(x):
+    found = [x]
+    if x[0] > 0:
+        found.append(x + 1)
+    return np.stack(found)
+
+
+def sets_an_item(x):
+    found = {"a": x}
+    if x[0] > 0:
+        found["a"] = x + 1
+    return found["a"] * 2
+
+
+class Holder:
+    """Something to set an attribute of."""
+
+    value: Any = None
+
+
+HOLDER = Holder()
+
+
+def sets_an_attribute(x):
+    if x[0] > 0:
+        HOLDER.value = 1
+    else:
+        HOLDER.value = 2
+    return x + HOLDER.value
+
+
+def writes_a_fresh_array(x):
+    y = x * 2
+    if x[0] > 0:
+        y[0] = 1
+    return y + 1
+
+
+def other_types(x):
+    if x[0] > 0:
+        y = x.astype("f4")
+    else:
+        y = x + 1
+    return y
+
+
+def other_shapes(x):
+    if x[0] > 0:
+        y = np.concatenate([x, x])
+    else:
+        y = x + 1
+    return y
+
+
+def whole_numbers(x):
+    if x[0] > 0:
+        n = 1
+    else:
+        n = 2
+    return x[n:] + n
+
+
+def one_array_twice(x):
+    if x[0] > 0:
+        y = z = x + 1
+    else:
+        y = x + 2
+        z = x + 3
+    y += 1
+    return y, z
+
+
+def a_view_of_what_was_given(x):
+    if x[0] > 0:
+        y = x[1:]
+    else:
+        y = x[:-1]
+    y += 1
+    return x
+
+
+def steps_along(x):
+    rows = iter([x, x + 1, x + 2])
+    y = next(rows)
+    if x[0] > 0:
+        y = next(rows)
+    return y + next(rows)
+
+
+def unbound(x):
+    if x[0] > 0:
+        y = x + 1
+    return y
+
+
+def turns_a_loop(x):
+    y = x
+    for _ in range(3):
+        if y.sum() > 100:
+            break
+        y = y * 2
+    return y
+
+
+def catches(x):
+    try:
+        if x[0] > 0:
+            raise ValueError("positive")
+        y = x + 1
+    except ValueError:
+        y = x - 1
+    return y
+
+
+def raises_on_one_side(x):
+    if x[0] > 0:
+        y = x + np.ones(4 if x[1] > 1 else 3)
+    else:
+        y = x + 1
+    return y
+
+
+def a_match(x):
+    match int(x[0] > 0):
+        case 1:
+            return x + 1
+        case _:
+            return x - 1
+
+
+def an_assertion(x):
+    if x[0] > 0:
+        assert x[1] < 10, "large"
+        y = x + 1
+    else:
+        y = x - 1
+    return y
+
+
+def known_on_one_side(x):
+    small = x[1] < 10
+    if x[0] > 0:
+        if not small:
+            raise ValueError("large")
+        y = x + 1
+    else:
+        y = x - 1
+    return y if small else y * 2
+
+
+def the_same_condition_again(x):
+    positive = x[0] > 0
+    if positive:
+        y = x + 1 if positive else x + 2
+    else:
+        y = x - 1 if positive else x - 2
+    if positive:
+        y = y * 2
+    return y
+
+
+ANY = [
+    returns_what_was_given, writes_what_was_given, appends, sets_an_item, sets_an_attribute, writes_a_fresh_array,
+    other_types, other_shapes, whole_numbers, one_array_twice, a_view_of_what_was_given, steps_along, unbound,
+    turns_a_loop, catches, raises_on_one_side, a_match, an_assertion, one_side_only,
+    a_fresh_array_is_changed_by_its_side, known_on_one_side, the_same_condition_again,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ANY, ids=lambda function: function.__name__)
+def test_what_is_in_no_one_graph_is_right(function: Callable[..., Any]) -> None:
+    """It is as if it had not been tried."""
+    compared(function)
+
+
+def test_where_sides_meet() -> None:
+    """Behind both; at the end, where one of them returns."""
+
+    def places(function: Any) -> int | None:
+        table = by_position(function.__code__)
+        jump = next(one for one in table.values() if len(successors(one)) == 2)
+        return meeting_place(function.__code__, *successors(jump))
+
+    assert places(two_sides) is not None
+    assert places(returns_early) is None
