@@ -29,7 +29,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo ready test test-cpython test-numpy test-packages check bench fuzz break-everywhere stress sanitize leaks gpu-check format clean extensions view lint wheel
+.PHONY: help demo ready test test-cpython test-numpy test-packages check bench fuzz break-everywhere stress sanitize leaks gpu-check gpu-bench format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -72,8 +72,12 @@ test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test functio
 test-packages: $(VENV)-packages/.done extensions ## 1,000 calls of SciPy, scikit-image, scikit-learn, statsmodels and pandas; PACKAGES="--slice --limits"
 	$(VENV)-packages/bin/python -P -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.packages", run_name="__main__")' $(PACKAGES)
 
-gpu-check: $(VENV)/.dev extensions ## everything that needs a GPU; says why where there is none
-	@if $(RUN) .ci/gpu.py; then $(RUN) -m pytest -m gpu $(PYTEST_ARGS); fi
+# With the packages that PYTHON has, and wheels in build/wheels: where GPUs are, there may be no package index.
+gpu-check: ## the tests of the CuPy backend on a real GPU; says why not where there is none; PYTEST_ARGS
+	@$(PYTHON) .ci/gpu.py check $(PYTEST_ARGS)
+
+gpu-bench: ## benchmarks/results/gpu: against eager CuPy, cupy.fuse, jax.jit and torch.compile; BENCH="names"
+	@$(PYTHON) .ci/gpu.py bench $(BENCH)
 
 # --capture=sys: a sanitizer's report goes past pytest. PYTHONMALLOC: what is freed is freed for the sanitizer too.
 # Leaks are for `make leaks`: CPython itself never frees all its memory.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tests.support.cupy_host import Host
     from tests.support.hooking import Session
+    from tests.support.real_device import RealDevice
 
 # Tests say what is captured, not whether it pays here and now; those of the timing ask for it.
 os.environ.setdefault("UFUSE_MEASURE", "0")
@@ -38,6 +39,11 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--share K/N`, for runs of the same tests on several Pythons."""
+    parser.addoption(
+        "--gpu",
+        action="store_true",
+        help="run tests of CuPy's arrays on a GPU, not on the test device",
+    )
     parser.addoption(
         "--share",
         metavar="K/N",
@@ -106,8 +112,13 @@ def session() -> Iterator[Session]:
 
 
 @pytest.fixture
-def host() -> Iterator[Host]:
-    """Eager CuPy on the CPU; whatever a test allocates, nothing is stored beside it."""
+def host(request: pytest.FixtureRequest) -> Iterator[Host | RealDevice]:
+    """Eager CuPy on the CPU; whatever a test allocates, nothing is stored beside it. A real device with --gpu."""
+    if request.config.getoption("--gpu"):
+        from tests.support.real_device import real_device  # noqa: PLC0415 - only there
+
+        yield real_device()
+        return
     from tests.support import cupy_host  # noqa: PLC0415 - only where CuPy is installed
 
     reason = cupy_host.why_not()
