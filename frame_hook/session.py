@@ -219,7 +219,9 @@ class Session:
         record = self.record(code)
         jump = kept.branch[1]
         branches.learn(record, jump, entry)
-        is_mixed = record.usual.get(jump) is None and branches.is_mixed(entry)
+        is_mixed = record.usual.get(jump) is None and branches.is_mixed(
+            entry, is_inlined=code is not cache.code
+        )
         if record.usual.get(jump) is None and not (is_mixed and jump not in record.not_forked):
             if jump not in record.usual:
                 branches.ask_later(entry)
@@ -235,7 +237,6 @@ class Session:
         if longer is None or longer.first_failing(state) is not None:
             return None
         if not longer.expects and not branches.has_forks(longer):
-            branches.ask_later(entry)
             return None
         branches.ask_first(longer)
         if entry.expects or not longer.expects:

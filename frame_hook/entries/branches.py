@@ -38,11 +38,11 @@ def learn(record: CodeRecord, jump: int, entry: Any) -> None:
         record.usual[jump] = entry.were_true > entry.were_false
 
 
-def is_mixed(entry: Any) -> bool:
-    """Whether the sides of an entry's branch are taken in turn, or nothing has been seen of them in time."""
-    if entry.were_true or entry.were_false:
-        return bool(entry.were_true and entry.were_false)
-    return bool(entry.hits > 2 * FIRST)
+def is_mixed(entry: Any, *, is_inlined: bool) -> bool:
+    """Whether the sides of an entry's branch are taken in turn; where it is inlined, whether none has been usual."""
+    if is_inlined:
+        return bool(entry.hits > 2 * FIRST)
+    return bool(entry.were_true and entry.were_false)
 
 
 class Forks:
