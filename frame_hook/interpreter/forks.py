@@ -362,7 +362,8 @@ def _forked(
             interpreter, frame, target if jumps else behind, stack, meet, before_side
         )
         del interpreter.call_stack[depth:]
-    _join(interpreter, frame, choice, sides[True], sides[False], meet)
+    refusal = CannotFork(frame.code, jump.position, "an array is written that may be another one")
+    _join(interpreter, frame, choice, sides[True], sides[False], meet, refusal)
     if meet is None:
         return Returned(frame.stack.pop())
     frame.position = meet
@@ -388,7 +389,10 @@ class Merge:
         self.pairs: list[tuple[Node, Node]] = []
         self._known: dict[tuple[int, int], int] = {}
         self._kept: list[Symbol] = []  # whose id is a key
-        self._buffers: tuple[dict[int, int], dict[int, int]] = {}, {}
+        self.outer: list[
+            list[Buffer]
+        ] = []  # for each pair: memory from before that the array may be
+        self._siblings: tuple[dict[int, int], dict[int, int]] = {}, {}
 
     def place(self, one: Symbol, other: Symbol) -> int | Symbol | tuple[Any, ...]:
         """A symbol that is the same on both sides, or the number of the pair that the branch chooses from."""
@@ -424,19 +428,29 @@ class Merge:
             raise _Unlike("values of other types")
         if isinstance(first.type, NumberType) and first.type.kind == "int":
             raise _Unlike("whole numbers of Python")
-        if isinstance(first.type, ArrayType) and not first.type.scalar:
-            self._refuse_shared(first, second)
+        is_array = isinstance(first.type, ArrayType) and not first.type.scalar
         self.pairs.append((first, second))
+        self.outer.append(self._outer(one, other, first, second) if is_array else [])
         return len(self.pairs) - 1
 
-    def _refuse_shared(self, *nodes: Node) -> None:
-        """Arrays are made by their side, each by itself, so that nothing else may share their memory."""
-        for node, own in zip(nodes, self.own, strict=True):
-            if node not in own or node.op.kind is Kind.VIEW or node.op is ops.STORE:
-                raise _Unlike("an array that is not made on its side")
-        for node, other, known in zip(nodes, reversed(nodes), self._buffers, strict=True):
-            if known.setdefault(id(node), id(other)) != id(other):
-                raise _Unlike("arrays that are one on one side")
+    def _outer(self, one: Symbol, other: Symbol, *nodes: Node) -> list[Buffer]:
+        """The memory from before that an array may be, which is not written from then on."""
+        for node, sibling, known in zip(nodes, reversed(nodes), self._siblings, strict=True):
+            if node.op.kind is Kind.VIEW or known.setdefault(id(node), id(sibling)) != id(sibling):
+                raise _Unlike("a view, or arrays that are one on one side")
+        found = []
+        for symbol, node, own in zip((one, other), nodes, self.own, strict=True):
+            seen = self.interpreter.trace.look(symbol)
+            assert isinstance(seen, Array)
+            if _first_version(node) not in own or seen.buffer.frozen is not None:
+                found.append(seen.buffer)
+        return found
+
+
+def _first_version(node: Node) -> Node:
+    while node.op is ops.STORE:
+        node = node.inputs[0]
+    return node
 
 
 def _is_same_constant(one: Symbol, other: Symbol) -> bool:
@@ -455,6 +469,7 @@ def _join(
     then: Taken,
     otherwise: Taken,
     meet: int | None,
+    refusal: CannotFork,
 ) -> None:
     """Put the frame where the sides meet, with the values that a branch node chooses."""
     if len(then.stack) != len(otherwise.stack):
@@ -476,7 +491,9 @@ def _join(
             for one, other in zip(then.locals, otherwise.locals, strict=True)
         ]
     chosen = (
-        _chosen(interpreter, choice, merge) if merge.pairs or then.nodes or otherwise.nodes else []
+        _chosen(interpreter, choice, merge, refusal)
+        if merge.pairs or then.nodes or otherwise.nodes
+        else []
     )
 
     def symbol(place: Any) -> Any:
@@ -492,20 +509,18 @@ def _slot(merge: Merge, one: Symbol | None, other: Symbol | None, *, is_live: bo
     """What a slot holds behind the branch; nothing, where the sides have left unlike things that nobody reads again."""
     if one is other:
         return one
-    if one is not None and other is not None:
-        try:
-            return merge.place(one, other)
-        except _Unlike:
-            if is_live:
-                raise
-    if is_live or not all(
+    if not is_live and all(
         isinstance(each, (Array, Number, Constant, Unbound, type(None))) for each in (one, other)
     ):
+        return None
+    if one is None or other is None:
         raise _Unlike("a variable has a value on one side")
-    return None
+    return merge.place(one, other)
 
 
-def _chosen(interpreter: Interpreter, choice: Choice, merge: Merge) -> Sequence[Symbol]:
+def _chosen(
+    interpreter: Interpreter, choice: Choice, merge: Merge, refusal: CannotFork
+) -> Sequence[Symbol]:
     """The branch node's results."""
     graph = interpreter.trace.graph
     given: dict[Node, None] = {}
@@ -523,9 +538,15 @@ def _chosen(interpreter: Interpreter, choice: Choice, merge: Merge) -> Sequence[
         {"then": then, "otherwise": otherwise},
         may_raise=True,
     )
-    return [
+    found = [
         graph.fresh(graph.node(ops.ITEM, (branch,), {"index": i})) for i in range(len(merge.pairs))
     ]
+    for symbol, outer in zip(found, merge.outer, strict=True):
+        if outer and isinstance(symbol, Array):
+            symbol.buffer.visible = any(one.visible for one in outer)
+            for one in (symbol.buffer, *outer):
+                one.frozen = refusal
+    return found
 
 
 def _needed(nodes: Sequence[Node], outputs: Sequence[Node]) -> Iterator[Node]:

@@ -62,7 +62,7 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph import size
+from ufuse.graph import ops, size
 from ufuse.graph.types import ArrayType, NumberType
 
 # fmt: off
@@ -501,7 +501,17 @@ def truth_or_number(interpreter: Interpreter, symbol: Symbol) -> bool | Number:
         if symbol.node in trace.expected:
             return trace.expected[symbol.node]
         return bool(trace.specialised(symbol).value) if trace.is_fixed(symbol) else symbol
+    if isinstance(symbol, Array) and trace.sizes.decide("eq", arrays.total(symbol.type.shape), 1):
+        return _only_element(trace, symbol)
     return truth(interpreter, symbol)
+
+
+def _only_element(trace: Trace, array: Array) -> Number:
+    """The element of an array that has one: the array is true as it is."""
+    index = {"index": (0,) * array.type.ndim}
+    found = trace.graph.fresh(trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), index))
+    assert isinstance(found, Number)
+    return found
 
 
 def as_bool(interpreter: Interpreter, symbol: Symbol) -> Symbol:

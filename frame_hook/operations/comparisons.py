@@ -309,6 +309,8 @@ def identical(interpreter: Interpreter, left: Symbol, right: Symbol) -> bool:
         if left.buffer is right.buffer and not left.path and not right.path:
             return True
         if not left.path and not right.path:
+            if left.buffer.frozen is not None or right.buffer.frozen is not None:
+                raise GraphBreak("operator", "`is` between arrays that may be one")
             return _same_inputs(trace, left, right)
         return False
     if (

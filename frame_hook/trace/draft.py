@@ -166,6 +166,8 @@ class Draft:
     def store(self, target: Array, value: Node, casting: str) -> None:
         """Write `value` into the target's memory, which may be written: a new version of its buffer."""
         buffer = target.buffer
+        if buffer.frozen is not None:
+            raise buffer.frozen
         path = tuple((name, dict(attributes)) for name, attributes in target.path)
         buffer.version = self.node(
             ops.STORE, (buffer.version, value), {"path": path, "casting": casting}

@@ -135,6 +135,8 @@ class ArrayInputs:
     def check_writable(self, buffer: Buffer) -> None:
         """Guard that the buffer may be written, and that no other argument shares its memory."""
         source, value = buffer.source, buffer.value
+        if buffer.frozen is not None:
+            raise buffer.frozen
         if source is None or value is None:
             raise GraphBreak("effect", "assigning to an array that the trace cannot find again")
         if value.flags.num & WRITE_FLAGS != WRITEABLE:

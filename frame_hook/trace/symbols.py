@@ -57,7 +57,8 @@ class Opaque:
 class Buffer:
     """Memory: `version` is the node that has its present contents.
 
-    `visible`: it existed before this trace, so a store into it is an effect.
+    `visible`: it existed before this trace, so a store into it is an effect. `frozen` is raised where it is to be
+    written: it may be other memory, too, by a branch in the graph.
     """
 
     root: Node
@@ -65,6 +66,7 @@ class Buffer:
     visible: bool
     source: Source | None = None
     value: Any = None  # the example array of an input
+    frozen: Exception | None = None
 
 
 @symbol

@@ -376,3 +376,32 @@ def test_a_report_tells_of_checks() -> None:
         f"  where   the condition of line {line} is false; else other graphs or plain Python"
         in text
     )
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), ()])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+def test_arrays_of_one_element_are_true_as_it_is(shape: tuple[int, ...], dtype: str) -> None:
+    """The graph reads the element; eager raises where there are more, or none."""
+
+    def truths(x):
+        found = 1 if x else 2
+        return found, bool(x), not x, x + 1 if x else x
+
+    one = np.ones(shape, dtype)
+    made = compared(
+        truths, (one,), (one * 0,), (np.ones(3, dtype),), (np.ones(0, dtype),), times=20
+    )
+    assert any("scalar.not_" in str(graph) for graph in made.graphs)
+
+
+def test_a_slice_of_one_element_is_a_condition() -> None:
+    """As in `if a[0:1] > 0`: the comparison is part of the graph."""
+
+    def first(a):
+        if a[0:1] > 0:
+            return a + 1
+        return a - 1
+
+    made = compared(first, (X,), (-X,))
+    assert suspensions(made, X) == suspensions(made, -X) == 0
+    assert len(made.graphs) == 4  # two sides in turn, and both in one

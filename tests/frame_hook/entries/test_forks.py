@@ -185,9 +185,21 @@ def _helper(x):
     return x * 3 - 1
 
 
+def returns_what_was_given(x):
+    if x[0] > 0:
+        x = x * 2
+    return x
+
+
+def one_of_two(x):
+    a, b = x * 2, x * 3
+    c = a if x[0] > 0 else b
+    return c + a
+
+
 FORKED = [
     two_sides, returns_early, expression, conjunction, disjunction, negation, nested, several_values,
-    a_dead_variable, views, warns_on_one_side, a_result_that_nobody_needs, a_pair, called,
+    a_dead_variable, one_side_only, a_fresh_array_is_changed_by_its_side, returns_what_was_given, one_of_two, views, warns_on_one_side, a_result_that_nobody_needs, a_pair, called,
 ]  # fmt: skip
 
 
@@ -204,12 +216,6 @@ def test_both_sides_are_in_one_graph(function: Callable[..., Any]) -> None:
     made(X)
     made(-X)
     assert made.__ufuse_cache__.whole == before + 2
-
-
-def returns_what_was_given(x):
-    if x[0] > 0:
-        x = x * 2
-    return x
 
 
 def writes_what_was_given(x):
@@ -254,6 +260,29 @@ def writes_a_fresh_array(x):
     if x[0] > 0:
         y[0] = 1
     return y + 1
+
+
+def is_it_the_same(x):
+    y = x
+    if x[0] > 0:
+        y = x * 2
+    return y is x, y + 1
+
+
+def written_behind_the_branch(x):
+    y = x
+    if x[0] > 0:
+        y = x * 2
+    y += 1
+    return y
+
+
+def written_by_another_name(x):
+    y = a = x * 2
+    if x[0] > 0:
+        y = x * 3
+    a += 1
+    return y, a
 
 
 def other_types(x):
@@ -380,10 +409,10 @@ def the_same_condition_again(x):
 
 
 ANY = [
-    returns_what_was_given, writes_what_was_given, appends, sets_an_item, sets_an_attribute, writes_a_fresh_array,
+    writes_what_was_given, appends, sets_an_item, sets_an_attribute, writes_a_fresh_array,
     other_types, other_shapes, whole_numbers, one_array_twice, a_view_of_what_was_given, steps_along, unbound,
-    turns_a_loop, catches, raises_on_one_side, a_match, an_assertion, one_side_only,
-    a_fresh_array_is_changed_by_its_side, known_on_one_side, the_same_condition_again,
+    turns_a_loop, catches, raises_on_one_side, a_match, an_assertion, is_it_the_same, written_behind_the_branch,
+    written_by_another_name, known_on_one_side, the_same_condition_again,
 ]  # fmt: skip
 
 
