@@ -154,6 +154,37 @@ def test_one_graph_from_start_to_end(example: Example) -> None:
     _compare(made, example.function, example.usual)
 
 
+IN_TURN = [
+    Example(conditional, (X,), (-X,)),
+    Example(sign, (X * 9,), (-X * 9,)),
+    Example(conditional_expression, (X,), (X * 10,)),
+    Example(relu_by_hand, (X, 0.0), (-X, 0.0)),
+]
+
+
+@pytest.mark.parametrize("example", IN_TURN, ids=lambda one: one.function.__name__)
+def test_sides_that_are_taken_in_turn_are_in_one_graph(example: Example) -> None:
+    """Both run without a frame, as `tf.cond` does."""
+    made = ufuse.compile(example.function)
+    for _ in range(WARM):
+        _compare(made, example.function, example.usual)
+        _compare(made, example.function, example.other)
+    assert any("branch" in str(graph) for graph in made.graphs)
+    before = made.__ufuse_cache__.whole
+    made(*example.usual)
+    made(*example.other)
+    assert made.__ufuse_cache__.whole == before + 2
+
+
+@pytest.mark.parametrize("example", IN_TURN, ids=lambda one: one.function.__name__)
+def test_one_graph_where_one_is_asked_for(example: Example) -> None:
+    """At the first call."""
+    made = ufuse.compile(example.function, fullgraph=True)
+    _compare(made, example.function, example.usual)
+    _compare(made, example.function, example.other)
+    assert len(made.graphs) == 1
+
+
 LOOPS = [
     Example(fizz, (3000,), (7,)),
     Example(skips_and_stops, (np.linspace(-1, 9, 60),), (X,)),
