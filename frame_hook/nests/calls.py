@@ -60,7 +60,7 @@ def enter(
         if isinstance(item, Known) and slot not in written:
             kinds[slot] = constant_kind(item)
         elif item is not None:
-            kinds[slot] = keeping.keep(reader, function.prefix + function.names[slot], item)
+            kinds[slot] = keeping.keep(reader, function.variable(slot), item)
     reader.frame = Frame(function, kinds, [], caller)
     reader.next = 0
 

@@ -75,7 +75,8 @@ class Code:
     def get(self, name: str, type_: str) -> Value:
         """What a variable holds."""
         self._known(name, type_)
-        return self.op("get", type_, attributes=(name,))
+        held = self._results.get(("get", type_, (), (str, name)))
+        return held or self.op("get", type_, attributes=(name,))
 
     def set(self, name: str, value: Value) -> None:
         """Give a variable a value."""

@@ -36,9 +36,9 @@ SAME_OF_REALS = {"+", "-", "*", "/"}
 class WidenError(Exception):
     """Some locals come to the header of a loop as Python's and as NumPy's: it is to be read anew for either."""
 
-    def __init__(self, slots: frozenset[int]) -> None:
+    def __init__(self, names: frozenset[str]) -> None:
         super().__init__()
-        self.slots = slots
+        self.names = names
 
 
 def is_either(item: Item | Kind) -> bool:
@@ -133,17 +133,10 @@ def _replaced(item: Item, old: Number, new: Number) -> Item:
     return new if item == old else item
 
 
-def kind_of_either(kind: NumberKind) -> NumberKind:
-    """The kind for Python's numbers and NumPy's; as it is where only NumPy has such numbers, and for bools."""
-    return EitherKind(kind.kind) if kind.kind in KINDS else kind
-
-
-def widened(code: Code, name: str, kind: NumberKind) -> NumberKind:
-    """The kind of a local for either; its tag is set."""
-    found = kind_of_either(kind)
-    if found != kind:
-        code.set(f"{name}.tag", code.constant(I1, kind.numpy))
-    return found
+def widened(code: Code, one: Item) -> Number:
+    """A number as either, which it is known not to be yet."""
+    assert isinstance(one, Number)
+    return Number(EitherKind(one.type.kind), one.value, tag(code, one))
 
 
 def check_versions(known: Sequence[Version], new: Version) -> None:
@@ -158,7 +151,8 @@ def check_versions(known: Sequence[Version], new: Version) -> None:
         if (one.stack, one.caller, kinds.keys()) != (new.stack, new.caller, others.keys()):
             continue
         if all(_are_alike(kinds[slot], others[slot]) for slot in kinds):
-            raise WidenError(frozenset(slot for slot in kinds if kinds[slot] != others[slot]))
+            unlike = (slot for slot in kinds if kinds[slot] != others[slot])
+            raise WidenError(frozenset(map(new.function.variable, unlike)))
 
 
 def _are_alike(one: Any, other: Any) -> bool:

@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from types import CodeType, FunctionType, MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
@@ -24,12 +24,14 @@ from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Exit, Read, Reader
 from ufuse.frame_hook.nests.unrolling import RollError
-from ufuse.frame_hook.nests.values import NotNativeError
+from ufuse.frame_hook.nests.values import EitherError, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
+
+T = TypeVar("T")
 
 
 class Making(Protocol):
@@ -154,19 +156,32 @@ def _read(
     keeps_all: bool = False,
     arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
-    widened: frozenset[int] | None = frozenset()
+    return repeated(
+        lambda widened, rolled: _read_once(
+            code, position, function, state, keeps_all, arrives, widened, rolled
+        )
+    )
+
+
+def repeated(read: Callable[[frozenset[str] | None, frozenset[str] | None], T]) -> T:
+    """What reading a loop gives, with all that turns out on the way: variables to widen, loops to roll."""
+    widened: frozenset[str] | None = frozenset()
     rolled: frozenset[str] | None = frozenset()
     while True:
         try:
-            return _read_once(code, position, function, state, keeps_all, arrives, widened, rolled)
+            return read(widened, rolled)
         except RollError as more:
             rolled = more.added(rolled)
         except WidenError as more:
             known = widened or frozenset()
-            widened = known | more.slots if more.slots - known else None
+            widened = known | more.names if more.names - known else None
         except NotNativeError:
             if not widened:
                 raise
+            widened = None
+        except EitherError:
+            if not widened:
+                raise NotNativeError("a number may be Python's or NumPy's") from None
             widened = None
 
 
@@ -177,7 +192,7 @@ def _read_once(
     state: tuple[Any, ...],
     keeps_all: bool,
     arrives: Mapping[int, Any],
-    widened: frozenset[int] | None,
+    widened: frozenset[str] | None,
     rolled: frozenset[str] | None,
 ) -> tuple[Trace, Read]:
     names = instructions.slot_names(code)

@@ -26,6 +26,10 @@ class Function:
         returns = [one for one in self.table.values() if one.opname in instructions.ENDS]
         self.returns_once = len(returns) == 1
 
+    def variable(self, slot: int) -> str:
+        """What the names of the variables that hold a local begin with."""
+        return self.prefix + self.names[slot]
+
     def __repr__(self) -> str:
         return f"<{self.prefix}{self.code.co_name}>"
 

@@ -132,7 +132,7 @@ class Reader(Holders):
         *,
         keeps_all: bool = False,
         arrives: Mapping[int, NumberKind] = MappingProxyType({}),
-        widened: frozenset[int] | None = None,
+        widened: frozenset[str] | None = None,
         rolled: frozenset[str] | None = frozenset(),
     ) -> None:
         self.position = position
@@ -234,10 +234,8 @@ class Reader(Holders):
                 self._begin_with_nothing(slot)
             elif slot in live or (value is not self.null and not _hook.has_no_finalizer(value)):
                 raise NotNativeError(f"{names[slot]} is no number or array", later=True)
-        for slot in self._widened or ():
-            kind = self.frame.slots.get(slot)
-            if isinstance(kind, NumberKind):
-                self.frame.slots[slot] = either.kind_of_either(kind)
+        for slot, kind in self._unsettled():
+            self.frame.slots[slot] = EitherKind(kind.kind)
         self._guard_numbers()
         self._label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
@@ -457,7 +455,7 @@ class Reader(Holders):
         """What the function being read comes to a position with; sets what its stack holds."""
         elementwise.settle(self)
         frame = self.frame
-        if self._widened and frame.caller is None:
+        if self._widened:
             self._widen(position)
         function, live = frame.function, frame.function.live[position]
         always = self._changed if frame.caller is None else frozenset()
@@ -470,19 +468,35 @@ class Reader(Holders):
         return Version(function, position, locals_, stack, frame.caller)
 
     def _is_header(self, version: Version) -> bool:
-        if version.caller is not None or unrolling.is_unrolled(version.stack):
+        if unrolling.is_unrolled(version.stack):
             return False
-        return self.own.table[version.position].opname == "FOR_ITER"
+        return version.function.table[version.position].opname == "FOR_ITER"
 
     def _widen(self, position: int) -> None:
         """Where a loop begins its turns make some locals Python's or NumPy's, whichever."""
-        is_unrolled = unrolling.is_unrolled(self.frame.stack)
-        if self.own.table[position].opname == "FOR_ITER" and not is_unrolled:
-            for slot in self._widened or ():
-                kind = unrolling.settled(self.frame.slots.get(slot), self.frame.stack)
-                if isinstance(kind, NumberKind):
-                    name = self.own.names[slot]
-                    self.frame.slots[slot] = either.widened(self.out, name, kind)
+        frame = self.frame
+        is_header = frame.function.table[position].opname == "FOR_ITER"
+        if is_header and not unrolling.is_unrolled(frame.stack):
+            for slot, kind in self._unsettled():
+                name = frame.function.variable(slot)
+                if frame.caller is None:
+                    self.out.set(f"{name}.tag", self.out.constant(I1, kind.numpy))
+                    frame.slots[slot] = EitherKind(kind.kind)
+                else:
+                    one = either.widened(self.out, keeping.kept(self, name, kind))
+                    frame.slots[slot] = keeping.keep(self, name, one)
+
+    def _unsettled(self) -> list[tuple[int, NumberKind]]:
+        """The frame's locals that are to be Python's or NumPy's numbers, and are known to be one of them."""
+        function = self.frame.function
+        return [
+            (slot, kind)
+            for slot, one in self.frame.slots.items()
+            if isinstance(kind := unrolling.settled(one, self.frame.stack), NumberKind)
+            and not isinstance(kind, EitherKind)
+            and kind.kind in either.KINDS
+            and function.variable(slot) in (self._widened or ())
+        ]
 
     def resume(self, version: Version) -> None:
         """Go on from a version."""
@@ -780,7 +794,7 @@ class Reader(Holders):
             self._load_from_outside(slot)
             return
         if self.frame.caller is not None:
-            self.stack.append(keeping.kept(self, function.prefix + function.names[slot], kind))
+            self.stack.append(keeping.kept(self, function.variable(slot), kind))
             return
         if slot in self.own.live[self.position] and slot in self.kinds:
             self.used.add(slot)
@@ -812,7 +826,7 @@ class Reader(Holders):
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
         if self.frame.caller is not None:
-            kind = keeping.keep(self, function.prefix + function.names[slot], item)
+            kind = keeping.keep(self, function.variable(slot), item)
             self.slots[slot] = unrolling.kind_in_turn(self, item) or kind
             return
         if isinstance(item, Array | Part | Lazy):

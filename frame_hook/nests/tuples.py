@@ -57,11 +57,14 @@ def chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
 def chosen_number(reader: Reader, numbers: list[tuple[int, Number]], place: Value) -> Number:
     """One of several numbers of one type, by their places."""
     out, kind = reader.out, numbers[0][1].type
-    chosen = numbers[-1][1].value
+    last = numbers[-1][1]
+    chosen, tag = last.value, last.tag
     for i, number in reversed(numbers[:-1]):
         is_it = out.op("ieq", I1, place, out.constant(I64, i))
         chosen = out.op("select", TYPES[kind.kind], is_it, number.value, chosen)
-    return Number(kind, chosen)
+        if tag is not None and number.tag is not None:
+            tag = out.op("select", I1, is_it, number.tag, tag)
+    return Number(kind, chosen, tag)
 
 
 def is_number(item: Item) -> bool:

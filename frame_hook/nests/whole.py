@@ -20,11 +20,10 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests import calls, conversions, either, elementwise, keeping, views
-from ufuse.frame_hook.nests.entry import NestMaker, guarded
+from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.reader import ITERATOR, Read, Reader
-from ufuse.frame_hook.nests.unrolling import RollError
 from ufuse.frame_hook.nests.values import (
     Array,
     ConstantKind,
@@ -178,16 +177,22 @@ class Waiting:
 def _read(
     code: types.CodeType, function: types.FunctionType, state: tuple[Any, ...]
 ) -> tuple[Trace, WholeReader, Read]:
-    rolled: frozenset[str] | None = frozenset()
-    while True:
-        trace = Trace(state, slot_names(code), _hook.NULL)
-        try:
-            reader = WholeReader(trace, function, state, rolled)
-            return trace, reader, _guarded(trace, code, reader, state)
-        except RollError as more:
-            rolled = more.added(rolled)
-        except GraphBreak as graph_break:
-            raise NotNativeError(f"it uses {graph_break.what}") from None
+    return repeated(lambda widened, rolled: _read_once(code, function, state, widened, rolled))
+
+
+def _read_once(
+    code: types.CodeType,
+    function: types.FunctionType,
+    state: tuple[Any, ...],
+    widened: frozenset[str] | None,
+    rolled: frozenset[str] | None,
+) -> tuple[Trace, WholeReader, Read]:
+    trace = Trace(state, slot_names(code), _hook.NULL)
+    try:
+        reader = WholeReader(trace, function, state, widened, rolled)
+        return trace, reader, _guarded(trace, code, reader, state)
+    except GraphBreak as graph_break:
+        raise NotNativeError(f"it uses {graph_break.what}") from None
 
 
 class WholeReader(Reader):
@@ -198,6 +203,7 @@ class WholeReader(Reader):
         trace: Trace,
         function: types.FunctionType,
         state: tuple[Any, ...],
+        widened: frozenset[str] | None,
         rolled: frozenset[str] | None,
     ) -> None:
         code = function.__code__
@@ -210,7 +216,7 @@ class WholeReader(Reader):
         )
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
-        super().__init__(around, header, own, _hook.NULL, outside, rolled=rolled)
+        super().__init__(around, header, own, _hook.NULL, outside, widened=widened, rolled=rolled)
         self._outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))
@@ -280,7 +286,7 @@ class WholeReader(Reader):
         }
         for slot, kind in self.slots.items():
             if slot < self._given and slot not in written and kind == item.type:
-                kept = keeping.kept(self, function.prefix + function.names[slot], kind)
+                kept = keeping.kept(self, function.variable(slot), kind)
                 if kept == item:
                     return slot
         return None

@@ -160,10 +160,38 @@ def last_of_turns(a, n):
     return p
 
 
+def polynomial(a, x, degree):
+    value, terms = 0.0, 0
+    for k in range(degree):
+        value = value * x + a[k]
+        terms = max(terms, a[k])
+    return value, terms
+
+
+def chosen(a, n):
+    best = total = 0
+    for i in range(n):
+        best = max(best, a[i])
+        for one in (1.5, best, -0.25, total, 3):
+            total = max(one, 2)
+    return best, total
+
+
+def in_functions(a, n):
+    out = np.zeros(n)
+    value, terms, total = 0.0, 0, 0
+    for i in range(n):
+        value, terms = polynomial(a, 0.5, i % 3)
+        out[i] = value
+        for _ in range(2):
+            total = total + terms
+    return out, value, terms, total
+
+
 PROGRAMS = [
     best_so_far, sum_of_some, arithmetic, read_for_each, stored, reals, best_of_each, index, overflow,
     division_by_zero, calls, begun_smaller,
-    last_of_turns,
+    last_of_turns, in_functions, chosen,
 ]  # fmt: skip
 GIVEN = [
     np.array([3, -4, 0, 9, 2, 2, 7, -1, 5, 6]),
@@ -180,13 +208,13 @@ def test_values_and_types(function: Callable[..., Any]) -> None:
     assert turns > 0 or function in (overflow, division_by_zero)
 
 
-@pytest.mark.parametrize("function", [best_so_far, best_of_each])
+@pytest.mark.parametrize("function", [best_so_far, best_of_each, in_functions])
 def test_one_version(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop over such numbers is in the nest once, and no way leads into its midst."""
     seen: list[Nest] = []
     monkeypatch.setattr(nests, "_made", seen.append)
     compiled = ufuse.compile(function, backend=Improved())
-    for _ in range(3):
+    for _ in range(6):
         compiled(np.arange(40), 40)
     labels = [block.label for block in seen[-1].blocks]
     assert not [one for one in labels if "_2" in one]
