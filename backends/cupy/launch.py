@@ -50,7 +50,9 @@ class Kernel:
             if place in self._numbers and (made := _known(value, self._numbers[place])) is not None
         }
         self._varying = [place for place in self._numbers if place not in self._constants]
-        self._results = [plan.dtype(result.value) for result in plan.results]
+        self._results = [
+            plan.dtype(result.value) for result in plan.results if result.how[0] != "into"
+        ]
         self._forms: dict[tuple[Form, int], Any] = {}  # and by device
         self._launches: dict[tuple[Any, ...], Launch] = {}
 
@@ -62,7 +64,7 @@ class Kernel:
 
         """
         for place in self._varying:
-            operands[place] = _argument(operands[place], self._numbers[place])
+            operands[place] = argument(operands[place], self._numbers[place])
         for place, made in self._constants.items():
             operands[place] = made
         arrays = [operands[place] for place in self._arrays]
@@ -159,7 +161,7 @@ def _collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int
     return (lengths, joined) if lengths else ([1], [[1] for _ in steps])
 
 
-def _argument(value: Any, dtype: np.dtype) -> Any:
+def argument(value: Any, dtype: np.dtype) -> Any:
     """A number as a kernel's argument, converted as CuPy does it."""
     try:
         made = cupy._core._scalar.CScalar(value)
@@ -172,6 +174,6 @@ def _argument(value: Any, dtype: np.dtype) -> Any:
 def _known(value: Any, dtype: np.dtype) -> Any:
     """A constant as an argument; None where it does not fit, which each launch finds out."""
     try:
-        return _argument(value, dtype)
+        return argument(value, dtype)
     except DoesNotFit:
         return None

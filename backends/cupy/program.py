@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import cupy
+import numpy as np
 
-from ufuse.backends.cupy.launch import Kernel
+from ufuse.backends.cupy.launch import Kernel, argument
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import CUPYS, Dialect
+from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.steps import Plan, Step
 
 Run = Callable[[list[Any], int], Iterable[Any]]
@@ -25,6 +26,11 @@ class Program:
             (run_of(step, name, constants, dialect), step.reads, step.outs, step.clear)
             for step in plan.steps
         ]
+        # The first step behind which it is too late for plain Python; numbers are looked at before it.
+        self._committed = next(
+            (place for place, step in enumerate(plan.steps) if step.committed), len(plan.steps)
+        )
+        self._numbers = list(numbers_of(plan)) if self._committed < len(plan.steps) else []
         self._constants = tuple(plan.constants)
         self._outputs = plan.outputs
         self._made = [None] * (plan.slots - plan.inputs)
@@ -38,17 +44,42 @@ class Program:
         slots = [*inputs, *self._made]
         for slot, value in self._constants:
             slots[slot] = value
+        place = 0
         try:
-            for run, reads, outs, clear in self._steps:
+            for slot, dtype in self._numbers:
+                argument(slots[slot], dtype)
+            for place, (run, reads, outs, clear) in enumerate(self._steps):  # noqa: B007
                 results = run([slots[slot] for slot in reads], device)
                 for slot, result in zip(outs, results, strict=True):
                     slots[slot] = result
                 for slot in clear:
                     slots[slot] = None
-        except (DoesNotFit, cupy.cuda.memory.OutOfMemoryError):
+        except (DoesNotFit, cupy.cuda.memory.OutOfMemoryError) as error:
+            if place > self._committed:
+                raise (error.__cause__ or error) from None
             return NotImplemented
         outputs = self._outputs
         return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])
+
+
+def numbers_of(plan: Plan) -> Iterator[tuple[int, np.dtype]]:
+    """The slots of numbers that kernels take, with the dtypes that these have there."""
+    known = {slot for slot, _ in plan.constants}
+    for step in plan.steps:
+        if step.kernel is None:
+            continue
+        for place, slot in enumerate(step.reads):
+            if not is_array(step.kernel, place) and slot not in known:
+                yield slot, step.kernel.operands[place].dtype
+
+
+def why_not_run(plan: Plan) -> str | None:
+    """Why a plan that writes what the caller sees could fail too late, or None."""
+    if not any(step.committed for step in plan.steps):
+        return None
+    if any(slot >= plan.inputs for slot, _ in numbers_of(plan)):
+        return "a number that is computed may not fit, after something was written"
+    return None
 
 
 def run_of(step: Step, name: str, constants: Mapping[int, Any], dialect: Dialect) -> Run:

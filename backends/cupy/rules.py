@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -103,6 +104,13 @@ def of_dtype(function: Callable[..., Any], dtype: np.dtype, *operands: Any, **ke
     return result
 
 
+def _store(draft: Draft, node: Node) -> None:
+    """A store that no kernel does: CuPy's own assignment."""
+    slot, _ = draft.add_path(node.inputs[0], node.attributes.get("path", ()))
+    whole = draft.constant(Ellipsis)
+    draft.call(operator.setitem, slot, whole, draft.slot(node.inputs[1]), node=node)
+
+
 def _scalar(draft: Draft, node: Node) -> int:
     """Python's operator on numbers."""
     function = partial(_tried, scalar_function(node.attributes["operator"]))
@@ -112,8 +120,11 @@ def _scalar(draft: Draft, node: Node) -> int:
 def _tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
     try:
         return function(*operands, **keywords)
-    except Exception:  # noqa: BLE001  whatever it is, plain Python raises it again
-        raise DoesNotFit from None
+    except Exception as error:
+        raise DoesNotFit from error
+
+
+DONE = frozenset((Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL, Kind.STORE))  # on a device
 
 
 def is_done(node: Node) -> bool:
@@ -123,7 +134,7 @@ def is_done(node: Node) -> bool:
     if node.op.kind is Kind.SCALAR:
         return all(isinstance(one.type, NumberType) for one in (node, *node.inputs))
     on_device = isinstance(node.type, ArrayType) and bool(node.type.device)
-    return on_device and node.op.kind in (Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL)
+    return on_device and node.op.kind in DONE
 
 
 def _transposed(array: Any, axes: tuple[int, ...]) -> Any:
@@ -138,6 +149,7 @@ CALLS: dict[Kind, Call] = {
     Kind.MAP: _map,
     Kind.REDUCE: _reduce,
     Kind.CALL: _call,
+    Kind.STORE: _store,
     Kind.SCALAR: _scalar,
     Kind.CHECK: Draft.check,
 }

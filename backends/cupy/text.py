@@ -105,19 +105,23 @@ class _Writer:
         self.preambles: list[str] = []
         self.loose: set[int] = set()  # values that a loop could be contracted with
         self.nodes = {one.position: one.node for one in plan.operations}
+        self.targets = {result.how[1] for result in plan.results if result.how[0] == "into"}
+        self.read = {value for segment in plan.segments for value in segment.inputs}
         self.is_array = [is_array(plan, place) for place in range(len(plan.operands))]
 
     def parameters(self) -> Iterator[str]:
         """The operands, the results, how many elements there are; lengths and steps of axes."""
         for place, operand in enumerate(self.plan.operands):
             name = type_name(operand.dtype)
-            yield (
-                f"const {name}* __restrict__ p{place}"
-                if self.is_array[place]
-                else f"const {name} v{place}"
-            )
+            if place in self.targets:
+                yield f"{name}* p{place}"
+            elif self.is_array[place]:
+                yield f"const {name}* __restrict__ p{place}"
+            else:
+                yield f"const {name} v{place}"
         for place, result in enumerate(self.plan.results):
-            yield f"{type_name(self.plan.dtype(result.value))}* __restrict__ r{place}"
+            if result.how[0] != "into":
+                yield f"{type_name(self.plan.dtype(result.value))}* __restrict__ r{place}"
         yield f"const {self.index} n"
         for axis in range(1, self.form.axes):
             yield f"const {self.index} n{axis}"
@@ -133,7 +137,7 @@ class _Writer:
         if self.form.axes:
             yield f"const {self.index} i0 = {'q1' if self.form.axes > 1 else 'i'};"
         for place, operand in enumerate(self.plan.operands):
-            if self.is_array[place]:
+            if self.is_array[place] and place in self.read:
                 yield f"const {type_name(operand.dtype)} v{place} = p{place}[{self._offset(place)}];"
 
     def _offset(self, place: int) -> str:
@@ -142,9 +146,13 @@ class _Writer:
         return " + ".join(f"i{axis} * s{place}_{axis}" for axis in range(self.form.axes))
 
     def stores(self) -> Iterator[str]:
-        """The results, which are in C order."""
+        """The results: new arrays are in C order, others are stored into."""
         for place, result in enumerate(self.plan.results):
-            yield f"r{place}[i] = v{result.value};"
+            if result.how[0] == "into":
+                target = result.how[1]
+                yield f"p{target}[{self._offset(target)}] = v{result.value};"
+            else:
+                yield f"r{place}[i] = v{result.value};"
 
     def segment(self, segment: Segment) -> Iterator[str]:
         """The lines of one operation."""

@@ -22,7 +22,7 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
-from ufuse.graph.types import NumberType
+from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.library import cupy
 
 # The functions that CuPy's `**` calls for some exponents, which are Python's numbers.
@@ -56,7 +56,13 @@ def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     if op.name == "positive" and nodes[0].type.dtype.kind == "b":  # type: ignore[union-attr]
         raise GraphBreak("eager-raises", "DeprecationWarning: + of bools")
-    return trace.graph.fresh(trace.graph.node(op, nodes, may_raise=True))
+    return trace.graph.fresh(_elementwise_node(trace, op, nodes))
+
+
+def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
+    assert op is ops.WHERE or op.ufunc is not None
+    may_raise = op.ufunc is None or arrays.may_raise(op.ufunc, nodes)
+    return trace.graph.node(op, nodes, may_raise=may_raise)
 
 
 def operator(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -64,6 +70,54 @@ def operator(trace: Trace, name: str, *operands: Symbol) -> Symbol:
     if name == "power" and isinstance(operands[0], DeviceArray):
         return _power(trace, operands[0], operands[1])
     return elementwise(trace, ops.UFUNCS[name], operands)
+
+
+def in_place(trace: Trace, name: str, target: DeviceArray, other: Symbol) -> Symbol:
+    """`target op= other`, which is CuPy's function with `out=target`."""
+    if name == "power":
+        raise GraphBreak("operator", "**= of CuPy's arrays")
+    return store_result(trace, ops.UFUNCS[name], (target, other), target)
+
+
+def store_result(trace: Trace, op: Op, operands: Sequence[Symbol], target: DeviceArray) -> Symbol:
+    """An elementwise function with `out=target`; what overlaps with it is read first, as CuPy copies it."""
+    value = _elementwise_node(trace, op, tuple(node_of(trace, one) for one in operands))
+    kind = value.type
+    assert isinstance(kind, ArrayType)
+    if not np.can_cast(kind.dtype, target.type.dtype, "same_kind"):
+        raise GraphBreak("eager-raises", f"a result of {kind.dtype} for {target.type.dtype}")
+    if len(kind.shape) > target.type.ndim:
+        raise GraphBreak("eager-raises", "the result does not fit the output array")
+    _store(trace, target, value)
+    return target
+
+
+def store_item(trace: Trace, array: DeviceArray, key: Symbol, value: Symbol) -> None:
+    """`array[key] = value`, with slices, whole numbers, new axes and an ellipsis."""
+    target, value = item(trace, array, key), trace.look(value)
+    if isinstance(value, DeviceArray):
+        if value.buffer is target.buffer and value.path == target.path:
+            if target.buffer.visible:
+                trace.arrays.check_writable(target.buffer)
+            return  # the store at the end of `a[i] += x`
+        if not np.can_cast(value.type.dtype, target.type.dtype, "same_kind"):
+            raise GraphBreak("numpy-call", "an assignment to an array of CuPy's that casts")
+        _store(trace, target, trace.graph.value(value))
+        return
+    number = value.value if isinstance(value, Constant) else None
+    kinds = {bool: "biuf", int: "iuf", float: "f"}.get(type(number), "")
+    if target.type.dtype.kind not in kinds or abs(number) > LARGEST_STORED:  # type: ignore[arg-type]
+        raise GraphBreak("numpy-call", "an assignment of this value to an array of CuPy's")
+    _store(trace, target, trace.graph.constant(number))
+
+
+LARGEST_STORED = 100  # a number that every dtype can hold
+
+
+def _store(trace: Trace, target: DeviceArray, value: Node) -> None:
+    if target.type.dtype.kind not in "biuf":
+        raise GraphBreak("numpy-call", "a store into an array of complex numbers of CuPy's")
+    trace.store(target, value, "unsafe")
 
 
 def _power(trace: Trace, base: DeviceArray, exponent: Symbol) -> Symbol:
@@ -107,8 +161,12 @@ def call_function(
     op = cupy().op_of(function)
     looked = [trace.look(one) for one in arguments]
     on_device = any(isinstance(one, DeviceArray) for one in looked)
-    if op is None or keywords or len(looked) != function.nin or not on_device:
+    out = trace.look(keywords["out"]) if set(keywords) == {"out"} else None
+    known = not keywords or isinstance(out, DeviceArray)
+    if op is None or not known or len(looked) != function.nin or not on_device:
         raise GraphBreak("numpy-call", f"{function.name} with these arguments")
+    if isinstance(out, DeviceArray):
+        return store_result(trace, op, looked, out)
     return elementwise(trace, op, looked)
 
 
@@ -145,7 +203,7 @@ def length(trace: Trace, array: DeviceArray) -> Symbol:
     return arrays.integer(trace, array.type.shape[0])
 
 
-def item(trace: Trace, array: DeviceArray, key: Symbol) -> Symbol:
+def item(trace: Trace, array: DeviceArray, key: Symbol) -> DeviceArray:
     """`array[key]` with slices, whole numbers, new axes and an ellipsis: always a view."""
     entries = indexing.basic_index(trace, array, trace.look(key))
     return trace.graph.view(array, ops.INDEX, {"index": entries})

@@ -98,8 +98,10 @@ def binary(
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
     if isinstance(left, DeviceArray) or isinstance(right, DeviceArray):
-        if ufunc is None or (in_place and isinstance(left, DeviceArray)):
+        if ufunc is None:
             raise GraphBreak("operator", f"{sign}{'=' * in_place} of CuPy's arrays")
+        if in_place and isinstance(left, DeviceArray):
+            return devices.in_place(trace, ufunc.__name__, left, right)
         return devices.operator(trace, ufunc.__name__, left, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         if has_content(left) or has_content(right):

@@ -164,6 +164,9 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
         case Array():
             indexing.store_item(trace, container, key, value)
             return
+        case DeviceArray():
+            devices.store_item(trace, container, key, value)
+            return
         case ArrayMethod(name="flat"):
             indexing.store_flat(trace, container, key, value)
             return

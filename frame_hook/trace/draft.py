@@ -163,7 +163,7 @@ class Draft:
         path = (*array.path, (op.name, tuple(attributes.items())))
         return type(array)(array.buffer, path, kind)
 
-    def store(self, target: Array, value: Node, casting: str) -> None:
+    def store(self, target: AnyArray, value: Node, casting: str) -> None:
         """Write `value` into the target's memory, which may be written: a new version of its buffer."""
         buffer = target.buffer
         if buffer.frozen is not None:

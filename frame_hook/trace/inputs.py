@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -139,15 +140,19 @@ class ArrayInputs:
             raise buffer.frozen
         if source is None or value is None:
             raise GraphBreak("effect", "assigning to an array that the trace cannot find again")
+        if id(value) not in self._on_device:  # CuPy's arrays are all writeable
+            self._check_flags(source, value)
+        if buffer not in self._written:
+            self._refuse_overlap_with_itself(buffer, source, value)
+            self._refuse_overlap(buffer, source, value)
+            self._written[buffer] = None
+
+    def _check_flags(self, source: Source, value: np.ndarray) -> None:
         if value.flags.num & WRITE_FLAGS != WRITEABLE:
             raise GraphBreak("eager-raises", f"writing to {source.text} raises or warns")
         if isinstance(value.base, np.memmap) or type(value) is not np.ndarray:
             raise GraphBreak("effect", f"assigning to elements of {source.text}")
         self._guards.check("WRITEABLE", source, True)
-        if buffer not in self._written:
-            self._refuse_overlap_with_itself(buffer, source, value)
-            self._refuse_overlap(buffer, source, value)
-            self._written[buffer] = None
 
     def _refuse_overlap_with_itself(
         self, buffer: Buffer, source: Source, value: np.ndarray
@@ -168,7 +173,7 @@ class ArrayInputs:
 
     def guard_disjoint(self) -> None:
         """Guard that no written input shares memory with another input."""
-        inputs = [array.buffer.source for array in self._arrays.values()]
+        inputs = [array.buffer.source for array in self._all()]
         if len(self._written) * len(inputs) > MOST_PAIRS:
             self._guard_all_disjoint()
             return
@@ -179,13 +184,13 @@ class ArrayInputs:
                     continue
                 self._guards.check("DISJOINT", written.source, other)
 
+    def _all(self) -> Iterator[Array | DeviceArray]:
+        yield from self._arrays.values()
+        yield from self._on_device.values()
+
     def _guard_all_disjoint(self) -> None:
         written = [buffer.source for buffer in self._written]
-        others = [
-            array.buffer.source
-            for array in self._arrays.values()
-            if array.buffer not in self._written
-        ]
+        others = [array.buffer.source for array in self._all() if array.buffer not in self._written]
         registers = tuple(source.register for source in (*written, *others) if source is not None)
         self._guards.check(
             "ALL_DISJOINT", len(written), registers, fields=(len(written), len(registers))

@@ -14,7 +14,7 @@ from ufuse.frame_hook.trace.reading import Reader, Varying
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
 from ufuse.frame_hook.trace.symbols import (
-    Array,
+    AnyArray,
     Constant,
     Instance,
     Number,
@@ -178,7 +178,7 @@ class Trace:
             waiting += new
         return list(found.items())
 
-    def store(self, target: Array, value: Node, casting: str) -> None:
+    def store(self, target: AnyArray, value: Node, casting: str) -> None:
         """Write `value` into the target's memory, and guard that this may be done."""
         if target.buffer.visible:
             self.arrays.check_writable(target.buffer)

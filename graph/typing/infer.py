@@ -585,6 +585,7 @@ ON_DEVICE: dict[str, Rule] = {
     "cast":      _cast_on_device,
     "copy":      _copy_on_device,
     "reduce":    _reduce_on_device,
+    "store":     _store,
     "call":      _statistic_on_device,
     "index":     _index,
     "transpose": _transpose,

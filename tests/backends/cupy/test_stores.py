@@ -1,0 +1,235 @@
+"""Stores into CuPy's arrays: in place, by item, and with `out=`; into arguments, views and arrays of the graph's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from tests.support.cupy_host.driver import ORDERS
+
+RNG = np.random.default_rng(6)
+A, B = RNG.normal(size=(2, 6, 8))
+
+
+def check(host: Host, function: Callable[..., Any], *given: np.ndarray, whole: bool = True) -> Any:
+    """Run a function plainly and compiled on copies of arrays: results and arguments are the same, to the bit."""
+    cp = host.cupy
+    compiled = ufuse.compile(function)
+    compiled.reset()
+    for _ in range(3):
+        ours, plain = [[cp.asarray(one) for one in given] for _ in range(2)]
+        result, wanted = compiled(cp, *ours), function(cp, *plain)
+        assert (result is None) == (wanted is None)
+        pairs = [*zip(ours, plain, strict=True)]
+        if isinstance(wanted, tuple):
+            pairs += zip(result, wanted, strict=True)
+        elif wanted is not None:
+            pairs.append((result, wanted))
+        for one, other in pairs:
+            assert (one.dtype, one.shape, one.strides) == (other.dtype, other.shape, other.strides)
+            assert one.get().tobytes() == other.get().tobytes()
+        for place, one in enumerate(plain):
+            assert (result is ours[place]) == (wanted is one)
+    if whole:
+        assert compiled.stats.hits
+        assert not compiled.breaks
+    return compiled
+
+
+def step(cp: Any, x: Any, v: Any) -> Any:
+    v -= 0.1 * x
+    x += v * 0.25
+    return x
+
+
+def parts(cp: Any, x: Any, v: Any) -> None:
+    x[1:-1] += v[1:-1] * 2
+    x[0] = v[0] - 1
+    x[-1, ::2] = 0
+    x[..., 3] = v[..., 4]
+
+
+def own(cp: Any, x: Any, v: Any) -> Any:
+    z = x.copy()
+    z *= v
+    z[::2] = 1
+    z[:, 2:4] -= x[:, :2]
+    return z, z.sum()
+
+
+def outs(cp: Any, x: Any, v: Any) -> Any:
+    cp.multiply(x, 3.0, out=x)
+    cp.add(x, v, out=v)
+    return cp.sqrt(abs(v), out=x)
+
+
+def backwards(cp: Any, x: Any, v: Any) -> None:
+    x[:] = x[::-1]
+    v[1:] += v[:-1]
+    v[:, ::-1] *= v
+
+
+def read_between(cp: Any, x: Any, v: Any) -> Any:
+    before = x * 1.0
+    x += 1
+    between = x.sum(axis=0) + v
+    x *= 2
+    return before, between, x[1:]
+
+
+PROGRAMS = [step, parts, own, outs, backwards, read_between]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
+def test_programs(host: Host, program: Callable[..., Any], order: str) -> None:
+    """What is stored is what eager CuPy stores, in any order of threads."""
+    before, host.driver.order = host.driver.order, order
+    try:
+        check(host, program, A, B)
+        check(host, program, A.astype("f4"), B.astype("f4"))
+    finally:
+        host.driver.order = before
+
+
+def test_a_step_is_one_kernel(host: Host) -> None:
+    """Two stores into arguments are one launch."""
+    compiled = check(host, step, A, B)
+    assert compiled.graphs[0].source("cupy").count("__global__") == 1
+    x, v = host.cupy.asarray(A), host.cupy.asarray(B)
+    host.device.counts.clear()
+    compiled(host.cupy, x, v)
+    assert host.device.counts["launch"] == 1
+
+
+def test_layouts(host: Host) -> None:
+    """Arguments may lie in any way in which no two elements share memory."""
+    cp = host.cupy
+    compiled = ufuse.compile(step)
+    for turn in (
+        lambda x: x.T,
+        lambda x: x[::-1, ::2],
+        lambda x: x[2],
+        lambda x: x[:, :0],
+        lambda x: x[1, 1],
+    ):
+        ours, plain = [(cp.asarray(A), cp.asarray(B)) for _ in range(2)]
+        for _ in range(2):
+            compiled(cp, *map(turn, ours))
+            step(cp, *map(turn, plain))
+            for one, other in zip(ours, plain, strict=True):
+                assert one.get().tobytes() == other.get().tobytes()
+
+
+def test_arguments_that_share_memory(host: Host) -> None:
+    """A graph made for arrays apart is not run for arrays that overlap."""
+    cp = host.cupy
+    compiled = ufuse.compile(step)
+    for places in ((0, 48), (0, 1), (0, 0), (3, 0), (48, 0)):
+        ours, plain = [cp.asarray(np.concatenate([A.ravel(), B.ravel()])) for _ in range(2)]
+        for _ in range(2):
+            compiled(cp, *(ours[place : place + 40] for place in places))
+            step(cp, *(plain[place : place + 40] for place in places))
+            assert ours.get().tobytes() == plain.get().tobytes()
+
+
+def test_dtypes(host: Host) -> None:
+    """What is computed wider is converted when it is stored; what does not go is CuPy's error."""
+
+    def scaled(cp: Any, x: Any, v: Any) -> None:
+        x += v
+
+    for dtype, other in (("f4", "f8"), ("i4", "i8"), ("f8", "f4"), ("i8", "?"), ("f2", "f8")):
+        check(host, scaled, (A * 9).astype(dtype), (B * 9).astype(other))
+    compiled = ufuse.compile(scaled)
+    for dtype, other in (("i4", "f8"), ("?", "i8")):
+        arrays = [host.cupy.asarray(A.astype(dtype)), host.cupy.asarray(B.astype(other))]
+        for _ in range(2):
+            with pytest.raises(TypeError, match=r"Cannot cast|casting|same_kind"):
+                compiled(host.cupy, *arrays)
+
+
+def test_numbers_are_looked_at_before_anything_is_written(host: Host) -> None:
+    """Where the second of two numbers does not fit, CuPy's error comes, and the first store is done once."""
+    cp = host.cupy
+
+    def added(x: Any, y: Any, n: int, m: int) -> None:
+        x += n
+        y += m
+
+    compiled = ufuse.compile(added)
+    x, y = cp.zeros(5, "i1"), cp.zeros(5, "i1")
+    for _ in range(3):
+        compiled(x, y, 1, 2)
+    with pytest.raises(OverflowError):
+        compiled(x, y, 1, 1000)
+    assert x.tolist() == [4] * 5
+    assert y.tolist() == [6] * 5
+
+
+def random_program(seed: int) -> Callable[..., Any]:
+    """Stores, elementwise operations and reductions over three arrays of 6 by 8, of which views overlap."""
+    rng = np.random.default_rng(seed)
+    views = [
+        "[1:5]",
+        "[:4]",
+        "[2:]",
+        "[::-1]",
+        "[:, 1:]",
+        "[:, :-1]",
+        "[::2]",
+        "",
+        "[0]",
+        "[:, ::3]",
+    ]
+    names = ["x", "v", "z"]
+    lines = ["    z = x * 0.5 + v"]
+
+    def one(view: str) -> str:
+        return str(rng.choice(names)) + view
+
+    for _ in range(int(rng.integers(3, 10))):
+        view = str(rng.choice(views))
+        sign = str(rng.choice(["+", "-", "*"]))
+        match int(rng.integers(5)):
+            case 0:
+                lines.append(f"    {one(view)} {sign}= {one(view)} * 0.5")
+            case 1:
+                lines.append(f"    {one('')}{view} = {one(view)} {sign} {one(view)}")
+            case 2:
+                lines.append(f"    {one('')}[1:4] = {one('')}[2:5]")
+            case 3:
+                lines.append(f"    {one('')}[:] = {one('[:1]')} + {one('')}.max(axis=0)")
+            case 4:
+                lines.append(f"    z = {one('')} {sign} cp.tanh({one('')})")
+    text = "\n".join(["def run(cp, x, v):", *lines, "    return z, x[1:].sum(axis=1)"])
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    return namespace["run"]
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_random_stores(host: Host, first: int) -> None:
+    """Random programs leave in memory what eager CuPy leaves there."""
+    cp = host.cupy
+    programs = [random_program(seed) for seed in range(first, first + 20)]
+    compiled = [ufuse.compile(program) for program in programs]
+    with host.compiler.gathering():
+        for one in compiled:
+            one(cp, cp.asarray(A), cp.asarray(B))
+    hits = 0
+    for number, (program, one) in enumerate(zip(programs, compiled, strict=True)):
+        for order in ORDERS:
+            host.driver.order = order
+            ours, plain = [[cp.asarray(A), cp.asarray(B)] for _ in range(2)]
+            results, wanted = one(cp, *ours), program(cp, *plain)
+            host.driver.order = next(iter(ORDERS))
+            for got, expected in zip((*results, *ours), (*wanted, *plain), strict=True):
+                assert got.get().tobytes() == expected.get().tobytes(), first + number
+        hits += one.stats.hits
+    assert hits > 20
