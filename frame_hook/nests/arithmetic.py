@@ -180,12 +180,8 @@ def _power(code: Code, one: Number, other: Number, kind: NumberKind, *, is_squar
     name = "powf" if TYPES[kind.kind] == F32 else "pow"
     base = converted(code, one, kind)
     if name == "pow" and is_square:
-        result = code.call("square", base)
-    else:
-        result = code.call(name, base, converted(code, other, kind))
-    if not kind.numpy:
-        doubt_not_finite(code, result)
-    return Number(kind, result)
+        return Number(kind, code.call("square", base))
+    return Number(kind, code.call(name, base, converted(code, other, kind)))
 
 
 def compare(code: Code, name: str, left: Item, right: Item) -> Number:
