@@ -7,8 +7,14 @@ import pytest
 from tests.whole.fuzz.kinds import KINDS
 
 AT_ONCE = 10
-COUNTS = {"numpy": 150, "python": 100, "loops": 60, "sweeps": 60}
-BACKENDS = {"numpy": "numpy", "python": "mixed", "loops": "numpy", "sweeps": "numpy"}
+COUNTS = {"numpy": 150, "python": 100, "loops": 60, "sweeps": 60, "branches": 30}
+BACKENDS = {
+    "numpy": "numpy",
+    "python": "mixed",
+    "loops": "numpy",
+    "sweeps": "numpy",
+    "branches": "numpy",
+}
 
 
 @pytest.mark.any_python

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.whole.fuzz import generate, loops, shrink, sweeps
+from tests.whole.fuzz import branches, generate, loops, shrink, sweeps
 from tests.whole.fuzz.check import World, difference
 from tests.whole.fuzz.python import programs
 from tests.whole.fuzz.python import shrink as python_shrink
@@ -43,6 +43,14 @@ KINDS = {
     ),
     "loops": Kind(
         loops.generated, loops.shown, python_shrink.smaller, loops.is_usable, loops.LoopsWorld, 20
+    ),
+    "branches": Kind(
+        branches.generated,
+        branches.shown,
+        python_shrink.smaller,
+        branches.is_usable,
+        branches.BranchesWorld,
+        20,
     ),
     "sweeps": Kind(
         sweeps.generated,
