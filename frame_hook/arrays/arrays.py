@@ -31,6 +31,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.calls import may_fail
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
@@ -191,7 +192,8 @@ def call_whole(
         (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
     )
     attributes = {"function": function, "arguments": given, "keywords": named}
-    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=may_raise)
+    fails = may_raise and may_fail(function)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
     return trace.graph.fresh(node)
 
 

@@ -112,6 +112,7 @@ class Rule:
         0,
         0,
     )  # arguments that say how much memory it takes: never tried at their value
+    fails: bool = True  # it may raise, for some values or sizes that the types allow
 
 
 def shape_of(operand: Operand, name: str = "an operand") -> Shape:
@@ -499,32 +500,32 @@ def _convolved(call: Call) -> Shape:
 # fmt: off
 CALLS: dict[str, Rule] = {
     # products
-    "numpy.matmul":            Rule(_matmul),
-    "numpy.dot":               Rule(_dot),
-    "numpy.ndarray.dot":       Rule(_dot),
-    "numpy.vdot":              Rule(_vdot),
-    "numpy.vecdot":            Rule(_vecdot),
-    "numpy.matvec":            Rule(_matvec),
-    "numpy.vecmat":            Rule(_vecmat),
-    "numpy.inner":             Rule(_inner),
-    "numpy.outer":             Rule(_outer),
+    "numpy.matmul":            Rule(_matmul, fails=False),
+    "numpy.dot":               Rule(_dot, fails=False),
+    "numpy.ndarray.dot":       Rule(_dot, fails=False),
+    "numpy.vdot":              Rule(_vdot, fails=False),
+    "numpy.vecdot":            Rule(_vecdot, fails=False),
+    "numpy.matvec":            Rule(_matvec, fails=False),
+    "numpy.vecmat":            Rule(_vecmat, fails=False),
+    "numpy.inner":             Rule(_inner, fails=False),
+    "numpy.outer":             Rule(_outer, fails=False),
     # several results
     "numpy.divmod":            Rule(_broadcast_twice),
     "numpy.modf":              Rule(_broadcast_twice),
     "numpy.frexp":             Rule(_broadcast_twice),
     # running sums
-    "numpy.cumsum":            Rule(_along(1)),
-    "numpy.cumprod":           Rule(_along(1)),
-    "numpy.ndarray.cumsum":    Rule(_along(1)),
-    "numpy.ndarray.cumprod":   Rule(_along(1)),
+    "numpy.cumsum":            Rule(_along(1), fails=False),
+    "numpy.cumprod":           Rule(_along(1), fails=False),
+    "numpy.ndarray.cumsum":    Rule(_along(1), fails=False),
+    "numpy.ndarray.cumprod":   Rule(_along(1), fails=False),
     # places and order
     "numpy.argmax":            Rule(_reduce(3)),
     "numpy.argmin":            Rule(_reduce(3)),
     "numpy.ndarray.argmax":    Rule(_reduce(3)),
     "numpy.ndarray.argmin":    Rule(_reduce(3)),
-    "numpy.sort":              Rule(_sorted),
-    "numpy.argsort":           Rule(_sorted),
-    "numpy.ndarray.argsort":   Rule(_sorted),
+    "numpy.sort":              Rule(_sorted, fails=False),
+    "numpy.argsort":           Rule(_sorted, fails=False),
+    "numpy.ndarray.argsort":   Rule(_sorted, fails=False),
     "numpy.ndarray.sort":      Rule(_same, writes=True),
     "numpy.ndarray.partition": Rule(_same, writes=True),
     "numpy.ndarray.fill":      Rule(_same, writes=True),
@@ -553,12 +554,12 @@ CALLS: dict[str, Rule] = {
     "numpy.digitize":          Rule(_bins),
     "numpy.convolve":          Rule(_convolved),
     # the flat and the diagonal
-    "numpy.ndarray.flatten":   Rule(_flat),
+    "numpy.ndarray.flatten":   Rule(_flat, fails=False),
     "numpy.trace":             Rule(_trace),
     "numpy.ndarray.trace":     Rule(_trace),
     "numpy.ndarray.item":      Rule(_scalar),
-    "numpy.ndarray.conjugate": Rule(_same),
-    "numpy.ndarray.conj":      Rule(_same),
+    "numpy.ndarray.conjugate": Rule(_same, fails=False),
+    "numpy.ndarray.conj":      Rule(_same, fails=False),
     "numpy.ndarray.byteswap":  Rule(_same),
     # reductions that are computed whole
     "numpy.ndarray.mean":      Rule(_reduce(4)),
@@ -571,11 +572,11 @@ CALLS: dict[str, Rule] = {
     "numpy.ptp":               Rule(_reduce(3)),
     "numpy.percentile":        Rule(_quantile),
     "numpy.quantile":          Rule(_quantile),
-    "numpy.count_nonzero":     Rule(_reduce(9)),
+    "numpy.count_nonzero":     Rule(_reduce(9), fails=False),
     # comparisons as a whole
     "numpy.isclose":           Rule(_close),
     "numpy.allclose":          Rule(_one_answer),
-    "numpy.array_equal":       Rule(_one_answer),
+    "numpy.array_equal":       Rule(_one_answer, fails=False),
     # linear algebra
     "numpy.linalg.inv":        Rule(_inverse, fill=("eye",)),
     "numpy.linalg.det":        Rule(_determinant, fill=("eye",)),
@@ -633,6 +634,11 @@ def function_named(name: str) -> Callable[..., Any]:
     if not callable(found):
         raise CannotInfer(f"{name} is not a function")
     return found  # type: ignore[no-any-return]
+
+
+def may_fail(name: str) -> bool:
+    """Whether a call of a function, with operands that have a type, may raise."""
+    return name not in CALLS or CALLS[name].fails
 
 
 def rule_for(name: str) -> Rule:
