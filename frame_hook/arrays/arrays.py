@@ -162,6 +162,13 @@ def store_result(
     if target.type.dtype.kind in "fc" and not np.can_cast(kind.dtype, target.type.dtype, "safe"):
         # The cast may overflow, and NumPy's warning then names the ufunc.
         raise GraphBreak("numpy-call", f"{ufunc.__name__} with a result narrower than its loop")
+    if (
+        kind.scalar
+        and kind.dtype != target.type.dtype
+        and np.can_cast(kind.dtype, target.type.dtype, "same_kind")
+    ):
+        # As an array: an assignment would refuse a NumPy number that does not fit.
+        value = trace.graph.node(ops.CAST, (value,), {"dtype": target.type.dtype})
     trace.store(target, value, "same_kind")
     return target
 

@@ -421,3 +421,19 @@ def test_ndarray_makes_arrays_without_values() -> None:
         return np.ndarray((2,), x.dtype, x, 8) + 1
 
     check_same(viewed, ufuse.compile(viewed), lambda: (np.arange(4.0),))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "f4"])
+def test_in_place_results_of_wider_numbers_wrap(dtype: str, shape: tuple[int, ...]) -> None:
+    """`x[...] += NumPy number` casts as arrays are cast; an assignment of the number would raise."""
+
+    def added(x: Any, y: Any) -> Any:
+        x[...] += np.uint8(200) - y.T
+        return x
+
+    def given_out(x: Any, y: Any) -> Any:
+        return np.multiply(y, np.int16(300), out=x, casting="same_kind")
+
+    for program in (added, given_out):
+        check(program, lambda: (np.full(shape, 9, dtype), np.array(100, dtype)))
