@@ -139,7 +139,8 @@ def _uniform(draw: _Draw, low: Item, high: Item) -> Item:
     out, least = draw.reader.out, _real(draw, low)
     more = out.op("sub", F64, _real(draw, high), least)
     doubt_not_finite(out, more)
-    out.doubt_if(out.op("flt", I1, more, out.constant(F64, 0.0)))
+    # Some NumPys raise where this is -0.0.
+    out.doubt_if(out.op("not", I1, out.op("fgt", I1, more, out.constant(F64, 0.0))))
     return draw("uniform", FLOAT, least, more)
 
 

@@ -383,6 +383,8 @@ def allocated(reader: Reader, kind: np.dtype, lengths: Sequence[Length]) -> Arra
     """A new array with any contents."""
     if not 1 <= len(lengths) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
+    if kind not in ELEMENTS and kind != COMPLEX:
+        raise NotNativeError(f"a new array of {kind}")
     holder = reader.temporary(kind, tuple((one.is_one, one.seen) for one in lengths))
     reader.out.alloc(reader.array(holder), *(one.value for one in lengths))
     return Array(holder)

@@ -36,7 +36,8 @@ def emit_fits(body: Body, one: Instruction) -> str:
         conditions += _are_inside(body, fits, inside, last)
     for dividend, divisor in fits.wrapped:
         conditions += _is_wrapped(body, dividend, divisor, last)
-    conditions += _are_neighbours(body, fits.dense)
+    # What stands in front of the test for the end is done where there are no turns, too.
+    always += _are_neighbours(body, fits.dense)
     found = _all(body, conditions)
     if fits.is_alone:
         none = body.add(f"icmp sle i64 {turns}, 0")

@@ -123,6 +123,8 @@ class Hoister:
         turns, integers = self._turns(outer), self._integers_of(outer)
         if not integers.always(self._flow.blocks[inner]) or self._makes(outer, conditions):
             raise _UnknownError
+        if not self._flow.is_dominated(inner, turns.label):  # it is come to once more
+            raise _UnknownError
         entry = integers.entries[inner]
         behind = _minus(turns.count, constant(1))
         last: Known = {

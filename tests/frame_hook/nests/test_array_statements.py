@@ -485,3 +485,16 @@ def test_programs_are_read_and_the_same(function, make, made) -> None:
 def test_machine_code_of_many_axes(function, make, left) -> None:
     """Expressions of up to six axes, those with axes of length 1 in any order or a short last one, are native."""
     assert native_turns(function, make) > 10
+
+
+def halves(x, out):
+    for i in range(len(out)):
+        y = np.sqrt(x)  # noqa: F841  nobody uses it
+        x[:], out[i] = x.copy(), i
+    return out
+
+
+@pytest.mark.usefixtures("left")
+def test_new_arrays_of_float16_are_left() -> None:
+    """NumPy makes them of the smallest integers."""
+    assert native_turns(halves, lambda: (np.arange(20, dtype=np.uint8), np.zeros(300))) == 0

@@ -252,3 +252,16 @@ def of_the_module(out):
 def test_functions_of_the_module() -> None:
     """They are methods of its own generator, which goes on where eager's would."""
     assert native_turns(of_the_module, lambda: (np.zeros(3000),)) > 3000
+
+
+def within(rng, limits, out):
+    for i in range(len(out)):
+        out[i] = rng.uniform(0.0, limits[i])
+
+
+@pytest.mark.parametrize("limit", [0.0, -0.0])
+def test_numbers_between_equal_limits(limit) -> None:
+    """A NumPy that looks at the sign of a zero raises."""
+    limits = np.ones(3000)
+    limits[2900] = limit
+    assert native_turns(within, lambda: (generator(), limits, np.zeros(3000))) > 0

@@ -21,6 +21,7 @@ import pytest
 import ufuse
 from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
+from tests.support.improved import Improved
 from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
@@ -218,6 +219,29 @@ def test_a_doubt_is_done_in_parts() -> None:
     short = np.ones(3)
     with pytest.raises(IndexError):
         called(mean_or_zero, (X, N))(short, 4)
+
+
+def stored_before_the_test(c, first, last):
+    w = False
+    for i in range(first, last, -1):
+        w = c[i]
+        if i == 7:
+            pass
+        c[i - 1] = 1.0
+    return w
+
+
+def test_places_of_a_turn_before_the_test() -> None:
+    """The first turn gives a variable its type; the loop behind it may end in its first test, when an element was stored."""
+    compiled = ufuse.compile(stored_before_the_test, backend=Improved())
+    for _ in range(6):
+        compiled(X.copy(), 30, 3)
+    found, expected = np.arange(2.0 * N), np.arange(2.0 * N)
+    before = hits(compiled)
+    for function, given in ((compiled, found), (stored_before_the_test, expected)):
+        function(given[1::2], 0, -1)
+    assert hits(compiled) == before + 1
+    assert np.array_equal(found, expected)
 
 
 def test_other_types_get_another_entry() -> None:
