@@ -63,8 +63,9 @@ class Graph:
 
     @property
     def device(self) -> str:
-        """Where the arrays that it is given are; "" where none is on a device."""
-        types = (node.type for node in self.inputs)
+        """Where the arrays that it is given or makes are; "" where none is on a device."""
+        made = (node for node in self.nodes if "device" in node.attributes)
+        types = (node.type for node in (*self.inputs, *made))
         return next((one.device for one in types if isinstance(one, ArrayType) and one.device), "")
 
     def uses(self) -> dict[Node, int]:

@@ -58,13 +58,6 @@ def _map(draft: Draft, node: Node) -> int:
     return draft.call(function, *slots, node=node)
 
 
-def _create(draft: Draft, node: Node) -> int:
-    assert isinstance(node.type, ArrayType)
-    slots = (draft.size(node.type.shape), *map(draft.slot, node.inputs))
-    dtype = draft.constant(node.type.dtype)
-    return draft.call(getattr(cupy, node.op.name), *slots, node=node, dtype=dtype)
-
-
 def _call(draft: Draft, node: Node) -> int:
     name = PRODUCTS.get(node.attributes["function"])
     if name is None:
@@ -79,7 +72,7 @@ RULES = Rules(
     fold_of=rules.fold_of,
     why_not_operand=rules.why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
-    calls=rules.CALLS | {Kind.MAP: _map, Kind.CREATE: _create, Kind.CALL: _call},
+    calls=rules.CALLS | {Kind.MAP: _map, Kind.CALL: _call},
     view_calls=rules.VIEW_CALLS,
 )
 

@@ -111,6 +111,14 @@ def _store(draft: Draft, node: Node) -> None:
     draft.call(operator.setitem, slot, whole, draft.slot(node.inputs[1]), node=node)
 
 
+def create(draft: Draft, node: Node) -> int:
+    """A new array, by CuPy's own function."""
+    assert isinstance(node.type, ArrayType)
+    slots = (draft.size(node.type.shape), *map(draft.slot, node.inputs))
+    dtype = draft.constant(node.type.dtype)
+    return draft.call(getattr(library().module, node.op.name), *slots, node=node, dtype=dtype)
+
+
 def _scalar(draft: Draft, node: Node) -> int:
     """Python's operator on numbers."""
     function = partial(_tried, scalar_function(node.attributes["operator"]))
@@ -124,7 +132,9 @@ def _tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any
         raise DoesNotFit from error
 
 
-DONE = frozenset((Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL, Kind.STORE))  # on a device
+DONE = frozenset(
+    (Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL, Kind.STORE, Kind.CREATE)
+)  # on a device
 
 
 def is_done(node: Node) -> bool:
@@ -150,6 +160,7 @@ CALLS: dict[Kind, Call] = {
     Kind.REDUCE: _reduce,
     Kind.CALL: _call,
     Kind.STORE: _store,
+    Kind.CREATE: create,
     Kind.SCALAR: _scalar,
     Kind.CHECK: Draft.check,
 }

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
 from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import ArrayMethod, Constant, DeviceArray, List, Symbol, Tuple
 from ufuse.graph import ops
+from ufuse.graph.node import Node
 from ufuse.graph.typing.infer import DEVICE_METHOD, STATISTICS
+from ufuse.graph.typing.library import CREATORS, CUDA
 from ufuse.graph.typing.shapes import is_c_like
 
 REDUCTIONS = {
@@ -29,10 +34,41 @@ def call_function(
     """A call of one of CuPy's functions, by the name of the method that it calls."""
     if name == "where":
         return devices.where(interpreter.trace, arguments, keywords)
+    if name in CREATORS:
+        return _created(interpreter, name, arguments, keywords)
     array = interpreter.trace.look(arguments[0]) if arguments else None
     if not isinstance(array, DeviceArray):
         raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
     return _called(interpreter, name, array, arguments[1:], keywords)
+
+
+def _created(
+    interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A new array in C order: of a shape, or (`…_like`) of an array's."""
+    trace, what = interpreter.trace, f"cupy.{name}"
+    plain, of = name.removesuffix("_like"), "a" if name.endswith("_like") else "shape"
+    names = (of, "fill_value", "dtype") if plain == "full" else (of, "dtype")
+    given = dict(zip(names, arguments, strict=False)) | dict(keywords)
+    if len(given) != len(arguments) + len(keywords) or set(given) - set(names) or of not in given:
+        raise GraphBreak("numpy-call", f"{what} with these arguments")
+    dtype = dtype_argument(interpreter, given.get("dtype"))
+    if of == "a":
+        like = trace.look(given["a"])
+        if not isinstance(like, DeviceArray) or not is_c_like(like.type):
+            raise GraphBreak("layout", f"{what} of an array that is not in C order")
+        shape, dtype = like.type.shape, dtype or like.type.dtype
+    else:
+        shape = shape_argument(interpreter, given["shape"])
+    value = trace.look(given["fill_value"]) if "fill_value" in given else None
+    inputs: tuple[Node, ...] = ()
+    if value is not None:
+        number = devices.stored_number(value, dtype)
+        dtype, inputs = dtype or np.array(number).dtype, (trace.graph.constant(number),)
+    dtype = dtype or np.dtype(float)
+    check_bytes(interpreter, shape, dtype)
+    attributes = {"shape": shape, "dtype": dtype, "order": None, "device": CUDA}
+    return trace.graph.fresh(trace.graph.node(ops.OPS[plain], inputs, attributes, may_raise=True))
 
 
 def call_method(

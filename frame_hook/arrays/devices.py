@@ -104,11 +104,22 @@ def store_item(trace: Trace, array: DeviceArray, key: Symbol, value: Symbol) -> 
             raise GraphBreak("numpy-call", "an assignment to an array of CuPy's that casts")
         _store(trace, target, trace.graph.value(value))
         return
+    _store(trace, target, trace.graph.constant(stored_number(value, target.type.dtype)))
+
+
+def stored_number(value: Symbol, dtype: np.dtype | None) -> Any:
+    """A number that is written into an array as it is.
+
+    Raises:
+        GraphBreak: it is another value, or one that the dtype may not hold.
+
+    """
     number = value.value if isinstance(value, Constant) else None
     kinds = {bool: "biuf", int: "iuf", float: "f"}.get(type(number), "")
-    if target.type.dtype.kind not in kinds or abs(number) > LARGEST_STORED:  # type: ignore[arg-type]
-        raise GraphBreak("numpy-call", "an assignment of this value to an array of CuPy's")
-    _store(trace, target, trace.graph.constant(number))
+    fits = dtype is None or dtype.kind in kinds
+    if not kinds or not fits or not 0 <= number <= LARGEST_STORED:  # type: ignore[operator]
+        raise GraphBreak("numpy-call", "a value that is written into an array of CuPy's")
+    return number
 
 
 LARGEST_STORED = 100  # a number that every dtype can hold

@@ -58,7 +58,7 @@ def _order_argument(interpreter: Interpreter, symbol: Symbol | None, ndim: int) 
     return c_order(ndim) if order == "C" else tuple(reversed(range(ndim)))
 
 
-def _check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dtype) -> None:
+def check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dtype) -> None:
     """Guard that an array is not too large for memory: NumPy raises MemoryError even if nothing reads the array."""
     count = arrays.total([dimension for dimension in shape if dimension != 0])
     if interpreter.trace.sizes.decide("gt", count, MOST_BYTES // dtype.itemsize):
@@ -80,7 +80,7 @@ def _created(
     sizes = shape_argument(interpreter, shape)
     kind = dtype_argument(interpreter, dtype)
     axes = _order_argument(interpreter, order, len(sizes))
-    _check_bytes(interpreter, sizes, np.dtype(np.float64) if kind is None else kind)
+    check_bytes(interpreter, sizes, np.dtype(np.float64) if kind is None else kind)
     inputs: tuple[Node, ...] = ()
     if value is not None:
         number = trace.look(value)

@@ -332,7 +332,8 @@ def _create(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: 
         if why is not None:
             raise CannotInfer(why)
     order = attributes.get("order")
-    return ArrayType(dtype, shape, c_order(len(shape)) if order is None else tuple(order))
+    order = c_order(len(shape)) if order is None else tuple(order)
+    return ArrayType(dtype, shape, order, device=attributes.get("device", ""))
 
 
 def _why_not_cast(value: Operand, dtype: np.dtype, casting: str) -> str | None:

@@ -26,7 +26,8 @@ CUDA = "cuda"  # the device of CuPy's arrays
 METHODS = (
     "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose".split()
 )
-ASKING = frozenset((*METHODS, "where"))  # the names of functions that have rules
+CREATORS = "zeros ones empty full zeros_like ones_like empty_like".split()
+ASKING = frozenset((*METHODS, *CREATORS, "where"))  # the names of functions that have rules
 
 Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
 
@@ -64,7 +65,7 @@ class CuPy:
             "reduce_logical_or": core._routines_logic.any,
             "reduce_logical_and": core._routines_logic.all,
         }
-        self._methods = {id(getattr(module, name)): name for name in METHODS}
+        self._methods = {id(getattr(module, name)): name for name in (*METHODS, *CREATORS)}
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
             self._rows.setdefault(id(function), ops.OPS[name])
@@ -99,7 +100,7 @@ class CuPy:
         return found
 
     def method_of(self, function: Any) -> str | None:
-        """The name of the method that one of CuPy's functions written in Python calls of its first argument."""
+        """The name of one of CuPy's functions written in Python, if it has a rule of its own."""
         return self._methods.get(id(function))
 
     def reduced_dtype(self, op: Op, dtype: np.dtype) -> np.dtype:
@@ -209,7 +210,7 @@ def is_device_function(kind: type) -> bool:
 
 
 def device_rule(function: Any) -> str | None:
-    """The rule for a function of CuPy's that asks what no trace knows: "where", or the name of the method it calls."""
+    """The rule for a function of CuPy's that asks what no trace knows: "where", or its name."""
     if function.__name__ not in ASKING or (found := imported()) is None:
         return None
     return "where" if function is found.where else found.method_of(function)

@@ -82,7 +82,16 @@ def read_between(cp: Any, x: Any, v: Any) -> Any:
     return before, between, x[1:]
 
 
-PROGRAMS = [step, parts, own, outs, backwards, read_between]
+def made(cp: Any, x: Any, v: Any) -> Any:
+    z = cp.empty_like(x)
+    z[1:-1] = x[1:-1] * 2 + v[1:-1]
+    z[0], z[-1] = 0, x[0]
+    counts = cp.zeros(x.shape[1]) + cp.ones((3, 1), "f4") * cp.full((3, 8), 2.0)
+    counts[1] += x[0]
+    return z, counts, cp.zeros_like(x, dtype="i4"), cp.full(4, 7), cp.ones_like(v)
+
+
+PROGRAMS = [made, step, parts, own, outs, backwards, read_between]
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -233,3 +242,23 @@ def test_random_stores(host: Host, first: int) -> None:
                 assert got.get().tobytes() == expected.get().tobytes(), first + number
         hits += one.stats.hits
     assert hits > 20
+
+
+def test_graphs_without_arguments(host: Host) -> None:
+    """Arrays that a graph makes itself are on the device too."""
+    cp = host.cupy
+
+    def filled(n: int) -> Any:
+        z = cp.zeros((n, 2)) + 1.5
+        z *= 2
+        return z
+
+    compiled = ufuse.compile(filled)
+    for n in (3, 4, 0):
+        result = compiled(n)
+        assert type(result) is cp.ndarray
+        assert (result.get() == np.full((n, 2), 3.0)).all()
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    text = str(compiled.graphs[0])
+    assert str(ufuse.Graph.parse(text)) == text
