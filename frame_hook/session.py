@@ -219,12 +219,13 @@ class Session:
         record = self.record(code)
         jump = kept.branch[1]
         branches.learn(record, jump, entry)
+        is_inlined = code is not cache.code
         is_mixed = record.usual.get(jump) is None and branches.is_mixed(
-            entry, is_inlined=code is not cache.code
+            entry, is_inlined=is_inlined
         )
         if record.usual.get(jump) is None and not (is_mixed and jump not in record.not_forked):
             if jump not in record.usual:
-                branches.ask_later(entry)
+                branches.ask_later(entry, is_inlined=is_inlined)
             return None
         seconds = self._seconds_for(cache, state)
         if seconds is not None and seconds <= 0:

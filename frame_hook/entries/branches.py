@@ -15,6 +15,7 @@ from ufuse.graph.ops import Kind
 __builtins__ = KEPT
 
 FIRST = 8  # runs of an entry until it is asked which side of its branch is taken
+SOON = 3  # runs until it is asked once more, for a start
 RARELY = 30  # times that one side is taken for each time that the other is, at least
 LATEST = 1 << 20  # runs until it is asked once more, at most
 
@@ -26,9 +27,13 @@ def ask_first(entry: Any) -> None:
         entry.asks_after = FIRST
 
 
-def ask_later(entry: Any) -> None:
-    """Have C ask again, when the entry has run three times as often."""
-    entry.asks_after = min(3 * entry.hits, LATEST)
+def ask_later(entry: Any, *, is_inlined: bool = False) -> None:
+    """Have C ask again, when the entry has run three times as often; of a branch that is inlined, soon for a start.
+
+    The function that has it is then asked first.
+    """
+    is_first = is_inlined and entry.hits <= FIRST
+    entry.asks_after = SOON if is_first else min(3 * entry.hits, LATEST)
 
 
 def learn(record: CodeRecord, jump: int, entry: Any) -> None:
@@ -41,7 +46,7 @@ def learn(record: CodeRecord, jump: int, entry: Any) -> None:
 def is_mixed(entry: Any, *, is_inlined: bool) -> bool:
     """Whether the sides of an entry's branch are taken in turn; where it is inlined, whether none has been usual."""
     if is_inlined:
-        return bool(entry.hits > 2 * FIRST)
+        return bool(entry.hits > FIRST)
     return bool(entry.were_true and entry.were_false)
 
 
