@@ -29,7 +29,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo ready test test-cpython test-numpy test-packages check bench fuzz break-everywhere stress sanitize leaks gpu-check gpu-bench format clean extensions view lint wheel
+.PHONY: help demo ready test test-cpython test-numpy test-packages check bench bench-packages fuzz break-everywhere stress sanitize leaks gpu-check gpu-bench format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -71,6 +71,9 @@ test-numpy: $(VENV)/.dev extensions ## NumPy's own tests with every test functio
 
 test-packages: $(VENV)-packages/.done extensions ## 1,000 calls of SciPy, scikit-image, scikit-learn, statsmodels and pandas; PACKAGES="--slice --limits"
 	$(VENV)-packages/bin/python -P -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.packages", run_name="__main__")' $(PACKAGES)
+
+bench-packages: $(VENV)-packages/.done extensions ## functions of SciPy, scikit-image and scikit-learn with loops; BENCH="names"
+	$(VENV)-packages/bin/python -m benchmarks.third_party $(BENCH)
 
 # With the packages that PYTHON has, and wheels in build/wheels: where GPUs are, there may be no package index.
 gpu-check: ## the tests of the CuPy backend on a real GPU; says why not where there is none; PYTEST_ARGS

@@ -7,23 +7,19 @@ arguments for every call, and is compared with plain NumPy to the bit, in what i
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import json
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from copy import deepcopy
-from operator import truediv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import ufuse
-from benchmarks.apart import WARM_CALLS, WARM_UP, loops_of, printed_row
-from benchmarks.harness import FEWEST, MOST, Row, Timing, difference_between
+from benchmarks.apart import measured_anew, printed_row
+from benchmarks.harness import Row
 from benchmarks.report import heading, line, save_group, summary
 
 SEED = 42
@@ -77,26 +73,9 @@ def row_of(chosen: argparse.Namespace, name: str) -> Row:
 
 
 def measured(checkout: Path, name: str, preset: str, seconds: float) -> Row:
-    """Time a program that nothing in this process has run before; the size is the bytes of its arguments."""
+    """Time a program that nothing in this process has run before."""
     function, make_args = program(checkout, name, preset)
-    for _ in range(2):
-        function(*make_args())  # what NumPy imports at first is not ufuse's
-    compiled = ufuse.compile(function)
-    first_call = seconds_of(compiled, make_args)
-    calls, end = 0, time.perf_counter() + max(WARM_UP, seconds / 2)
-    while calls < WARM_CALLS and time.perf_counter() < end:
-        compiled(*make_args())
-        calls += 1
-    difference = difference_between(function, compiled, make_args)
-    samples: tuple[list[float], list[float]] = ([], [])
-    end = time.perf_counter() + seconds
-    while len(samples[0]) < FEWEST or (time.perf_counter() < end and len(samples[0]) < MOST):
-        for kept, one in zip(samples, (function, compiled), strict=True):
-            kept.append(seconds_of(one, make_args))
-    eager, other = (Timing(statistics.median(kept), min(kept), len(kept)) for kept in samples)
-    paired = statistics.median(map(truediv, *samples))
-    size = sum(one.nbytes for one in make_args() if isinstance(one, np.ndarray))
-    return Row(size, eager, other, first_call, paired, difference, tuple(loops_of(compiled)))
+    return measured_anew(function, ufuse.compile(function), make_args, seconds)
 
 
 def program(
@@ -117,15 +96,6 @@ def program(
         values |= zip(makes["output_args"], made, strict=True)
     function = getattr(importlib.import_module(f"{place}_numpy"), info["func_name"])
     return function, lambda: tuple(deepcopy(values[each]) for each in info["input_args"])
-
-
-def seconds_of(function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]]) -> float:
-    """Time one call with new arguments."""
-    arguments = make_args()
-    gc.collect(0)
-    started = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":
