@@ -103,7 +103,7 @@ SOLVE = "scipy.integrate.solve_ivp"
 # fmt: off
 CASES = {
     "denoise_tv_chambolle": Case("skimage.restoration.denoise_tv_chambolle", lambda: (inputs.image(256), 0.1)),
-    "richardson_lucy":      Case("skimage.restoration.richardson_lucy", lambda: (inputs.image(128), np.ones((5, 5)), 30)),
+    "richardson_lucy": Case("skimage.restoration.richardson_lucy", lambda: (inputs.image(128), np.ones((5, 5)), 30)),
     "chan_vese":            Case("skimage.segmentation.chan_vese", lambda: (inputs.image(100),), {"max_num_iter": 100}),
     "active_contour":       Case("skimage.segmentation.active_contour", lambda: (inputs.image(100), circle())),
     "optical_flow_tvl1":    Case("skimage.registration.optical_flow_tvl1", lambda: shifted(64)),
@@ -127,7 +127,7 @@ CASES = {
     "gmres":                Case("scipy.sparse.linalg.gmres", lambda: (dominant(100), inputs.noise(100))),
     "kmeans2":              Case("scipy.cluster.vq.kmeans2", lambda: (inputs.points(2000, 3), 5), {"rng": 1}),
     "affinity_propagation": Case("sklearn.cluster.affinity_propagation", lambda: (likeness(200),), {"random_state": 0}),
-    "fastica":              Case("sklearn.decomposition.fastica", lambda: (inputs.points(1000, 4),), {"random_state": 0}),
-    "orthogonal_mp":        Case("sklearn.linear_model.orthogonal_mp", lambda: (inputs.noise(200, 100), inputs.noise(200))),
+    "fastica": Case("sklearn.decomposition.fastica", lambda: (inputs.points(1000, 4),), {"random_state": 0}),
+    "orthogonal_mp": Case("sklearn.linear_model.orthogonal_mp", lambda: (inputs.noise(200, 100), inputs.noise(200))),
 }
 # fmt: on
