@@ -566,8 +566,10 @@ class Loops:
             return NOW
         rest_here = (rests[0] or 0.0) if visits.is_timed else 0.0
         if has_paid and outermost == position:
-            # A nest that is read before the first turn fits the next call's first turn, too.
-            if rests[0] is None and left_here >= visits.longest:
+            # A nest that is read before the first turn fits the next call's first turn, too. Where it cannot be read
+            # there, variables get their values in that turn.
+            is_first = rests[0] is None and left_here >= visits.longest
+            if is_first != bool(visits.failures):
                 return NOW
             visits.waits += 1
             if visits.waits > MOST_FIRST_TURNS:

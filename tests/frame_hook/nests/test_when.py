@@ -7,13 +7,18 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import ufuse
+from benchmarks.cases.loops.solvers import rosenbrock
 from tests.support.native_loops import loops_of
 from ufuse import decorator
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.entries.learned import CodeRecord, Visits
+from ufuse.frame_hook.nests.choice import NOW
 
 pytest.importorskip("llvmlite")
 
@@ -74,6 +79,7 @@ CASES = {
     "several loops in a turn": (orthonormal, (RNG.random((45, 40)),)),
     "few turns": (heated, (RNG.random((6, 6, 6)), 3)),
     "more turns": (heated, (RNG.random((20, 20, 20)), 3)),
+    "no value before the first turn": (rosenbrock, (-1.2, 1.0, 2000)),
 }
 
 
@@ -179,3 +185,23 @@ def test_products_of_matrices_of_integers_are_left_to_graphs() -> None:
     assert not sum(loop.turns for loop in loops_of(compiled))
     graphs = [one.graph for one in compiled.__ufuse_session__.specialisations]
     assert max(len(graph.nodes) for graph in graphs) > 100
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+def test_a_loop_that_was_not_read_before_its_first_turn_is_read_behind_it(failures) -> None:
+    """What pays by calls before is read before the first turn of a call, unless variables get their values there."""
+    code = rosenbrock.__code__
+    (header,) = (
+        one.position for one in instructions.instructions(code) if one.opname == "FOR_ITER"
+    )
+    cache = SimpleNamespace(code=code, calls=9, run_ns=0, entries=lambda _: ())
+    record = CodeRecord()
+    record.visits[header] = Visits(runs=9, begun=9, seconds=9.0, longest=5, failures=failures)
+    loops = ufuse.compile(rosenbrock).__ufuse_session__.loops
+    turns = iter(range(5))
+    state = (*(None for _ in instructions.slot_names(code)), turns)
+    asked = []
+    for _ in range(2):
+        asked.append(loops._put_off(cache, header, state, record) == NOW)
+        next(turns)
+    assert asked == [not failures, bool(failures)]
