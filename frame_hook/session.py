@@ -219,6 +219,12 @@ class Session:
         record = self.record(code)
         jump = kept.branch[1]
         branches.learn(record, jump, entry)
+        own = self.record(cache.code)
+        for place in list(own.traces) if position == 0 else ():
+            for other in cache.entries(place):
+                branches.learn_of_sides(own, cache.code, other)
+        if position != 0 and branches.waits(cache, entry):
+            return None
         is_inlined = code is not cache.code
         is_mixed = record.usual.get(jump) is None and branches.is_mixed(
             entry, is_inlined=is_inlined

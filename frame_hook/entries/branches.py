@@ -43,6 +43,21 @@ def learn(record: CodeRecord, jump: int, entry: Any) -> None:
         record.usual[jump] = entry.were_true > entry.were_false
 
 
+def learn_of_sides(record: CodeRecord, code: CodeType, entry: Any) -> None:
+    """Note of another entry of the same code what its branch has seen: one trace may go on through several."""
+    kept = entry.data
+    if isinstance(kept, Specialisation) and kept.branch is not None and kept.branch[0]() is code:
+        learn(record, kept.branch[1], entry)
+
+
+def waits(cache: Any, entry: Any) -> bool:
+    """Whether an entry behind a branch waits for the one in front of that, which may go on through both."""
+    if entry.hits > FIRST or not cache.entries(0):
+        return False
+    entry.asks_after = 2 * FIRST
+    return True
+
+
 def is_mixed(entry: Any, *, is_inlined: bool) -> bool:
     """Whether the sides of an entry's branch are taken in turn; where it is inlined, whether none has been usual."""
     if is_inlined:

@@ -405,3 +405,19 @@ def test_a_slice_of_one_element_is_a_condition() -> None:
     made = compared(first, (X,), (-X,))
     assert suspensions(made, X) == suspensions(made, -X) == 0
     assert len(made.graphs) == 4  # two sides in turn, and both in one
+
+
+def test_one_trace_goes_on_through_several_branches() -> None:
+    """What entries behind a branch have seen is known when the one in front is traced once more."""
+
+    def several(x):
+        if x[0] > 10:
+            return x - 10
+        if x[0] > 20:
+            return x - 20
+        if x[0] > 30:
+            return x - 30
+        return x + 1
+
+    made = compared(several, (X,))
+    assert [str(graph).count("check") for graph in made.graphs] == [0, 0, 0, 0, 3]
