@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -228,6 +229,7 @@ def test_calls_that_are_given_back_are_counted(session) -> None:
     call_until(lambda: len(session.decisions) == 2, compiled, 10**6)
 
 
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="a sanitizer takes longer than the call")
 def test_a_call_that_is_given_back_costs_little(session) -> None:
     """It is a tail call behind a few comparisons; through all that decides about a call it was 25 ns."""
 
