@@ -232,3 +232,35 @@ def test_reentrance() -> None:
     )
     box.append(_tiles.Program(1, 4, ((1, 1.0),), steps, (3,)))
     assert_same(box[0](np.zeros(3)), np.full(3, 5.0))
+
+
+def test_a_branch_runs_one_of_two_programs() -> None:
+    """The condition chooses; a side that gives up has the whole program give up, and errors of the truth count."""
+
+    def side(function: object) -> Any:
+        steps = (("call", function, (0,), (), 1, (), False), ("tuple", (0, 1), 2, (), False))
+        return _tiles.Program(1, 3, (), steps, (1, 2), None)
+
+    def with_sides(*sides: object, committed: bool = False) -> Any:
+        step = ("branch", sides, (0, 1), (2, 3), (), committed)
+        return _tiles.Program(2, 4, (), (step,), (2, 3), None)
+
+    def fail(_: object) -> None:
+        raise KeyError
+
+    program = with_sides(side(np.negative), side(fail))
+    x = np.arange(3.0)
+    first, (same, again) = program(True, x)
+    assert_same(first, -x)
+    assert same is x
+    assert again is first
+    assert program(np.True_, x) is not NotImplemented
+    assert program(0.0, x) is NotImplemented
+    assert program(np.ones(2), x) is NotImplemented
+    for wrong in ((side(abs),), (side(abs), abs)):
+        with pytest.raises(ValueError, match="no branch before every write"):
+            with_sides(*wrong)
+    with pytest.raises(ValueError, match="no branch before every write"):
+        with_sides(side(abs), side(abs), committed=True)
+    one = _tiles.Program(1, 1, (), (), (0,), None)
+    assert with_sides(one, one)(True, x) is NotImplemented  # not two results
