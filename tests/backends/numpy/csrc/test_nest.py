@@ -689,7 +689,7 @@ def test_no_memory_for_numbers(size: int) -> None:
         assert (found is NotImplemented) == (done == 0)
         assert_same(x, np.concatenate([np.arange(done) + 1001.5, np.ones(size - done)]))
         assert same_iterator(iterator, advanced(range(size), done))
-    assert ends == {0, min(1, size), size}
+    assert ends >= {0, min(1, size), size}  # there are more chunks where the first takes long
 
 
 def test_no_memory_for_the_second_number() -> None:
