@@ -17,7 +17,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "data-branch": (
         "it branches on {what}, which is known only once the graph has run",
-        "choose with np.where instead, or test outside the function",
+        "no need to change it: the next graph begins on the side that is taken",
     ),
     "call": (
         "{what} cannot be part of a graph",

@@ -82,7 +82,7 @@ def test_report_of_breaks() -> None:
         f"  {__file__}:{tested} in nested()\n"
         "      if y.max() > tol:\n"
         "  because it branches on a computed number, which is known only once the graph has run [data-branch]\n"
-        "  -> choose with np.where instead, or test outside the function\n"
+        "  -> no need to change it: the next graph begins on the side that is taken\n"
     ) in text
     assert f"Graph 2 in helper(), line {printed + 1}: 1 operation" in text
     assert "  takes   helper(x * 2): float64[n, m]\n" in text
