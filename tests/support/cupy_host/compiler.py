@@ -48,7 +48,7 @@ class Compiler:
 
     @contextmanager
     def gathering(self) -> Iterator[None]:
-        """Compile the texts met here together at the end; kernels not compiled yet are not launched."""
+        """Compile the texts met here together at the end; meanwhile no kernel is launched."""
         self.gathered = {}
         try:
             yield
