@@ -78,11 +78,12 @@ def keep(key: str | None, kept: Kept, functions: dict[str, int]) -> None:
     if key is None or not IS_OURS:
         return
     object_cache.save(key, kept)
-    _note(key, functions)
+    _note(key, kept, functions)
 
 
-def _note(key: str, functions: dict[str, int]) -> None:
-    _loaded[key] = functions
+def _note(key: str, kept: Kept, functions: dict[str, int]) -> None:
+    own = {"": functions[kept.function]} if kept.function else {}
+    _loaded[key] = functions | own
     begin = PREFIX + ROW
     _row_keys.update(
         (name.removeprefix(begin), key) for name in functions if name.startswith(begin)
@@ -107,17 +108,18 @@ def keys_of(rows: list[str]) -> tuple[str, ...] | None:
 
 
 def kept_functions(key: str | None) -> dict[str, int] | None:
-    """The functions that are kept under a key, with all that they need; None where not all are."""
+    """The functions that are kept under a key, with all that they need; None where not all are.
+
+    The function that the code was made for, if there is one, is also there under the name "".
+    """
     if key is None or key in _loaded:
         return None if key is None else _loaded[key]
     kept = object_cache.load(key)
     if kept is None or any(kept_functions(need) is None for need in kept.needs):
         return None
     try:
-        made = linked(kept.code)
+        _note(key, kept, linked(kept.code))
     except (LookupError, ValueError) as error:
         logging.getLogger("ufuse.kernels").info("kept code is not used: %s: %s", key, error)
         return None
-    functions = {"": made[kept.function], **made} if kept.function in made else made
-    _note(key, functions)
-    return functions
+    return _loaded[key]

@@ -261,6 +261,16 @@ def test_the_same_code_without_llvm(in_use: Cache, monkeypatch: pytest.MonkeyPat
         Work(lambda: nests.compiled_nest(simple_nest(2.0))).result()
 
 
+def test_the_same_code_twice_in_a_process(in_use: Cache) -> None:
+    """What this process has made and kept is found again, own code and better code."""
+    nest = simple_nest(1.0)
+    first = Work(lambda: nests.compiled_nest(nest)).result()
+    better = Work(lambda: nests.improved_nest(nest)).result()
+    assert Work(lambda: nests.compiled_nest(nest)).result() == first
+    assert Work(lambda: nests.kept_improvement(nest)).result() == better
+    assert in_use.info().files == 2
+
+
 def test_damaged_code_is_compiled_again(in_use: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """And kept again."""
     nest = simple_nest(1.0)
