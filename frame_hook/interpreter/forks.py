@@ -137,6 +137,7 @@ class Before:
     handled: list[Symbol]
     generators: list[Generator]
     mutable: list[tuple[Any, Any]]  # with what they hold
+    tuples: list[Tuple]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +155,17 @@ def _before(interpreter: Interpreter) -> Before:
     frames = [(list(frame.locals), list(frame.stack)) for frame in interpreter.call_stack]
     roots = [one for parts in frames for part in parts for one in part if one is not None]
     roots += [*interpreter.handled, *interpreter.generators, *trace.changes.symbols()]
+    reached = _reached(roots)
     return Before(
         frames, dict(interpreter.frame.jumps), len(trace.graph.inputs), len(trace.graph.nodes),
         len(trace.changes.effects), dict(trace.expected), list(interpreter.handled),
-        list(interpreter.generators), [(one, _held(one)) for one in _mutable(roots)],
+        list(interpreter.generators), [(one, held) for one in reached if (held := _held(one)) is not None],
+        [one for one in reached if isinstance(one, Tuple)],
     )  # fmt: skip
 
 
-def _mutable(roots: Iterable[Symbol]) -> list[Any]:
-    """The symbols that may change, and the memory, that can be come to from some."""
+def _reached(roots: Iterable[Symbol]) -> list[Any]:
+    """The symbols, and the memory, that can be come to from some."""
     seen: dict[int, Any] = {}
     pending: list[Any] = list(roots)
     while pending:
@@ -170,7 +173,7 @@ def _mutable(roots: Iterable[Symbol]) -> list[Any]:
         if id(one) not in seen:
             seen[id(one)] = one
             pending += [part for part in _parts(one) if part is not None]
-    return [one for one in seen.values() if _held(one) is not None]
+    return list(seen.values())
 
 
 def _parts(one: Any) -> Iterable[Any]:
@@ -363,7 +366,7 @@ def _forked(
         )
         del interpreter.call_stack[depth:]
     refusal = CannotFork(frame.code, jump.position, "an array is written that may be another one")
-    _join(interpreter, frame, choice, sides[True], sides[False], meet, refusal)
+    _join(interpreter, frame, before, choice, sides[True], sides[False], meet, refusal)
     if meet is None:
         return Returned(frame.stack.pop())
     frame.position = meet
@@ -375,14 +378,16 @@ def _with_hoisted(before: Before, interpreter: Interpreter) -> Before:
     graph = interpreter.trace.graph
     return Before(
         before.frames, before.jumps, len(graph.inputs), len(graph.nodes), before.effects,
-        before.expected, before.handled, before.generators, before.mutable,
+        before.expected, before.handled, before.generators, before.mutable, before.tuples,
     )  # fmt: skip
 
 
 class Merge:
     """The values that a branch chooses between, and what stands for them behind it."""
 
-    def __init__(self, interpreter: Interpreter, then: Taken, otherwise: Taken) -> None:
+    def __init__(
+        self, interpreter: Interpreter, before: Before, then: Taken, otherwise: Taken
+    ) -> None:
         self.interpreter = interpreter
         self.sides = then, otherwise
         self.own = set(then.nodes), set(otherwise.nodes)
@@ -393,6 +398,8 @@ class Merge:
             list[Buffer]
         ] = []  # for each pair: memory from before that the array may be
         self._siblings: tuple[dict[int, int], dict[int, int]] = {}, {}
+        self._old = {id(one) for one in before.tuples} | interpreter.trace.code_constants.keys()
+        self._tuples: dict[tuple[int, int], tuple[Any, ...]] = {}
 
     def place(self, one: Symbol, other: Symbol) -> int | Symbol | tuple[Any, ...]:
         """A symbol that is the same on both sides, or the number of the pair that the branch chooses from."""
@@ -410,12 +417,23 @@ class Merge:
         return found
 
     def _tuple(self, one: Tuple, other: Tuple) -> tuple[Any, ...]:
-        constants = self.interpreter.trace.code_constants
-        if one.source or other.source or id(one) in constants or id(other) in constants:
+        """The places of the items of a tuple that each side has made; the same one for the same two."""
+        key = id(one), id(other)
+        if key not in self._tuples:
+            self._refuse_other_tuple(one, other)
+            if len(one.items) != len(other.items):
+                raise _Unlike("tuples of other lengths")
+            pairs = zip(one.items, other.items, strict=True)
+            self._tuples[key] = tuple(self.place(a, b) for a, b in pairs)
+        return self._tuples[key]
+
+    def _refuse_other_tuple(self, one: Tuple, other: Tuple) -> None:
+        """Refuse a tuple that is made behind the branch though it is one that a program has by another name."""
+        for each, known in zip((one, other), zip(*self._tuples, strict=True), strict=False):
+            if id(each) in known:
+                raise _Unlike("two tuples that are one on one side")
+        if one.source or other.source or {id(one), id(other)} & self._old:
             raise _Unlike("a tuple is another object")
-        if len(one.items) != len(other.items):
-            raise _Unlike("tuples of other lengths")
-        return tuple(self.place(a, b) for a, b in zip(one.items, other.items, strict=True))
 
     def _chosen(self, one: Symbol, other: Symbol) -> int:
         first, second = (
@@ -465,6 +483,7 @@ def _is_same_constant(one: Symbol, other: Symbol) -> bool:
 def _join(
     interpreter: Interpreter,
     frame: Frame,
+    before: Before,
     choice: Choice,
     then: Taken,
     otherwise: Taken,
@@ -474,7 +493,7 @@ def _join(
     """Put the frame where the sides meet, with the values that a branch node chooses."""
     if len(then.stack) != len(otherwise.stack):
         raise _Unlike("stacks of other depths")
-    merge = Merge(interpreter, then, otherwise)
+    merge = Merge(interpreter, before, then, otherwise)
     stack = [
         merge.place(one, other) for one, other in zip(then.stack, otherwise.stack, strict=True)
     ]
@@ -496,10 +515,16 @@ def _join(
         else []
     )
 
+    tuples: dict[int, Tuple] = {}
+
     def symbol(place: Any) -> Any:
         if isinstance(place, int):
             return chosen[place]
-        return Tuple(tuple(map(symbol, place))) if isinstance(place, tuple) else place
+        if not isinstance(place, tuple):
+            return place
+        if id(place) not in tuples:
+            tuples[id(place)] = Tuple(tuple(map(symbol, place)))
+        return tuples[id(place)]
 
     frame.stack[:] = map(symbol, stack)
     frame.locals[:] = map(symbol, slots)

@@ -408,11 +408,41 @@ def the_same_condition_again(x):
     return y
 
 
+def one_tuple_by_two_names(x):
+    if x[0] > 0:
+        pair = other = (x + 1, x[0])
+    else:
+        pair = other = (x - 1, x[1])
+    return pair is other, pair
+
+
+def a_tuple_from_before(x):
+    one, two = (x * 2, x), (x * 3, x)
+    pair = one if x[0] > 0 else two
+    return pair is one, pair[0]
+
+
+def a_tuple_of_a_tuple_from_before(x):
+    one = (x * 2,)
+    pairs = (one, one) if x[0] > 0 else (one, (x,))
+    return pairs[0] is pairs[1], pairs, one
+
+
+def one_tuple_or_two(x):
+    if x[0] > 0:
+        pair = other = (x + 1, x[0])
+    else:
+        pair = (x - 1, x[1])
+        other = (x - 1, x[1])
+    return pair is other, pair
+
+
 ANY = [
     writes_what_was_given, appends, sets_an_item, sets_an_attribute, writes_a_fresh_array,
     other_types, other_shapes, whole_numbers, one_array_twice, a_view_of_what_was_given, steps_along, unbound,
     turns_a_loop, catches, raises_on_one_side, a_match, an_assertion, is_it_the_same, written_behind_the_branch,
     written_by_another_name, known_on_one_side, the_same_condition_again,
+    one_tuple_by_two_names, a_tuple_from_before, a_tuple_of_a_tuple_from_before, one_tuple_or_two,
 ]  # fmt: skip
 
 
