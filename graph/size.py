@@ -28,7 +28,8 @@ class Division:
     right: Size
 
     def __str__(self) -> str:
-        return f"({self.left} {self.operator} {self.right})"
+        right = _operand(self.right, is_right=True)
+        return f"({_operand(self.left)} {self.operator} {right})"
 
 
 Atom = Symbol | Division
@@ -92,6 +93,15 @@ class Expression:
 def symbol(name: str) -> Expression:
     """The expression that is one symbol."""
     return Expression((((Symbol(name),), 1),))
+
+
+def _operand(value: Size, *, is_right: bool = False) -> str:
+    """The text of one side of a division: in brackets where it is a sum, or on the right a product."""
+    if isinstance(value, int):
+        return str(value)
+    (monomial, factor), *more = value.terms
+    is_product = len(monomial) > 1 or abs(factor) != 1
+    return f"({value})" if more or (is_right and is_product) else str(value)
 
 
 def _terms(value: Size) -> tuple[tuple[Monomial, int], ...]:

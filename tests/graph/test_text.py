@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, scalar_dtypes
 
+from ufuse.graph import size
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import CONST, OPS, REDUCTIONS, UFUNCS
 from ufuse.graph.text import TextError, parse, parse_type, to_text, type_text
 from ufuse.graph.text.drawing import to_dot
-from ufuse.graph.text.values import read_value, value_text
+from ufuse.graph.text.values import read_size, read_value, value_text
 
 # Every op that has a form of its own; the plain ones are tested all together.
 EXAMPLES = {
@@ -128,6 +129,27 @@ def test_constants_read_back_to_the_bit(value: object) -> None:
         assert np.asarray(again).tobytes() == np.asarray(value).tobytes()
     else:
         assert repr(again) == repr(value)
+
+
+N, M = size.symbol("n"), size.symbol("m")
+DIVISIONS = [
+    (N + 1, 2, "((n+1) // 2)"),
+    (2 * N, 3, "(2*n // 3)"),
+    (-N, 2, "(-n // 2)"),
+    (N, M + 1, "(n // (m+1))"),
+    (N, 2 * M, "(n // (2*m))"),
+    (3, N * M, "(3 // (m*n))"),
+    (N, -2, "(n // -2)"),
+    (size.divide("//", N + 1, 2) + 1, 2, "((((n+1) // 2)+1) // 2)"),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "text"), DIVISIONS, ids=str)
+def test_sizes_read_back(left: size.Size, right: size.Size, text: str) -> None:
+    """What is divided, and by what, stands in brackets where Python would take less of it."""
+    quotient = size.divide("//", left, right)
+    assert str(quotient) == text
+    assert read_size(text) == quotient
 
 
 @pytest.mark.parametrize(
