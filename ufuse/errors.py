@@ -9,6 +9,12 @@ from ufuse.frame_hook.trace.reasons import Break
 __builtins__ = KEPT
 
 
+# What to do where one graph is wanted, and the hint of the break says that nothing has to be done.
+ONE_GRAPH = {
+    "data-branch": "one graph has both sides where they give values of the same types and change nothing from before"
+}
+
+
 class UfuseError(Exception):
     """The base of ufuse's own errors.
 
@@ -30,7 +36,8 @@ class GraphBreakError(UfuseError):
     """A graph ended although `fullgraph=True` asked for one graph.
 
     Attributes:
-        graph_break: the `Break`; its `code`, `reason`, `file`, `line` and `hint` are attributes of the error too.
+        graph_break: the `Break`; its `code`, `reason`, `file` and `line` are attributes of the error too.
+        hint: what to do to have one graph.
 
     Example:
         >>> import numpy as np, ufuse
@@ -51,12 +58,12 @@ class GraphBreakError(UfuseError):
         self.reason = graph_break.reason
         self.file = graph_break.file
         self.line = graph_break.line
-        self.hint = graph_break.hint
+        self.hint = ONE_GRAPH.get(graph_break.code, graph_break.hint)
         text = source_line(graph_break.file, graph_break.line)
         super().__init__(
             f"fullgraph=True, but {graph_break}"
             + (f"\n    {text}" if text else "")
-            + f"\n  {graph_break.hint}\n  without fullgraph=True it runs in several graphs, or as plain Python"
+            + f"\n  {self.hint}\n  without fullgraph=True it runs in several graphs, or as plain Python"
         )
 
     def __reduce__(self) -> tuple[type[GraphBreakError], tuple[Break]]:

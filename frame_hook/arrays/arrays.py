@@ -421,7 +421,7 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
         infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace.sizes)
     except infer.CannotInfer as refusal:
         if str(refusal) != "this reshape copies":
-            raise GraphBreak("layout", str(refusal)) from None
+            raise GraphBreak("layout", f"a reshape ({refusal})") from None
         copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
         fresh = trace.graph.fresh(copy)
         assert isinstance(fresh, type(array))
@@ -440,7 +440,7 @@ def ravel(trace: Trace, array: Array) -> Symbol:
     if is_c_like(array.type):
         return reshape(trace, array, [Constant(-1)])
     if array.path or array.type.order is None:
-        raise GraphBreak("layout", "it is not known whether ravel copies")
+        raise GraphBreak("layout", "ravel of an array with unknown strides")
     return call_whole(trace, "numpy.ndarray.flatten", (array,))
 
 

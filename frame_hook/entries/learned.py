@@ -311,6 +311,12 @@ class Places:
             self._most = 2 * len(self._places) + MOST_PLACES
 
 
+# Guards whose sentence says what a value was, and not what it is.
+COMPARED = frozenset(
+    "ARRAY BIG_INT DEVICE_ARRAY EQUAL FLOAT IDENTITY INT LENGTH SIZE STR TYPE".split()
+)
+
+
 def retraced(code: CodeType, kept: Specialisation, row: Guard, state: tuple[Any, ...]) -> Retrace:
     """Why a frame in this state is traced again where `kept` was the nearest, of which the guard `row` failed."""
     text = in_words(row.text, code, kept.position)
@@ -320,6 +326,8 @@ def retraced(code: CodeType, kept: Specialisation, row: Guard, state: tuple[Any,
 
 
 def _described_now(row: Guard, state: tuple[Any, ...]) -> str:
+    if row.kind not in COMPARED:
+        return ""
     source = row.operands[0] if row.operands else None
     if isinstance(source, Source) and source.register < len(state):
         value = state[source.register]

@@ -189,7 +189,9 @@ def _check_contiguous(reader: Reader, ufunc: np.ufunc, given: Sequence[Read]) ->
     """Refuse a loop whose bits depend on strides, unless NumPy's operands are vectors or new arrays."""
     for one in given:
         if isinstance(one, Part) and len(one.axes) > 1 and not _is_new(reader, one):
-            raise NotNativeError(f"{ufunc.__name__} of arrays that may have gaps")
+            raise NotNativeError(
+                f"{ufunc.__name__} of arrays that may have gaps is not compiled yet"
+            )
 
 
 def _is_new(reader: Reader, one: Part) -> bool:

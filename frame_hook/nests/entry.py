@@ -114,7 +114,7 @@ def nest_entry(
     compiling = time.perf_counter()
     artefact = maker.compile_nest(read.nest)
     if artefact is None:
-        raise NotNativeError("there is no native code here")
+        raise NotNativeError("LLVM fails at it, or takes seconds")
     journal.stats.compile_seconds += time.perf_counter() - compiling
     entry = _hook.Entry(
         trace.guards.for_c(),

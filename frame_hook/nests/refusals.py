@@ -27,7 +27,12 @@ REFUSALS: dict[str, Refusal] = {
     "loop-llvm": Refusal(
         "there is no llvmlite, which makes native code",
         "install llvmlite",
-        ("there is no llvmlite", "there is no native code here"),
+        ("there is no llvmlite",),
+    ),
+    "loop-failed": Refusal(
+        "LLVM fails at it, or takes seconds",
+        "no need to change it: plain Python runs the loop; the logger `ufuse.kernels` says what failed",
+        ("LLVM fails at it, or takes seconds",),
     ),
     "loop-large": Refusal(
         "its arrays are long",

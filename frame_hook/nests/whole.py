@@ -168,7 +168,7 @@ class Waiting:
         except TimeoutError:
             artefact = None
         if artefact is None:
-            raise NotNativeError("there is no native code here")
+            raise NotNativeError("LLVM fails at it, or takes seconds")
         entry = _hook.Entry(self._guards, self._slots, artefact, *self._ending)
         entry.data = self._data
         return entry

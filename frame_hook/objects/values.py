@@ -61,7 +61,10 @@ def described(symbol: Symbol) -> str:
             return f"a {kind.ndim}-d array of CuPy's"
         case Instance(kind=kind):
             return f"a {kind.__name__}"
-    return type(symbol).__name__.lower()
+        case Integer() | Number():
+            return "a computed number"
+    name = type(symbol).__name__.lower()
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def pure(function: Callable[..., Any], *values: Any) -> Symbol:
@@ -239,7 +242,7 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
         case List() | Deque() | Dict() | Set() | Slice():
             kind = type(symbol).__name__.lower()
             raise GraphBreak("eager-raises", f"TypeError: a {kind} as a key")
-    raise GraphBreak("operator", f"a key made of {described(symbol)}")
+    raise GraphBreak("operator", f"{described(symbol)} as a key")
 
 
 def number_type(symbol: Symbol) -> str:

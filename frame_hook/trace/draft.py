@@ -158,7 +158,7 @@ class Draft:
         try:
             kind = infer.result_type(op, (array.type,), attributes, self._facts)
         except infer.CannotInfer as refusal:
-            raise GraphBreak("layout", str(refusal)) from None
+            raise GraphBreak("layout", f"a view ({refusal})") from None
         assert isinstance(kind, ArrayType)
         path = (*array.path, (op.name, tuple(attributes.items())))
         return type(array)(array.buffer, path, kind)

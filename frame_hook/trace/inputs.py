@@ -66,7 +66,7 @@ class ArrayInputs:
         if not is_followed(value.dtype):
             raise GraphBreak("dtype", f"an array of dtype {dtype_words(value.dtype)}")
         if not value.flags.aligned:
-            raise GraphBreak("layout", f"{source.text} is not aligned in memory")
+            raise GraphBreak("layout", f"{source.text}, which is not aligned in memory,")
         if value.nbytes > MOST_BYTES:
             raise GraphBreak("layout", f"{source.text}, of which no copy could be made,")
         self._guards.check("ARRAY", source, value.dtype, value.ndim)

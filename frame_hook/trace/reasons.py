@@ -21,7 +21,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "call": (
         "{what} cannot be part of a graph",
-        "do it before or after the array work; left here it runs as plain Python",
+        "do it before or after the array work, if it is in your code; left here it runs as plain Python",
     ),
     "numpy-call": (
         "{what} is not captured yet",

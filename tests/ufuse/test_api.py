@@ -449,6 +449,15 @@ def test_fullgraph_refuses_a_break() -> None:
     assert (str(copied), copied.graph_break) == (text, error.graph_break)
 
 
+def test_fullgraph_says_what_a_branch_needs() -> None:
+    """Not that nothing has to be changed."""
+    compiled = ufuse.compile(lambda x: 1 if x.sum() > 0 else "none", fullgraph=True)
+    with pytest.raises(ufuse.GraphBreakError, match="one graph has both sides where") as caught:
+        compiled(X)
+    assert caught.value.code == "data-branch"
+    assert "no need to change it" not in str(caught.value)
+
+
 def rows(x: Any) -> Iterator[Any]:
     yield x + 1
 

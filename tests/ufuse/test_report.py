@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from ufuse.backends.numpy import nests
 from ufuse.frame_hook.code import places
 from ufuse.frame_hook.trace.reasons import GraphBreak
 
@@ -76,7 +77,7 @@ def test_report_of_breaks() -> None:
         f"  {__file__}:{printed} in helper(), called from {__file__}:{tested - 1} in nested()\n"
         '      print(end="")\n'
         "  because print cannot be part of a graph [call]\n"
-        "  -> do it before or after the array work; left here it runs as plain Python\n"
+        "  -> do it before or after the array work, if it is in your code; left here it runs as plain Python\n"
     ) in text
     assert (
         f"  {__file__}:{tested} in nested()\n"
@@ -299,7 +300,10 @@ def test_log_of_breaks_and_retraces() -> None:
     assert lines[0] == (
         "ufuse.breaks: <string>:6 in f(): the graph ends here, because print cannot be part of a graph [call]"
     )
-    assert lines[1] == "  do it before or after the array work; left here it runs as plain Python"
+    assert (
+        lines[1]
+        == "  do it before or after the array work, if it is in your code; left here it runs as plain Python"
+    )
     assert lines[2].startswith(
         "ufuse.retraces: <string>:3 in f() is traced again, because x is no longer a 1-d array of float64; "
         "now a 2-d float64 array"
@@ -522,6 +526,16 @@ def test_report_says_why_a_loop_is_plain(function: Any, code: str, why: str) -> 
     assert lines[at + 2 : at + 4] == [f"  because {loop.why_not} [{code}]", f"  -> {loop.hint}"]
     assert "the next item of" not in str(report)
     assert "not unrolled" not in str(report)
+
+
+def test_report_says_that_llvm_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that llvmlite is to be installed, which is."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(nests, "_made", lambda _: None)
+    report = ufuse.explain(level, np.random.default_rng(1).random(20_000), 0.5)
+    (loop,) = report.loops
+    assert (loop.code, loop.turns) == ("loop-failed", 0)
+    assert "llvmlite" not in str(report)
 
 
 def test_report_of_a_native_loop() -> None:

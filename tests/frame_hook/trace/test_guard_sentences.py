@@ -363,3 +363,28 @@ def test_what_a_value_was_is_told_in_words() -> None:
     ):
         compiled = told(lambda x, f: (x + 1, f is None), [(X, first), (X, second)])
         assert compiled.retraces[-1].was == was
+
+
+def test_what_a_value_is_now_is_told_where_it_matters() -> None:
+    """A dict with another key, or an array with other strides, is still what it was."""
+    for says in ("DICT_LACKS", "CONTIGUOUS"):
+        _, program, calls = TOLD[says]
+        assert not told(program, calls).retraces[-1].now
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "reason"),
+    [
+        (lambda x, d: d[int(x[0])], {0: 1}, "a computed number as a key is not captured yet"),
+        (
+            lambda x, d: d["x"] + x[0],
+            np.zeros(2, [("m", "i4"), ("x", "f8")]),
+            'd["x"], which is not aligned in memory, cannot be captured',
+        ),
+    ],
+)
+def test_reasons_are_sentences(program: Any, given: Any, reason: str) -> None:
+    """What cannot be captured fits the sentence that says so."""
+    compiled = ufuse.compile(program)
+    compiled(X, given)
+    assert reason in [found.reason for found in compiled.breaks]
