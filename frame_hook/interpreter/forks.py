@@ -9,7 +9,7 @@ trace is made again without it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
+from ufuse.frame_hook.code.meeting import meeting_place
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.outcomes import (
     Choice,
@@ -64,15 +65,6 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.interpreter.interpreter import Interpreter
 
 COPIED = frozenset({Kind.CONST, Kind.SIZE})  # each body has its own
-PLAIN = (
-    int,
-    float,
-    complex,
-    bool,
-    str,
-    bytes,
-    type(None),
-)  # constants that are the same where they are equal
 
 
 class CannotFork(Exception):  # noqa: N818  a decision, not an error
@@ -87,38 +79,6 @@ class CannotFork(Exception):  # noqa: N818  a decision, not an error
 
 class _Unlike(Exception):  # noqa: N818  turned into a CannotFork
     """A law is broken."""
-
-
-# Where the sides meet ----------------------------------------------------------------------------------------------
-
-
-@instructions.per_code
-def postdominators(code: CodeType) -> dict[int, int]:
-    """By position: what every way from there to a return comes through, as bits of positions."""
-    table = instructions.by_position(code)
-    everything = (1 << (max(table) + 1)) - 1
-    found = dict.fromkeys(table, everything)
-    changes = True
-    while changes:
-        changes = False
-        for position in reversed(table):
-            after = instructions.successors(table[position])
-            raises = not after and "RAISE" in table[position].opname
-            bits = everything if after or raises else 0
-            for one in after:
-                bits &= found[one]
-            bits |= 1 << position
-            changes |= bits != found[position]
-            found[position] = bits
-    return found
-
-
-def meeting_place(code: CodeType, one: int, other: int) -> int | None:
-    """Where two ways of a frame meet; None: at its end."""
-    found = postdominators(code)
-    common = found[one] & found[other]
-    places = [position for position in found if common >> position & 1]
-    return max(places, key=lambda place: found[place].bit_count()) if places else None
 
 
 # The state of a trace ----------------------------------------------------------------------------------------------
@@ -376,10 +336,7 @@ def _forked(
 def _with_hoisted(before: Before, interpreter: Interpreter) -> Before:
     """The state before the second side: nodes that are the same anywhere stay in the graph."""
     graph = interpreter.trace.graph
-    return Before(
-        before.frames, before.jumps, len(graph.inputs), len(graph.nodes), before.effects,
-        before.expected, before.handled, before.generators, before.mutable, before.tuples,
-    )  # fmt: skip
+    return replace(before, inputs=len(graph.inputs), nodes=len(graph.nodes))
 
 
 class Merge:
@@ -394,9 +351,8 @@ class Merge:
         self.pairs: list[tuple[Node, Node]] = []
         self._known: dict[tuple[int, int], int] = {}
         self._kept: list[Symbol] = []  # whose id is a key
-        self.outer: list[
-            list[Buffer]
-        ] = []  # for each pair: memory from before that the array may be
+        # for each pair: memory from before that the array may be
+        self.outer: list[list[Buffer]] = []
         self._siblings: tuple[dict[int, int], dict[int, int]] = {}, {}
         self._old = {id(one) for one in before.tuples} | interpreter.trace.code_constants.keys()
         self._tuples: dict[tuple[int, int], tuple[Any, ...]] = {}

@@ -18,7 +18,7 @@ import pytest
 
 import ufuse
 from ufuse.frame_hook.code.instructions import by_position, successors
-from ufuse.frame_hook.interpreter.forks import meeting_place
+from ufuse.frame_hook.code.meeting import meeting_place
 
 X = np.array([0.5, 0.25, 0.75])
 GIVEN = (X, -X, X * 100, -X * 100, X * 0, np.array([np.inf, 1, -1]), np.array([np.nan, 1, 1]))
