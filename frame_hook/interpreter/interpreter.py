@@ -48,6 +48,7 @@ MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
 CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
+MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
 UNROLLED_TURNS = 32  # of a `while` loop that may be native code
 SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
 
@@ -135,6 +136,7 @@ class Interpreter:
         self.expected: list[Expected] = []
         self.may_fork = may_fork
         self.forks = 0  # within so many sides
+        self.all_forks = 0
         self.forked: set[tuple[CodeType, int]] = set()
         self.choice: Choice | None = None
         self.sides: tuple[Side, Side] | None = None
@@ -358,10 +360,11 @@ class Interpreter:
 
     def _forked(self, frame: Frame, jump: Instruction, choice: Choice) -> Returned | None:
         """Go on behind both sides of a jump where they meet; else end the trace there."""
-        if not self.may_fork(frame.code, jump.position):
+        if self.all_forks >= MOST_FORKS or not self.may_fork(frame.code, jump.position):
             self._end_in_choice(frame, jump, choice)
             return None
         self.forks += 1
+        self.all_forks += 1
         returned = fork(self, frame, jump, choice)
         self.forks -= 1
         return returned

@@ -452,6 +452,28 @@ def test_what_is_in_no_one_graph_is_right(function: Callable[..., Any]) -> None:
     compared(function)
 
 
+def _to_and_fro(x, times):
+    if times == 0:
+        return x
+    if x[0] > 0:
+        return _to_and_fro(x - 1, times - 1)
+    return _to_and_fro(x + 1, times - 1)
+
+
+def few(x):
+    return _to_and_fro(x, 4)
+
+
+def too_many(x):
+    return _to_and_fro(x, 9)
+
+
+def test_branches_that_multiply_are_not_all_in_one_graph() -> None:
+    """511 of them would take seconds."""
+    assert forks(compared(few, 3)) > 10
+    assert forks(compared(too_many, 3)) <= 100
+
+
 def test_where_sides_meet() -> None:
     """Behind both; at the end, where one of them returns."""
 
