@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 import os
@@ -546,6 +547,9 @@ def test_report_of_a_native_loop() -> None:
     assert loop.turns > 100_000
     assert not loop.why_not
     assert f"Loop, line {loop.line}: native code, {loop.turns:,} turns" in str(report)
+    alone = dataclasses.replace(report, graphs=(), specialisations=(), runs=(), codes=())
+    says = "level() runs as 1 native loop, with plain Python around it."
+    assert str(alone).splitlines()[0] == says
     page = report._repr_html_()
     assert "as native code</summary><svg" in page
     assert "nest level" in page

@@ -165,7 +165,8 @@ def _summary(report: Report) -> list[str]:
     parts += [(native, "native loop")] if native else []
     how = " and ".join(count(*part) for part in parts)
     if native:
-        how += ", with plain Python between them"
+        between = "between them" if graphs + native > 1 else "around it"
+        how += f", with plain Python {between}"
     elif places or left:
         parts = [(places, "place")] if places else []
         parts += [(left, "loop")] if left else []
