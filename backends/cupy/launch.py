@@ -26,6 +26,15 @@ class Launch(NamedTuple):
     rest: tuple[Any, ...]  # the arguments behind operands and results
 
 
+class Walk(NamedTuple):
+    """Over how many elements a kernel walks and how, with the arguments that say so."""
+
+    shape: tuple[int, ...]
+    elements: int
+    form: Form
+    rest: tuple[Any, ...]
+
+
 class Kernel:
     """A kernel and its compiled forms, each made at the first launch that needs it.
 
@@ -53,8 +62,8 @@ class Kernel:
         self._results = [
             plan.dtype(result.value) for result in plan.results if result.how[0] != "into"
         ]
-        self._forms: dict[tuple[Form, int], Any] = {}  # and by device
-        self._launches: dict[tuple[Any, ...], Launch] = {}
+        self._forms: dict[tuple[Any, int], Any] = {}  # and by device
+        self._launches: dict[tuple[Any, ...], Any] = {}
 
     def __call__(self, operands: list[Any], device: int) -> list[Any]:
         """The results, new arrays; a list of operands that may be changed.
@@ -75,62 +84,68 @@ class Kernel:
             if len(self._launches) >= MOST_LAUNCHES:
                 self._launches.clear()
             self._launches[key] = launch
+        return self._run(launch, operands)
+
+    def _run(self, launch: Any, operands: list[Any]) -> list[Any]:
         results = [cupy.ndarray(launch.shape, dtype) for dtype in self._results]
         if launch.elements:
             launch.function.linear_launch(launch.elements, (*operands, *results, *launch.rest))
         return results
 
-    def _launch(self, arrays: list[Any], device: int) -> Launch:
-        shape = _broadcast([array.shape for array in arrays])
-        count = math.prod(shape)
-        if not count:
-            return Launch(None, shape, 0, ())
-        lengths, steps = _collapsed(shape, [_steps(array, shape) for array in arrays])
-        reach = max(
-            sum(abs(s) * (n - 1) for s, n in zip(one, lengths, strict=True)) for one in steps
-        )
-        flat = len(lengths) == 1 and all(one == [1] for one in steps)
-        wide = max(count, reach) > LARGEST_INDEX
-        index = np.int64 if wide else np.int32
-        rest = [index(count)]
-        if not flat:
-            rest += [index(length) for length in lengths[1:]]
-            rest += [index(step) for one in steps for step in one]
-        return Launch(
-            self._form(Form(0 if flat else len(lengths), wide), device), shape, count, tuple(rest)
-        )
+    def _launch(self, arrays: list[Any], device: int) -> Any:
+        """A launch for these shapes and strides, as `_run` takes it."""
+        walk = walk_over(arrays)
+        function = self._form(walk.form, device) if walk.elements else None
+        return Launch(function, walk.shape, walk.elements, walk.rest)
 
-    def _form(self, form: Form, device: int) -> Any:
+    def _form(self, form: Any, device: int) -> Any:
         function = self._forms.get((form, device))
         if function is None:
-            function = self._forms[form, device] = compiled(
-                self.plan, self.name, form, self.dialect
-            )
+            function = self._forms[form, device] = self._compiled(form)
         return function
 
+    def _compiled(self, form: Any) -> Any:
+        text = kernel_text(self.plan, self.name, form, self.dialect)
+        return compiled(text, self.dialect).get_function(kernel_name(self.name))
 
-def compiled(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> Any:
-    """The function of a kernel, compiled as CuPy compiles its own, or with the dialect's options alone."""
-    text = kernel_text(plan, name, form, dialect)
+
+def compiled(text: str, dialect: Dialect) -> Any:
+    """The module of a text, compiled as CuPy compiles its own, or with the dialect's options alone."""
     if dialect.options is None:
-        module = cupy._core.core.compile_with_cache(text, ())
-    else:
-        cubin, _ = cupy.cuda.compiler.compile_using_nvrtc(
-            text, dialect.options, cache_in_memory=True
-        )
-        module = cupy.cuda.function.Module()
-        module.load(cubin)
-    return module.get_function(kernel_name(name))
+        return cupy._core.core.compile_with_cache(text, ())
+    cubin, _ = cupy.cuda.compiler.compile_using_nvrtc(text, dialect.options, cache_in_memory=True)
+    module = cupy.cuda.function.Module()
+    module.load(cubin)
+    return module
 
 
-def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+def walk_over(arrays: list[Any]) -> Walk:
+    """The walk over the elements of arrays that are broadcast to one shape."""
+    shape = broadcast([array.shape for array in arrays])
+    count = math.prod(shape)
+    if not count:
+        return Walk(shape, 0, Form(0, wide=False), (np.int32(0),))
+    lengths, steps = collapsed(shape, [steps_of(array, shape) for array in arrays])
+    reach = max(sum(abs(s) * (n - 1) for s, n in zip(one, lengths, strict=True)) for one in steps)
+    flat = len(lengths) == 1 and all(one == [1] for one in steps)
+    wide = max(count, reach) > LARGEST_INDEX
+    index = np.int64 if wide else np.int32
+    rest = [index(count)]
+    if not flat:
+        rest += [index(length) for length in lengths[1:]]
+        rest += [index(step) for one in steps for step in one]
+    return Walk(shape, count, Form(0 if flat else len(lengths), wide), tuple(rest))
+
+
+def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a kernel's space."""
     first = shapes[0]
     if all(shape == first for shape in shapes):
         return first
     return np.broadcast_shapes(*shapes)
 
 
-def _steps(array: Any, shape: tuple[int, ...]) -> list[int]:
+def steps_of(array: Any, shape: tuple[int, ...]) -> list[int]:
     """How many elements apart the array's are along each axis of the kernel's space."""
     item = array.itemsize
     missing = len(shape) - array.ndim
@@ -141,7 +156,7 @@ def _steps(array: Any, shape: tuple[int, ...]) -> list[int]:
     return [0] * missing + own
 
 
-def _collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+def collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int], list[list[int]]]:
     """Lengths and steps with axes of one element left out, and with axes joined that all arrays step through as one."""
     lengths: list[int] = []
     joined: list[list[int]] = [[] for _ in steps]

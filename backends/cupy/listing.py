@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ufuse.backends.cupy.text import CUPYS, Dialect, Form, kernel_text
+from ufuse.backends.cupy.folding import shown_text
+from ufuse.backends.cupy.text import CUPYS, Dialect
 from ufuse.backends.planning.steps import Plan, Step
 
 
@@ -26,7 +27,7 @@ def _step_lines(step: Step, name: str, dialect: Dialect) -> Iterator[str]:
     made = f"{_slots(step.outs)} = " if step.outs else ""
     if step.kernel is not None:
         yield f"{made}kernel({_slots(step.reads)})"
-        text = kernel_text(step.kernel, name, Form(0, wide=False), dialect)
+        text = shown_text(step.kernel, name, dialect)
         yield from (f"    {line}" for line in text.splitlines())
         return
     called = getattr(step.function, "__name__", step.kind)

@@ -12,6 +12,7 @@ import cupy
 import numpy as np
 
 from ufuse.backends.cupy import rules
+from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.program import Program
 from ufuse.backends.cupy.sending import PRODUCTS, dtypes_of, is_sent, sent
 from ufuse.backends.cupy.text import NUMPYS
@@ -69,11 +70,12 @@ def _call(draft: Draft, node: Node) -> int:
 
 RULES = Rules(
     loop_of=loop_of,
-    fold_of=rules.fold_of,
+    fold_of=fold_along,
     why_not_operand=rules.why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
     calls=rules.CALLS | {Kind.MAP: _map, Kind.CALL: _call},
     view_calls=rules.VIEW_CALLS,
+    lone_rows=False,
 )
 
 

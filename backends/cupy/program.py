@@ -9,7 +9,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy.launch import Kernel, argument
+from ufuse.backends.cupy.folding import kernel_class
+from ufuse.backends.cupy.launch import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.steps import Plan, Step
@@ -90,7 +91,7 @@ def run_of(step: Step, name: str, constants: Mapping[int, Any], dialect: Dialect
             known = {
                 place: constants[slot] for place, slot in enumerate(step.reads) if slot in constants
             }
-            return Kernel(step.kernel, name, known, dialect)
+            return kernel_class(step.kernel)(step.kernel, name, known, dialect)
         case "getitem":
             return lambda reads, _: (reads[0][reads[1]],)
         case "unpack":

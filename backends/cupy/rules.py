@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
@@ -44,8 +45,11 @@ def loop_of(node: Node) -> Loop | str:
 
 
 def fold_of(node: Node) -> Fold | str:
-    """Reductions are CuPy's own calls."""
-    return "CuPy's own reduction is called"
+    """Of whole numbers any order gives CuPy's bits; all other reductions are CuPy's own calls."""
+    dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
+    if any(dtype.kind not in "biu" for dtype in dtypes):
+        return "CuPy's own reduction is called"
+    return fold_along(node)
 
 
 def why_not_operand(source: Node) -> str | None:
@@ -172,6 +176,7 @@ RULES = Rules(
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
     calls=CALLS,
     view_calls=VIEW_CALLS,
+    lone_rows=False,
 )
 
 

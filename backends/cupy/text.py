@@ -73,7 +73,7 @@ def kernel_name(name: str) -> str:
 
 def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
     """The CUDA C++ of a kernel; its parameters are those that `launch.arguments` gives."""
-    writer = _Writer(plan, form, dialect)
+    writer = Writer(plan, form, dialect)
     body = [line for segment in plan.segments for line in writer.segment(segment)]
     preambles = dict.fromkeys(one for one in writer.preambles if one)
     lines = [
@@ -94,7 +94,7 @@ def type_name(dtype: np.dtype) -> str:
     return str(cupy._core._scalar.get_typename(dtype))
 
 
-class _Writer:
+class Writer:
     """Writes the parts of one kernel's text."""
 
     def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:

@@ -96,7 +96,8 @@ class Grouping:
                 self._place(node, node in alone)
         self._merge_siblings()
         for unit in self.units:
-            if unit.totals and len(unit.members) == 1:
+            left = unit.totals or (unit.rows and not rules.lone_rows)
+            if left and len(unit.members) == 1:
                 unit.space = (
                     None  # a sum of what is in memory already: the library's own call is as fast
                 )

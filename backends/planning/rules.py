@@ -24,6 +24,7 @@ class Rules:
     calls: for each kind of node how it runs outside kernels: appends the steps, returns the slot of the result.
     view_calls: the library's functions that make views.
     unroll: whether short reductions become chains; see `ufuse.graph.passes.run`.
+    lone_rows: whether a kernel folds rows of what is in memory already, not the library's own call.
     merged: joins steps of a finished plan that run better as one.
     """
 
@@ -34,4 +35,5 @@ class Rules:
     calls: Mapping[Kind, Call]
     view_calls: ViewCalls
     unroll: bool = False
+    lone_rows: bool = True
     merged: Callable[[Plan], None] | None = None

@@ -1,0 +1,208 @@
+"""Reductions inside kernels: of whole numbers in CuPy's code, to the bit, and of NumPy's code on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from tests.support.cupy_host.driver import ORDERS
+
+from .test_numpys import check as check_numpys
+from .test_numpys import is_sent
+from .test_reductions import check, same
+
+RNG = np.random.default_rng(12)
+LENGTHS = (1, 7, 31, 33, 257, 1025, 4099, 8200)  # one for each way of walking over a row, and more
+INTEGERS = RNG.integers(-9, 9, (3, 4, 40))
+
+
+def source_of(compiled: Any) -> str:
+    """The text of what was captured."""
+    text: str = compiled.graphs[0].source("cupy")
+    return text
+
+
+def launched(host: Host, function: Callable[..., Any], *arguments: Any) -> int:
+    """How many kernels a call launches."""
+    host.device.counts.clear()
+    function(*arguments)
+    return int(host.device.counts["launch"])
+
+
+def scaled_rows(x: Any, y: Any) -> Any:
+    """Folds that wait for one another, results of rows and of elements."""
+    z = x * 3 - y
+    low = z.min(axis=-1, keepdims=True)
+    up = z - low
+    total = up.sum(axis=-1, keepdims=True)
+    return up * total, total, (up > 2).any(axis=-1), z.max(axis=-1), (low + 1) * total
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_of_every_length(host: Host, order: str) -> None:
+    """Rows in registers and longer ones, whatever thread is first."""
+    compiled = ufuse.compile(scaled_rows)
+    for length in LENGTHS:
+        x, y = (host.cupy.asarray(RNG.integers(-9, 9, (3, length))) for _ in range(2))
+        wanted = scaled_rows(x, y)
+        with host.driver.running(order):
+            results = [compiled(x, y) for _ in range(2)]
+        for result in results:
+            assert all(map(same, result, wanted))
+    assert compiled.stats.hits
+    assert not compiled.breaks
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_totals_of_every_length(host: Host, order: str) -> None:
+    """Everything folded, by one block and by many."""
+
+    def totals(x: Any) -> Any:
+        y = x * 3 + 1
+        return y.sum(), y, y.max(), (y > 4).all(), (y == 1).sum(), y.prod()
+
+    compiled = ufuse.compile(totals)
+    for length in (*LENGTHS, 30_000):
+        x = host.cupy.asarray(RNG.integers(-9, 9, length))
+        wanted = totals(x)
+        with host.driver.running(order):
+            results = [compiled(x) for _ in range(2)]
+        for result in results:
+            assert all(map(same, result, wanted))
+    assert source_of(compiled).count("__global__") == 2
+    assert launched(host, compiled, x) == 2
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlL")
+def test_every_whole_dtype(host: Host, dtype: str) -> None:
+    """Each with its own least and greatest, of rows and of everything."""
+    limits = [0, 1] if dtype == "?" else [np.iinfo(dtype).min, np.iinfo(dtype).max, 3]
+    x = host.cupy.asarray(RNG.choice(np.array(limits, dtype), (5, 33)))
+
+    def folded(x: Any, y: Any) -> Any:
+        z = x & y
+        rows = [getattr(z, name)(axis=1) for name in ("sum", "prod", "max", "min", "any", "all")]
+        every = [getattr(z, name)() for name in ("sum", "prod", "max", "min", "any", "all")]
+        return (*rows, *every)
+
+    check(folded, x, x[::-1])
+
+
+def test_layouts_of_rows(host: Host) -> None:
+    """Arrays in any order, with negative and zero strides along rows and across them."""
+    cp = host.cupy
+    x, y = cp.asarray(INTEGERS), cp.asarray(INTEGERS + 2)
+
+    def rows(x: Any, y: Any) -> Any:
+        z = x * 2 - y
+        return z.sum(axis=-1), z - z.max(axis=-1, keepdims=True), z.sum()
+
+    compiled = ufuse.compile(rows)
+    for one, other in (
+        (x, y), (x.T, y.T), (x[:, ::-1, ::2], y[..., :20]), (x, y[0]), (x[..., :1], y), (x, y[:1, 0]),
+        (cp.broadcast_to(x[0, 0], (3, 4, 40)), y), (x[..., ::-1], y[::-1]), (x[..., 0], y[..., 3]),
+    ):  # fmt: skip
+        wanted = rows(one, other)
+        for _ in range(3):
+            assert all(map(same, compiled(one, other), wanted))
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    check(lambda x, y: (x * y).sum(axis=(-1,), keepdims=True), x, y[0, 0, 0])
+
+
+def test_nothing_to_fold(host: Host) -> None:
+    """Sums of nothing are zero; CuPy's exception where nothing has no maximum."""
+    cp = host.cupy
+    for shape in ((3, 0), (0, 3), (0, 0)):
+        check(lambda x: ((x + 1).sum(axis=-1), (x * 2).sum(), (x * 2).all()), cp.zeros(shape, int))
+    compiled = ufuse.compile(lambda x: (x + 1).max(axis=-1))
+    assert same(compiled(cp.ones((2, 3), int)), cp.full(2, 2))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="zero-size array to reduction operation"):
+            compiled(cp.ones((3, 0), int))
+
+
+def test_rows_are_written_where_they_were_read(host: Host) -> None:
+    """A store into the array that was folded comes after the fold."""
+    cp = host.cupy
+
+    def less_total(x: Any) -> Any:
+        x -= (x * 2).sum(axis=-1, keepdims=True)
+        return x.copy()
+
+    for order in ORDERS:
+        for length in LENGTHS:
+            compiled = ufuse.compile(less_total)
+            for _ in range(2):
+                x = cp.asarray(RNG.integers(-9, 9, (4, length)))
+                wanted = x.copy()
+                less_total(wanted)
+                with host.driver.running(order):
+                    compiled(x)
+                assert same(x, wanted)
+
+
+def test_what_stays_cupys(host: Host) -> None:
+    """Sums of floats, other axes, and reductions of what is in memory already are CuPy's own calls."""
+    cp = host.cupy
+    x, whole = cp.asarray(INTEGERS * 0.1), cp.asarray(INTEGERS)
+    for function, given in (
+        (lambda x: (x * 2).sum(axis=-1), x), (lambda x: (x * 2).max(), x), (lambda x: (x > 0).sum(axis=0) + 1, x),
+        (lambda x: x.sum(axis=-1), whole), (lambda x: x.sum() + 1, whole), (lambda x: (x * 1j).any(axis=-1), x),
+    ):  # fmt: skip
+        assert "fold" not in source_of(check(function, given))
+
+
+def test_more_than_registers_hold(host: Host) -> None:
+    """Where a pass would hand many values on, the next computes them again."""
+
+    def wide(x: Any, y: Any) -> Any:
+        parts = [x * k + (y ^ k) for k in range(1, 12)]
+        total = sum(parts).sum(axis=-1, keepdims=True)
+        return tuple(part * total for part in parts)
+
+    for length in (33, 4099):
+        x, y = (host.cupy.asarray(RNG.integers(-9, 9, (2, length))) for _ in range(2))
+        check(wide, x, y)
+
+
+def softmax(x: Any) -> Any:
+    """The usual one."""
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def test_a_softmax_of_numpys_is_one_kernel(host: Host) -> None:
+    """Rows in registers and longer ones; near to NumPy's."""
+    for dtype, close in (("f4", 1e-6), ("f8", 1e-13)):
+        for length in LENGTHS:
+            x = RNG.normal(size=(3, length)).astype(dtype)
+            compiled = check_numpys(softmax, x, close=close)
+        assert is_sent(compiled)
+        assert source_of(compiled).count("__global__") == 1
+        assert launched(host, compiled, x) == 1
+
+
+def test_what_is_not_a_number(host: Host) -> None:
+    """A NaN is the greatest and the least, infinities are what they are in NumPy."""
+    x = RNG.normal(size=(6, 40)).astype("f4")
+    x[1, 3], x[2, 5], x[3, 7], x[4] = np.nan, np.inf, -np.inf, -np.inf
+
+    def folded(x: Any) -> Any:
+        y = x * 2
+        return y.max(axis=1), y.min(axis=1), y.sum(axis=1), y.max(), y.min(), y.prod(axis=1)
+
+    check_numpys(folded, x, close=1e-5)
+
+
+def test_many_addends_are_summed_closely(host: Host) -> None:
+    """Single precision is summed in double."""
+    x = np.full(300_000, 0.1, "f4")
+    compiled = ufuse.compile(lambda x: (x * 3).sum(), backend="cupy")
+    for _ in range(2):
+        assert abs(compiled(x) / (x * 3).astype("f8").sum() - 1) < 1e-7
