@@ -6,10 +6,11 @@ scalars that are computed become 0-d arrays. What is stored into memory of the g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from ufuse.backends.cupy.moments import moment_of
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph, Node
@@ -58,9 +59,22 @@ def sent(graph: Graph) -> Graph | str:
         return str(reason)
     if not any(is_sent(made[node]) and node.op is not ops.INPUT for node in graph.outputs):
         return "no result is an array"
-    nodes = tuple(dict.fromkeys(made[node] for node in graph))
+    nodes = tuple(_with_inputs(made[node] for node in graph))
     inputs, outputs = (tuple(made[node] for node in some) for some in (graph.inputs, graph.outputs))
     return Graph(inputs, nodes, outputs, graph.name)
+
+
+def _with_inputs(nodes: Iterable[Node]) -> dict[Node, None]:
+    """Nodes, each behind those that it is made of, which may be several for one of the graph's."""
+    found: dict[Node, None] = {}
+    for node in nodes:
+        pending = [node]
+        while pending:
+            missing = [one for one in pending[-1].inputs if one not in found]
+            pending += missing
+            if not missing:
+                found.setdefault(pending.pop())
+    return found
 
 
 def is_sent(node: Node) -> bool:
@@ -207,6 +221,9 @@ def _call(node: Node, inputs: tuple[Node, ...]) -> Node:
         raise StaysOnHost(f"{name} with these arguments")
     if len(operands) == 2:
         keywords = {"axis": operands[1], **keywords}
+    moment = moment_of(METHODS[name], inputs[0], keywords, node.location)
+    if moment is not None and moment.type == _device_type(node.type):
+        return moment
     attributes = {
         "function": f"cupy.ndarray.{METHODS[name]}",
         "arguments": (0,),

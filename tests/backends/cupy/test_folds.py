@@ -206,3 +206,51 @@ def test_many_addends_are_summed_closely(host: Host) -> None:
     compiled = ufuse.compile(lambda x: (x * 3).sum(), backend="cupy")
     for _ in range(2):
         assert abs(compiled(x) / (x * 3).astype("f8").sum() - 1) < 1e-7
+
+
+def layer_norm(x: Any, weight: Any) -> Any:
+    """The usual one."""
+    mean = x.mean(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) * weight
+
+
+def test_a_layer_norm_of_numpys_is_one_kernel(host: Host) -> None:
+    """Mean and variance are sums of the kernel that uses them."""
+    for dtype, close in (("f4", 1e-5), ("f8", 1e-12)):
+        for length in LENGTHS[1:]:
+            x = RNG.normal(size=(3, length)).astype(dtype)
+            compiled = check_numpys(layer_norm, x, x[0], close=close)
+        assert source_of(compiled).count("__global__") == 1
+        assert launched(host, compiled, x, x[0]) == 1
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_moments(host: Host, name: str) -> None:
+    """Of all dtypes, along the last axis and others, and of everything, in NumPy's dtypes."""
+    function = getattr(np, name)
+    for dtype in "?bIlfd":
+        x = (abs(INTEGERS[0]) % 3).astype(dtype)
+        close = 1e-6 if dtype == "f" else 1e-13
+        check_numpys(
+            lambda x: (function(x + x), function(x, axis=-1), function(x, 0)), x, close=close
+        )
+        check_numpys(lambda x: function(x, axis=(1,), keepdims=True) * 2, x, close=close)
+    for x in (
+        INTEGERS * 0.5,
+        INTEGERS[0, :, :1] * 0.5,
+        INTEGERS[0, 0] * 0.5,
+    ):
+        check_numpys(lambda x: (function(x * 2), function(x * 2, axis=-1)), x, close=1e-13)
+        check_numpys(lambda x: function(x, keepdims=True) + x, x, close=1e-13)
+    if name != "mean":
+        check_numpys(lambda x: function(x * 1.5, axis=-1, ddof=1), INTEGERS, close=1e-13)
+
+
+def test_the_mean_of_nothing(host: Host) -> None:
+    """NumPy's warning is given, after calls that gave none."""
+    compiled = ufuse.compile(lambda x: (x * 2).mean(axis=-1), backend="cupy")
+    for _ in range(2):
+        assert np.allclose(compiled(INTEGERS[0] * 0.5), INTEGERS[0].mean(axis=-1), 1e-13)
+    for _ in range(2):
+        with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+            assert np.isnan(compiled(np.ones((3, 0)))).all()
