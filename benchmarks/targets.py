@@ -22,6 +22,7 @@ from benchmarks.apart import ROOT, row_of, warm_up
 from benchmarks.cases.loops import GROUP, LOOPS
 from benchmarks.harness import Clock, seconds_per_call
 from benchmarks.report import save_rows
+from ufuse import sharing
 from ufuse.backends.numpy.llvm import nests
 from ufuse.frame_hook.session import Session
 
@@ -150,7 +151,8 @@ def compile_times() -> Iterator[Figure]:
 
 
 def run(program: Any, size: int, compile_: Callable[[Any], Any]) -> Any:
-    """The program compiled and run until all is decided, its better code made."""
+    """The program compiled anew and run until all is decided, its better code made."""
+    sharing.forget()  # else it would have the machine code of the last time
     compiled = program.decorated(compile_)
     warm_up(compiled, program.make_args(size))
     return compiled
@@ -220,14 +222,26 @@ def noted(seconds: list[float], found: tuple[int, object] | None) -> tuple[int, 
     return address, (owner, called)
 
 
+def share_outside(inside: Sequence[float], whole: float) -> float:
+    """Which part of a call, in per cent, was outside of machine code.
+
+    Raises:
+        RuntimeError: no machine code that notes its time was entered.
+
+    """
+    if not inside:
+        raise RuntimeError("no machine code was measured")
+    return 100 * (1 - sum(inside) / whole)
+
+
 def transactions() -> Iterator[Figure]:
     """Of calls that take long: the time outside of machine code, where memory is saved and numbers become objects."""
     for name, size in LONG:
         program = LOOPS[f"{GROUP}.{name}"]
         seconds: list[float] = []
 
-        def with_notes(own: Any, nest: Any, seconds: list[float] = seconds) -> Any:
-            return noted(seconds, own(nest))
+        def with_notes(own: Any, nest: Any, seconds: list[float] = seconds, **named: Any) -> Any:
+            return noted(seconds, own(nest, **named))
 
         with (
             replaced(nests, "compiled_nest", with_notes),
@@ -239,7 +253,7 @@ def transactions() -> Iterator[Figure]:
         for _ in range(PAIRS):
             seconds.clear()
             whole = seconds_per_call(compiled, arguments, 1)
-            shares.append(100 * (1 - sum(seconds) / whole))
+            shares.append(share_outside(seconds, whole))
         yield Figure(
             f"{name} of {size}, outside of machine code", statistics.median(shares), "%", 5
         )

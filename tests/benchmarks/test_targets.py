@@ -63,3 +63,16 @@ def test_machine_code_that_notes_its_time_runs() -> None:
     assert found is not None
     assert targets.FUNCTION(found[0])(1, 2, 3) == 1
     assert len(seconds) == 1
+
+
+def test_a_program_is_compiled_anew_each_time() -> None:
+    """What a program got before is not measured again in its place."""
+    assert texts_of("cholesky")
+    assert texts_of("cholesky")
+
+
+def test_a_share_needs_machine_code_that_was_entered() -> None:
+    """Where nothing was measured there is no figure."""
+    assert targets.share_outside([1.0, 2.0], 4.0) == 25.0
+    with pytest.raises(RuntimeError):
+        targets.share_outside([], 4.0)
