@@ -4,14 +4,25 @@
  */
 #include "nest/nest.h"
 
-/* The product of two vectors as `np.matmul` has it: NumPy's own function for the dtype. */
+/* NumPy's own products of vectors, by the numbers of their dtypes. */
+static PyArray_DotFunc *dot_function[NPY_DOUBLE + 1];
+
 static void
+find_dot_functions(void)
+{
+    for (int type = 0; type <= NPY_DOUBLE; type++) {
+        PyArray_Descr *descr = PyArray_DescrFromType(type); /* a singleton: never fails */
+        dot_function[type] = PyDataType_GetArrFuncs(descr)->dotfunc;
+        Py_DECREF(descr);
+    }
+}
+
+/* The product of two vectors as `np.matmul` has it: NumPy's own function for the dtype. */
+static inline void
 product(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
         int64_t count)
 {
-    PyArray_Descr *descr = PyArray_DescrFromType(type); /* a singleton: never fails */
-    PyDataType_GetArrFuncs(descr)->dotfunc(left, left_step, right, right_step, result, count, NULL);
-    Py_DECREF(descr);
+    dot_function[type](left, left_step, right, right_step, result, count, NULL);
 }
 
 /* A vector as `np.dot` reads it: copied where its step is not positive. NULL: there is no memory.
@@ -30,10 +41,10 @@ forward(char *items, npy_intp *step, int64_t count, npy_intp itemsize, char **me
     return *memory;
 }
 
-/* As `np.dot` has it: a product of single numbers adds no zero. */
+/* As `np.dot` has it, of single numbers, which adds no zero, and of vectors that it may copy. */
 static int
-real_dot(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
-         int64_t count)
+odd_dot(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+        int64_t count)
 {
     const npy_intp itemsize = number_bytes(type);
     char *memory[2] = {NULL, NULL};
@@ -51,6 +62,17 @@ real_dot(int type, char *result, char *left, npy_intp left_step, char *right, np
     memory_give(memory[0]);
     memory_give(memory[1]);
     return right == NULL;
+}
+
+static inline int
+real_dot(int type, char *result, char *left, npy_intp left_step, char *right, npy_intp right_step,
+         int64_t count)
+{
+    if (count > 1 && left_step > 0 && right_step > 0) {
+        product(type, result, left, left_step, right, right_step, count);
+        return 0;
+    }
+    return odd_dot(type, result, left, left_step, right, right_step, count);
 }
 
 /* Products of vectors of each type, by the characters of their dtypes. */
@@ -147,6 +169,7 @@ python_lgamma(double number)
 int
 helpers_begin(void)
 {
+    find_dot_functions();
     PyObject *math = PyImport_ImportModule("math");
     int failed = math == NULL;
 #define NAMED(NAME) failed = failed || (math_##NAME = PyObject_GetAttrString(math, #NAME)) == NULL;

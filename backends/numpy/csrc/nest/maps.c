@@ -101,23 +101,23 @@ may_have_gaps(const Run *run)
     return gaps;
 }
 
-/* A row whose elements are put side by side first, and its results where they belong. */
+/* A row whose elements are put side by side first, in `packed`, and its results where they belong.
+ */
 static int
-run_packed_row(const Run *run)
+run_packed_row(const NestMap *map, char *const *from, const npy_intp *along, int64_t length,
+               char *packed)
 {
-    const NestMap *map = run->map;
-    const Axis *axis = &run->axis[0];
     const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
     const int64_t target = map->arrays - 1;
     char *data[MOST_ARRAYS];
     npy_intp steps[MOST_ARRAYS];
-    for (int64_t first = 0; first < axis->length; first += TILE) {
-        int64_t count = axis->length - first < TILE ? axis->length - first : TILE;
+    for (int64_t first = 0; first < length; first += TILE) {
+        int64_t count = length - first < TILE ? length - first : TILE;
         for (int64_t k = 0; k < map->arrays; k++) {
-            npy_intp itemsize = map->word[k], step = axis->step[k];
+            npy_intp itemsize = map->word[k], step = along[k];
             bool stays = step == itemsize || (map->single >> k & 1) != 0;
-            char *items = run->data[k] + first * step;
-            data[k] = stays ? items : run->packed + k * TILE * ITEM;
+            char *items = from[k] + first * step;
+            data[k] = stays ? items : packed + k * TILE * ITEM;
             steps[k] = stays ? step : itemsize;
             if (!stays && k < target) {
                 copy_strided(data[k], itemsize, items, step, count, itemsize);
@@ -126,9 +126,9 @@ run_packed_row(const Run *run)
         if (segment->function(data, &count, steps, NULL) != 0) {
             return 1;
         }
-        npy_intp step = axis->step[target], itemsize = map->word[target];
+        npy_intp step = along[target], itemsize = map->word[target];
         if (step != itemsize) {
-            copy_strided(run->data[target] + first * step, step, data[target], itemsize, count,
+            copy_strided(from[target] + first * step, step, data[target], itemsize, count,
                          itemsize);
         }
     }
@@ -142,7 +142,7 @@ run_row(const Run *run)
     const Axis *axis = &run->axis[0];
     const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
     if (run->packed != NULL && has_gaps(map, axis->step, axis->length)) {
-        return run_packed_row(run);
+        return run_packed_row(map, run->data, axis->step, axis->length, run->packed);
     }
     if (map->segments == 1 && segment->loop == NULL && segment->arguments == map->arrays) {
         return segment->function(run->data, &axis->length, axis->step, NULL);
@@ -343,7 +343,7 @@ lie_as_numpy_reads_them(const Run *run, int64_t elements)
 /* Run a statement of one axis and one piece of machine code, where nothing is in the way of that.
  */
 static bool
-is_run_at_once(const NestMap *map, int64_t *table, int *status)
+is_run_at_once(const NestMap *map, int64_t *table, NestMemory *scratch, int *status)
 {
     const Segment *segment = (const Segment *)&map->word[map->arrays];
     if (map->axes != 1 || map->segments != 1 || segment->loop != NULL ||
@@ -353,7 +353,7 @@ is_run_at_once(const NestMap *map, int64_t *table, int *status)
     const int64_t target = map->arrays - 1, last = table[0] - 1;
     char **data = (char **)(table + 1);
     npy_intp *steps = (npy_intp *)(table + 1 + map->arrays), step = steps[target];
-    if (last < 0 || step == 0 || has_gaps(map, steps, table[0])) {
+    if (last < 0 || step == 0) {
         return false;
     }
     const uintptr_t at = (uintptr_t)data[target], span = (uintptr_t)(last * step);
@@ -367,7 +367,13 @@ is_run_at_once(const NestMap *map, int64_t *table, int *status)
             return false;
         }
     }
-    *status = segment->function(data, table, steps, NULL);
+    if (!has_gaps(map, steps, table[0])) {
+        *status = segment->function(data, table, steps, NULL);
+        return true;
+    }
+    const int64_t bytes = map->arrays * TILE * ITEM;
+    *status = nest_grow(scratch, bytes) < 0 ||
+              run_packed_row(map, data, steps, table[0], scratch->data) != 0;
     return true;
 }
 
@@ -379,7 +385,7 @@ int
 nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
 {
     int status;
-    if (is_run_at_once(map, table, &status)) {
+    if (is_run_at_once(map, table, scratch, &status)) {
         return status;
     }
     Run run = {.map = map, .data = (char **)(table + map->axes)};
