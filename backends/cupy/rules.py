@@ -97,7 +97,7 @@ def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> in
     assert isinstance(node.type, ArrayType)
     function = partial(of_dtype, getattr(library().array, name), node.type.dtype)
     slots = {key: draft.constant(value) for key, value in keywords.items()}
-    return draft.call(function, draft.slot(node.inputs[0]), node=node, **slots)
+    return draft.call(function, *map(draft.slot, node.inputs), node=node, **slots)
 
 
 def of_dtype(function: Callable[..., Any], dtype: np.dtype, *operands: Any, **keywords: Any) -> Any:

@@ -15,7 +15,7 @@ from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import ArrayMethod, Constant, DeviceArray, List, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
-from ufuse.graph.typing.infer import DEVICE_METHOD, STATISTICS
+from ufuse.graph.typing.infer import DEVICE_METHOD, SCANS, STATISTICS
 from ufuse.graph.typing.library import CREATORS, CUDA
 from ufuse.graph.typing.shapes import is_c_like
 
@@ -88,6 +88,10 @@ def _called(
 ) -> Symbol:
     if name in REDUCTIONS or name in STATISTICS:
         return _reduced(interpreter, name, array, arguments, keywords)
+    if name == "take":
+        return _taken(interpreter, array, arguments, keywords)
+    if name in SCANS:
+        return _scanned(interpreter, name, array, arguments, keywords)
     rule = RULES.get(name)
     if rule is not None and not keywords:
         return rule(interpreter, array, arguments)
@@ -146,6 +150,44 @@ def _refuse_nothing(
     for axis in range(array.type.ndim) if axes is None else axes:
         if interpreter.trace.sizes.decide("eq", array.type.shape[axis], 0):
             raise GraphBreak("eager-raises", "ValueError: zero-size array to reduction operation")
+
+
+def _axis_given(
+    interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Given
+) -> int | None:
+    """The axis of a method that takes nothing more."""
+    given = [*arguments, *keywords.values()]
+    axis = arrays.plain(interpreter.trace, given[0]) if given else None
+    if len(given) > 1 or set(keywords) - {"axis"} or (axis is not None and type(axis) is not int):
+        raise GraphBreak("numpy-call", f"cupy.ndarray.{name} with these arguments")
+    return axis
+
+
+def _taken(
+    interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """Elements by their places along an axis, or (None) among all."""
+    trace = interpreter.trace
+    places = trace.look(arguments[0]) if arguments else None
+    if not isinstance(places, DeviceArray):
+        raise GraphBreak("numpy-call", "cupy.ndarray.take with these arguments")
+    return devices.take(
+        trace, array, places, _axis_given(interpreter, "take", arguments[1:], keywords)
+    )
+
+
+def _scanned(
+    interpreter: Interpreter,
+    name: str,
+    array: DeviceArray,
+    arguments: Sequence[Symbol],
+    keywords: Given,
+) -> Symbol:
+    """Sums or products of all elements up to each."""
+    if not is_c_like(array.type):
+        raise GraphBreak("layout", f"cupy.ndarray.{name} of an array that is not in C order")
+    axis = _axis_given(interpreter, name, arguments, keywords)
+    return devices.method_call(interpreter.trace, name, (array,), axis)
 
 
 def _astype(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:

@@ -23,6 +23,7 @@ from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.infer import DEVICE_METHOD
 from ufuse.graph.typing.library import cupy
 
 # The functions that CuPy's `**` calls for some exponents, which are Python's numbers.
@@ -218,6 +219,34 @@ def item(trace: Trace, array: DeviceArray, key: Symbol) -> DeviceArray:
     """`array[key]` with slices, whole numbers, new axes and an ellipsis: always a view."""
     entries = indexing.basic_index(trace, array, trace.look(key))
     return trace.graph.view(array, ops.INDEX, {"index": entries})
+
+
+def subscript(trace: Trace, array: DeviceArray, key: Symbol) -> DeviceArray:
+    """`array[key]`: a view, or a new array of what an array of whole numbers names along the first axis."""
+    looked = trace.look(key)
+    if isinstance(looked, DeviceArray) and array.type.ndim:
+        return take(trace, array, looked, 0)
+    return item(trace, array, key)
+
+
+def take(trace: Trace, array: DeviceArray, places: DeviceArray, axis: int | None) -> DeviceArray:
+    """`array.take(places, axis)` by CuPy's own call; places out of range wrap."""
+    return method_call(trace, "take", (array, places), axis)
+
+
+def method_call(
+    trace: Trace, name: str, operands: Sequence[DeviceArray], axis: int | None
+) -> DeviceArray:
+    """A new array, by a method of CuPy's with an axis."""
+    attributes = {
+        "function": DEVICE_METHOD + name,
+        "arguments": tuple(range(len(operands))),
+        "keywords": (("axis", ("const", axis)),),
+    }
+    nodes = tuple(map(trace.graph.value, operands))
+    found = trace.graph.fresh(trace.graph.node(ops.CALL, nodes, attributes, may_raise=True))
+    assert isinstance(found, DeviceArray)
+    return found
 
 
 def where(trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:

@@ -109,7 +109,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         case Array():
             return indexing.item(trace, container, key)
         case DeviceArray():
-            return devices.item(trace, container, key)
+            return devices.subscript(trace, container, key)
         case Tuple(items=items) if isinstance(key, Slice):
             chosen = containers.known_slice(interpreter, key)
             is_whole = chosen.indices(len(items)) == (0, len(items), 1)

@@ -568,12 +568,41 @@ def _statistic_on_device(
     return _reduced_on_device(type_, dtype, given.get("axis"), given.get("keepdims"))
 
 
+def _call_on_device(
+    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> Type:
+    """What a method of CuPy's arrays gives."""
+    name = attributes["function"].removeprefix(DEVICE_METHOD)
+    axis = dict(attributes["keywords"]).get("axis", ("const", None))[1]
+    if name == "take":
+        return _taken_on_device(_array(inputs[0]), _array(inputs[1]), axis)
+    if name in SCANS:
+        type_ = _array(inputs[0])
+        dtype = cupy().reduced_dtype(SCANS[name], type_.dtype)
+        if axis is None:
+            return ArrayType(dtype, (math.prod(type_.shape),), (0,), device=type_.device)
+        normalised_axes(axis, type_.ndim)
+        return ArrayType(dtype, type_.shape, c_order(type_.ndim), device=type_.device)
+    return _statistic_on_device(op, inputs, attributes, facts)
+
+
+def _taken_on_device(type_: ArrayType, places: ArrayType, axis: int | None) -> ArrayType:
+    if places.dtype.kind not in "iu" or not places.ndim:
+        raise CannotInfer("CuPy takes elements by an array of whole numbers")
+    shape = places.shape
+    if axis is not None:
+        (place,) = normalised_axes(axis, type_.ndim)
+        shape = (*type_.shape[:place], *places.shape, *type_.shape[place + 1 :])
+    return ArrayType(checked_dtype(type_.dtype), shape, c_order(len(shape)), device=type_.device)
+
+
 def _mean_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype("f8") if dtype.kind in "biu" else dtype
 
 
 DEVICE_METHOD = "cupy.ndarray."  # what names of methods begin with
 # fmt: off
+SCANS = {"cumsum": ops.OPS["reduce_add"], "cumprod": ops.OPS["reduce_multiply"]}
 STATISTICS: dict[str, Callable[[np.dtype], np.dtype]] = {
     "mean":   _mean_dtype,
     "var":    lambda dtype: _mean_dtype(dtype.type(0).real.dtype),
@@ -587,7 +616,7 @@ ON_DEVICE: dict[str, Rule] = {
     "copy":      _copy_on_device,
     "reduce":    _reduce_on_device,
     "store":     _store,
-    "call":      _statistic_on_device,
+    "call":      _call_on_device,
     "index":     _index,
     "transpose": _transpose,
     "reshape":   _reshape,

@@ -24,8 +24,8 @@ CUDA = "cuda"  # the device of CuPy's arrays
 
 # CuPy's functions that are the method of the same name of their first argument.
 METHODS = (
-    "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose".split()
-)
+    "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose take cumsum cumprod"
+).split()
 CREATORS = "zeros ones empty full zeros_like ones_like empty_like".split()
 ASKING = frozenset((*METHODS, *CREATORS, "where"))  # the names of functions that have rules
 
