@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.folds import (
     NEEDS_ONE,
     TOTAL_THREADS,
@@ -23,7 +24,6 @@ from ufuse.backends.cupy.launch import (
     Walk,
     broadcast,
     collapsed,
-    compiled,
     steps_of,
     walk_over,
 )

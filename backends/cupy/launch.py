@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_name, kernel_text
 from ufuse.backends.planning.kernels import KernelPlan
@@ -107,16 +108,6 @@ class Kernel:
     def _compiled(self, form: Any) -> Any:
         text = kernel_text(self.plan, self.name, form, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
-
-
-def compiled(text: str, dialect: Dialect) -> Any:
-    """The module of a text, compiled as CuPy compiles its own, or with the dialect's options alone."""
-    if dialect.options is None:
-        return cupy._core.core.compile_with_cache(text, ())
-    cubin, _ = cupy.cuda.compiler.compile_using_nvrtc(text, dialect.options, cache_in_memory=True)
-    module = cupy.cuda.function.Module()
-    module.load(cubin)
-    return module
 
 
 def walk_over(arrays: list[Any]) -> Walk:

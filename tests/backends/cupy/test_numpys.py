@@ -245,3 +245,48 @@ def test_where_there_is_no_gpu(host: Host) -> None:
         [sys.executable, "-P", "-c", text], check=True, capture_output=True, text=True
     )
     assert "the backend 'cupy' needs a GPU" in run.stdout or "there is one" in run.stdout
+
+
+class Kept(dict[str, bytes]):
+    """A cache like CuPy's on disk."""
+
+    full = False
+
+    def load(self, name: str) -> bytes | None:
+        """What was kept by this name."""
+        return self.get(name)
+
+    def save(self, name: str, cubin: bytes, source: str) -> None:
+        """Keep a compiled kernel."""
+        if self.full:
+            raise OSError(28, "No space left on device")
+        self[name] = cubin
+
+
+def test_machine_code_is_kept_on_disk(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is compiled once, by CuPy's own cache; a disk that cannot be written is no error."""
+    from ufuse.backends.cupy import compile as compiling  # noqa: PLC0415  CuPy may be imported now
+
+    compiler, kept = host.cupy.cuda.compiler, Kept()
+    texts: list[str] = []
+    given = compiler.compile_using_nvrtc
+
+    def counted(text: str, *options: Any, **more: Any) -> Any:
+        texts.append(text)
+        return given(text, *options, **more)
+
+    monkeypatch.setattr(compiler, "_kernel_cache_backend", kept)
+    monkeypatch.setattr(compiler, "compile_using_nvrtc", counted)
+    monkeypatch.delenv("CUPY_CACHE_IN_MEMORY", raising=False)
+    for _ in range(3):
+        check(lambda x: x * 3 + 0.25, A)
+    assert len(texts) == len(kept) == 1
+    text = texts[0]
+    assert compiling.key_of(text, ("a",)) != compiling.key_of(text, ("b",))
+    kept.clear()
+    kept.full = True
+    check(lambda x: x * 3 + 0.25, A)
+    monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "1")
+    check(lambda x: x * 3 + 0.25, A)
+    assert len(texts) == 3
+    assert not kept

@@ -1,0 +1,51 @@
+"""Modules of CUDA C++ texts: compiled by NVRTC, or found in CuPy's cache of compiled kernels on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from typing import Any
+
+import cupy
+
+from ufuse.backends.cupy.text import Dialect
+
+
+def compiled(text: str, dialect: Dialect) -> Any:
+    """The module of a text, compiled as CuPy compiles its own, or with the dialect's options alone."""
+    if dialect.options is None:
+        return cupy._core.core.compile_with_cache(text, ())
+    module = cupy.cuda.function.Module()
+    module.load(cubin_of(text, dialect.options))
+    return module
+
+
+def cubin_of(text: str, options: tuple[str, ...]) -> bytes:
+    """The machine code of a text for the current device."""
+    cache, name = disk_cache(), key_of(text, options)
+    found: bytes | None = None
+    if cache is not None:
+        with suppress(OSError):
+            found = cache.load(name)
+    if found is None:
+        found, _ = cupy.cuda.compiler.compile_using_nvrtc(text, options, cache_in_memory=True)
+        if cache is not None:
+            with suppress(OSError):  # a full disk, or one that cannot be written
+                cache.save(name, found, text)
+    return found
+
+
+def disk_cache() -> Any:
+    """CuPy's cache on disk; None where it is switched off, or in a version that has it elsewhere."""
+    compiler = cupy.cuda.compiler
+    if compiler._get_bool_env_variable("CUPY_CACHE_IN_MEMORY", False):
+        return None
+    return getattr(compiler, "_kernel_cache_backend", None)
+
+
+def key_of(text: str, options: tuple[str, ...]) -> str:
+    """The name of a compiled text: it depends on the compiler and on the device's architecture."""
+    compiler = cupy.cuda.compiler
+    where = compiler._get_arch_for_options_for_nvrtc(None)
+    facts = (cupy.__version__, compiler._get_nvrtc_version(), where, options, text)
+    return hashlib.sha256(repr(facts).encode()).hexdigest() + ".cubin"
