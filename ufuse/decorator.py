@@ -145,9 +145,22 @@ def _options(
 
 
 def compiled_alone(fn: Any) -> Any:
-    """What `compile(fn)` returns, without anything that was captured before."""
-    options = _options("numpy", fullgraph=False, dynamic=None, signature=None)
-    return _compiled(fn, replace(options, shares=False))
+    """What `compile(fn)` returns, without anything that was captured before.
+
+    A compiled function keeps its options, but for those that would hide something: "eager" and `fullgraph`.
+    """
+    return _compiled(fn, replace(_options(**_given(fn)), shares=False))
+
+
+def _given(fn: Any) -> dict[str, Any]:
+    """The options that a function was compiled with, or is by default."""
+    while isinstance(fn, (types.MethodType, functools.partial)):
+        fn = fn.__func__ if isinstance(fn, types.MethodType) else fn.func
+    given: dict[str, Any] = {"backend": NUMPY, "dynamic": None, "signature": None}
+    remade = fn.__ufuse_session__.remade if isinstance(fn, CompiledFunction) else None
+    if isinstance(remade, functools.partial) and remade.args[0]["backend"] != "eager":
+        given = remade.args[0]
+    return {**given, "fullgraph": False}
 
 
 def _compiled(fn: Any, options: Options) -> Any:

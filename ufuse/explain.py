@@ -21,7 +21,8 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     """Call a function compiled, twice, then plain, and report what was captured and what it brings.
 
     Args:
-        fn: a function, compiled or not. It is compiled anew, so that the report is of these arguments alone.
+        fn: a function, compiled or not. It is compiled anew, so that the report is of these arguments alone; with the
+            options that it has, but for `fullgraph`, so that the report has every break.
         *args: its arguments. All three calls get them: an argument that the function changes is changed three times.
         **kwargs: its keyword arguments.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph import ops
+from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.patterns import Apply, Pattern, Variable, matches, named
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
@@ -116,7 +117,10 @@ def simplified(graph: Graph) -> Graph:
                 return found
         for row in RULES_OF.get(node.op.name, ()):
             variables: dict[str, Node] = {}
-            if matches(row.pattern, node, variables) and row.when(node):
+            is_match = matches(row.pattern, node, variables) and row.when(node)
+            if is_match and all(
+                _is_as_read(one, node, seen, builder) for one in variables.values()
+            ):
                 found = _result(row, node, variables, seen, builder)
                 if found is not None:
                     return found
@@ -148,6 +152,15 @@ def _instead(node: Node, value: Node, seen: Observed, builder: Builder) -> Node 
     if node.op is ops.COPY or node.type.scalar:
         return None
     return _emit_same(node, ops.COPY, (value,), {"order": "K"}, builder)
+
+
+def _is_as_read(value: Node, node: Node, seen: Observed, builder: Builder) -> bool:
+    """Whether memory that an inner node read is the same where the outer node stands: nobody may write it between."""
+    return (
+        value in node.inputs
+        or not is_array(value)
+        or builder.sharing(value).isdisjoint(seen.written)
+    )
 
 
 def _fits(value: Type, wanted: Type) -> bool:
@@ -222,6 +235,8 @@ def _wide_and_back(node: Node, seen: Observed, builder: Builder) -> Node | None:
     assert isinstance(first.type, ArrayType)
     assert isinstance(middle.type, ArrayType)
     kinds = first.type.dtype.kind + middle.type.dtype.kind
+    if not _is_as_read(first, node, seen, builder):
+        return None
     if set(kinds) <= set("iub") and np.can_cast(first.type.dtype, middle.type.dtype, "safe"):
         return _instead(node, first, seen, builder)
     return None

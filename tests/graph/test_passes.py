@@ -38,7 +38,15 @@ REWRITES = {
     ),
     "not where the argument is written": (
         "a: f8[n]; b = negative a; c = negative b; s = store a 1.0; d = exp c; return d, s",
-        "a: f8[n]; c = copy a order='K'; s = store a 1.0; d = exp c; return d, s",
+        "a: f8[n]; b = negative a; c = negative b; s = store a 1.0; d = exp c; return d, s",
+    ),
+    "not where the argument is written between": (
+        "a: f8[n]; b = absolute a; s = store a 1.0; c = absolute b; d = exp c; return d, s",
+        "a: f8[n]; b = absolute a; s = store a 1.0; c = absolute b; d = exp c; return d, s",
+    ),
+    "whole numbers are not read again where they are written": (
+        "a: i4[n]; b = cast a dtype=i8; s = store a 1; c = cast b dtype=i4; return c, s",
+        "a: i4[n]; b = cast a dtype=i8; s = store a 1; c = cast b dtype=i4; return c, s",
     ),
     "integers add nothing": (
         "a: i4[n]; b = add a 0; c = multiply b 1; d = bitwise_or c 0; e = square d; return e",

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import numpy as np
 import pytest
 
 import ufuse
+from ufuse.backends import reference
 from ufuse.backends.numpy import nests
 from ufuse.frame_hook.code import places
 from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.graph.node import Graph as Captured
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -224,6 +227,28 @@ def test_explain_leaves_a_compiled_function_alone() -> None:
     compiled = ufuse.compile(whole)
     ufuse.explain(compiled, X, 2)
     assert compiled.stats.calls == 0
+
+
+class Asked:
+    """A backend that knows whether it was asked."""
+
+    graphs = 0
+
+    def compile(self, graph: Captured) -> Callable[..., object]:
+        """Count, and let the reference executor do the work."""
+        self.graphs += 1
+        return reference.BACKEND.compile(graph)
+
+
+def test_explain_keeps_options() -> None:
+    """The backend of a compiled function, of its methods and partials too; but breaks are no errors."""
+    backend = Asked()
+    compiled = ufuse.compile(nested, backend=backend, fullgraph=True)
+    for one in (compiled, functools.partial(compiled, tol=0.25)):
+        asked = backend.graphs
+        assert ufuse.explain(one, X).breaks
+        assert backend.graphs > asked
+    assert ufuse.explain(ufuse.compile(whole, backend="eager"), X, 2).graphs
 
 
 DENOISE = """

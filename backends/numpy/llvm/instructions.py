@@ -184,7 +184,9 @@ def _negative(
     body: Body, sources: Sequence[np.dtype], result: np.dtype, values: Sequence[str]
 ) -> str:
     if result.kind == "f":
-        return body.add(f"fneg {body.value_type(result)} {values[0]}")
+        negative = body.add(f"fneg {body.value_type(result)} {values[0]}")
+        # Else the code generator would make `x * x` of `-x * -x`, where a NaN keeps its sign.
+        return body.call("arithmetic.fence", result, negative)
     return body.add(f"sub {body.value_type(result)} {body.constant(result, 0)}, {values[0]}")
 
 

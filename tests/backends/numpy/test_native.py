@@ -164,6 +164,16 @@ def test_both_sides_of_a_choice_raise_their_flags() -> None:
     assert loop.count("vdiv") >= 4 if "zmm" in text else text.count("div") >= 2
 
 
+def test_a_nan_is_negated() -> None:
+    """The code generator would make `x * x` of `-x * -x`: the same number, but not the same NaN."""
+    d = np.dtype("d")
+    negative = Loop("ufunc", "negative", (d, d), np.negative)
+    square = Loop("ufunc", "square", (d, d), np.square)
+    native = Native(((d, False),), (Operation(negative, (0,), 1), Operation(square, (1,), 2)), (2,))
+    (found,), _ = call(native, [np.full(131, -np.nan)], strided=True)
+    assert not np.signbit(found).any()
+
+
 def test_values_are_no_part_of_the_text() -> None:
     """Two segments that differ in nothing but run-time numbers have one text, and are compiled once."""
     d = np.dtype("d")
