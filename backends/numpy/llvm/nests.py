@@ -85,8 +85,6 @@ def improved_nest(
     if kept is not None:
         return kept
     nest = without_repetition(nest)
-    if is_of_arrays(nest):
-        return None
     needs = prepare(nest)
     nest = versioned(nest, is_alone=is_alone, wraps=wraps and is_alone, step=step)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:

@@ -23,7 +23,7 @@ from ufuse.backends.numpy.llvm.nest_plain import carried
 from ufuse.backends.numpy.llvm.nest_versions import CHECKED, versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import nest_object
-from ufuse.graph.nest import ELEMENTS, F64, Nest, Value
+from ufuse.graph.nest import ELEMENTS, F64, Nest, Value, View
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -346,6 +346,18 @@ def test_text_that_llvm_cannot_read() -> None:
         Work(lambda: best_code("define void @other() { ret void }")).result()
     with pytest.raises(ValueError, match="no such functions"):
         _tiles.compiled_object(b"", b"", b"")
+
+
+def test_nests_of_array_statements_are_improved() -> None:
+    """Short rows take no longer than what stands around them."""
+    code = Code(array("a"), array("b"), array("c", is_written=True), RANGE)
+    i = code.header("i", "body")
+    vector = View(0, ((0, 1),))
+    code.store(2, i, code.dot("dot", vector, View(1, ((0, 1),)), i, code.whole(0), code.whole(0)))
+    code.end("jump", "header")
+    nest = code.nest()
+    assert nests.is_of_arrays(nest)
+    assert improved_nest(nest) is not None
 
 
 def test_large_nests_keep_their_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,13 @@ from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
 from ufuse.graph.semantics.nest_reference import DoubtError, follow
 
 
-def outcome(machine: Machine, parts: Sequence[Part], cells: dict[str, Any]) -> bool:
-    """Whether the machine code was left; then memory and flags are those of the reference."""
+def outcome(
+    machine: Machine, parts: Sequence[Part], cells: dict[str, Any], *, is_exact: bool = True
+) -> bool:
+    """Whether the machine code was left; then memory and flags are those of the reference.
+
+    What is not exact may raise more flags.
+    """
     bases = {id(part.base): part.base.copy() for part in parts}
     wanted = {id(part.base): part.base.copy() for part in parts}
     logged: set[str] = set()
@@ -34,7 +39,8 @@ def outcome(machine: Machine, parts: Sequence[Part], cells: dict[str, Any]) -> b
         return False
     assert is_left
     # Of steps on numbers alone, which no program has, the reference raises flags though there is nothing to do.
-    assert flags == logged or 0 in (cells.get(f"n{axis}") for axis in range(4)), machine.nest
+    enough = flags == logged if is_exact else flags >= logged
+    assert enough or 0 in (cells.get(f"n{axis}") for axis in range(4)), machine.nest
     for key, base in bases.items():
         assert base.tobytes() == wanted[key].tobytes(), machine.nest
     return True
@@ -52,6 +58,18 @@ def test_statements_drawn_by_chance(seed: int) -> None:
         parts, cells = draw.given(wildness)
         is_left = outcome(machine, parts, {**cells, **turn})
         assert is_left or wildness > 0 or draw.plain, machine.nest
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_statements_in_better_code(seed: int) -> None:
+    """For arrays that share no memory better code gives the same bits, and loses no flag, wherever it is not in doubt."""
+    draw = Draw(seed)
+    machine = Machine(draw.nest(), is_improved=True)
+    turn = {"i.next": 0, "i.step": 1, "i.left": 1, TURNS: 1}
+    for run in range(8):
+        parts, cells = draw.given([0.0, 0.0, 0.02, 0.5][run % 4])
+        if len({id(part.base) for part in parts}) == len(parts):
+            outcome(machine, parts, {**cells, **turn}, is_exact=False)
 
 
 def test_temporaries_folds_and_products() -> None:
