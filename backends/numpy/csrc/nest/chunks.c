@@ -67,7 +67,8 @@ typedef struct {
     int exit;               /* by which the loop was left behind the last commit, or 0 */
     bool undone;            /* a chunk of better code, and it is not known whether it had to be */
     bool suspected;         /* better code was in doubt: the next turn is not for it */
-    bool odd;               /* a turn was in doubt, or raised a flag */
+    int64_t flagged;        /* of so many next turns at least one raises a flag; 0: unknown */
+    bool odd;               /* the next turn is in doubt, or raises a flag */
     bool stopped;           /* for a signal; what was not committed has not happened */
 } Call;
 
@@ -196,6 +197,42 @@ turns_of_both(Call *call, const Run *run, int64_t turns)
 }
 
 /*
+ * How many turns to try where so many were odd. After flags the turn that raises one is searched
+ * for by halves, from this call's next chunk on, too. 0: it is the next turn.
+ */
+static int64_t
+turns_before_odd(Call *call, const Run *run, int64_t turns)
+{
+    if (run->doubt) {
+        call->odd = true;
+        return run->begun - 1;
+    }
+    call->odd = turns == 1;
+    call->flagged = turns;
+    call->nest->clean_turns = turns / 2 < MANY_TURNS ? MANY_TURNS : turns / 2;
+    return turns / 2;
+}
+
+/* Learn from a chunk that was committed. */
+static void
+learn_chunk(Call *call, const Run *run, bool improved)
+{
+    Nest *nest = call->nest;
+    if ((improved || call->undone) && !improved_learn(nest, improved ? run->begun : 0)) {
+        call->better = nest->function;
+    }
+    call->undone = call->undone && improved;
+    call->exit = run->exit;
+    if (call->flagged > 0) {
+        call->flagged -= run->begun;
+        call->odd = call->odd || call->flagged == 1;
+    }
+    else if (nest->clean_turns > 0 && run->begun >= nest->clean_turns) {
+        nest->clean_turns = run->begun < INT64_MAX / 4 ? 2 * run->begun : 0;
+    }
+}
+
+/*
  * Run at most `turns` turns, from what is saved, and commit them. Where one is odd: only turns
  * before it, perhaps none. Returns how many.
  */
@@ -203,7 +240,7 @@ static int64_t
 run_chunk(Call *call, int64_t turns)
 {
     Nest *nest = call->nest;
-    call->function = call->better;
+    call->function = call->flagged > 0 ? nest->function : call->better;
     if (call->suspected) {
         call->suspected = false;
         call->function = nest->function;
@@ -212,13 +249,9 @@ run_chunk(Call *call, int64_t turns)
     while (turns > 0) {
         bool improved = call->function != nest->function;
         Run run = run_turns(call, turns);
-        if (!run.doubt && !run.flagged && range_agrees(call, run.begun) &&
-            commit(call, run.begun)) {
-            if ((improved || call->undone) && !improved_learn(nest, improved ? run.begun : 0)) {
-                call->better = nest->function;
-            }
-            call->undone = call->undone && improved;
-            call->exit = run.exit;
+        bool odd = run.doubt || run.flagged;
+        if (!odd && range_agrees(call, run.begun) && commit(call, run.begun)) {
+            learn_chunk(call, &run, improved);
             return run.begun;
         }
         saved_restore(&call->saved);
@@ -230,11 +263,11 @@ run_chunk(Call *call, int64_t turns)
             turns = turns_of_both(call, &run, turns);
             continue;
         }
-        call->odd = true;
-        if (!run.doubt && !run.flagged) {
+        if (!odd) {
+            call->odd = true;
             return 0;
         }
-        turns = run.doubt ? run.begun - 1 : turns / 2;
+        turns = turns_before_odd(call, &run, turns);
     }
     return 0;
 }
@@ -267,8 +300,14 @@ learn_whole(Nest *nest, double elapsed)
 }
 
 static int64_t
-turns_for(const Nest *nest, double time, int64_t left)
+turns_for(const Call *call, double time)
 {
+    const Nest *nest = call->nest;
+    if (call->flagged > 0) {
+        return call->flagged / 2;
+    }
+    int64_t left = turns_left(nest, call->reached);
+    left = nest->clean_turns > 0 && nest->clean_turns < left ? nest->clean_turns : left;
     double turns = nest->turn_ns == 0 ? 1 : time / nest->turn_ns;
     return turns >= (double)left ? left : turns < 1 ? 1 : (int64_t)turns;
 }
@@ -345,8 +384,7 @@ run_chunks(Call *call)
     double time = FIRST;
     while (turns_left(nest, call->reached) > 0) {
         time = time < SAVINGS * saving ? SAVINGS * saving : time;
-        int64_t turns =
-            turns_for(nest, time < LONGEST ? time : LONGEST, turns_left(nest, call->reached));
+        int64_t turns = turns_for(call, time < LONGEST ? time : LONGEST);
         if (call->saved.arrays > 0) {
             if (!saved_take(&call->saved)) {
                 return;
@@ -360,7 +398,9 @@ run_chunks(Call *call)
         if (call->odd || call->stopped || (nest->rebound > 0 && call->exit == 0 && !rebind(call))) {
             return;
         }
-        learn_turn(nest, end - start, done);
+        if (call->flagged == 0) {
+            learn_turn(nest, end - start, done);
+        }
         learn_whole(nest, end - start);
         nest->native_ns += end - start;
         time = nest->budget * 1e9 - (end - begin);
@@ -378,8 +418,8 @@ is_short(const Call *call)
 {
     const Nest *nest = call->nest;
     double turns = (double)turns_expected(nest, call->given);
-    return nest->turn_ns > 0 && turns * nest->turn_ns < SHORT && call->saved.bytes <= FEW_BYTES &&
-           nest->runs % TIMED_EVERY != 0;
+    return nest->turn_ns > 0 && turns * nest->turn_ns < SHORT && nest->clean_turns == 0 &&
+           call->saved.bytes <= FEW_BYTES && nest->runs % TIMED_EVERY != 0;
 }
 
 /* Run all turns that are expected as one chunk, and read no clock. */
@@ -393,7 +433,28 @@ run_short(Call *call)
     }
 }
 
-/* Remember what the call came to, and decline the next ones where it was for nothing. */
+/*
+ * Decline the call of the turn that is odd, at which plain Python would only find the same nest
+ * again, and ever more calls behind it where odd turns come one soon after the other.
+ */
+static void
+learn_odd(Nest *nest, const Call *call)
+{
+    if (call->done >= MANY_TURNS || !call->odd) {
+        nest->skipped = 0;
+    }
+    nest->after_odd = call->odd;
+    if (!call->odd) {
+        return;
+    }
+    bool whole = nest->range >= 0 && nest->slot[nest->range].kind == SLOT_ONCE;
+    int64_t first = whole ? FIRST_SKIP : 1;
+    nest->skipped = nest->skipped == 0 ? first : nest->skipped * SKIP_GROWTH;
+    nest->skipped = nest->skipped < MOST_SKIP ? nest->skipped : MOST_SKIP;
+    nest->skip = nest->skipped - (call->done == 0); /* which is declined already */
+}
+
+/* Remember what the call came to. */
 static void
 learn_call(Nest *nest, const Call *call)
 {
@@ -405,14 +466,7 @@ learn_call(Nest *nest, const Call *call)
         bool first = nest->usual_turns == 0 || (call->exit == 0 && done > nest->usual_turns);
         nest->usual_turns = first ? done : 0.75 * nest->usual_turns + 0.25 * done;
     }
-    if (call->odd && call->done == 0) {
-        nest->skipped = nest->skipped == 0 ? FIRST_SKIP : nest->skipped * SKIP_GROWTH;
-        nest->skipped = nest->skipped < MOST_SKIP ? nest->skipped : MOST_SKIP;
-        nest->skip = nest->skipped;
-    }
-    else if (call->done >= MANY_TURNS || !call->odd) {
-        nest->skipped = 0;
-    }
+    learn_odd(nest, call);
 }
 
 /* How large the objects are, about: lengths, and numbers that do not change, which may be bounds of
@@ -451,7 +505,10 @@ saving_is_too_long(const Nest *nest, size_t bytes, int64_t left)
            (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
 }
 
-/* Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were. */
+/*
+ * Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were,
+ * but for those that an odd turn may have left.
+ */
 static void
 run_call(Call *call)
 {
@@ -472,6 +529,9 @@ run_call(Call *call)
         return;
     }
     call->better = improved_function(nest, call->words);
+    if (nest->after_odd) {
+        status_clear(); /* as the next turn would clear what NumPy left in the odd one */
+    }
     Status before = status_keep();
     if (is_short(call)) {
         run_short(call);

@@ -145,6 +145,8 @@ typedef struct {
     double size;           /* of what the last call was given, about */
     double most_size;      /* of what a whole call may be given: not long ones */
     int long_calls;        /* of these, less short ones */
+    int64_t clean_turns;   /* chunks are as long where flags were raised lately; 0: none were */
+    bool after_odd;        /* the turn behind the last call was odd */
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     double native_ns;      /* in machine code */
     int improved_cost;     /* of chunks of better code that were undone */
