@@ -173,11 +173,16 @@ def _function(text: str, effort: Effort, key: str | None, needs: tuple[str, ...]
 
 
 _made: dict[str, int] = {}
+BETTER = "better."  # begins the names of rows for better code
 
 
-def row_name(native: Native) -> str:
+def row_name(native: Native, *, is_better: bool = False) -> str:
     """The symbol of a segment of an array statement."""
-    return ROW + _row_digest(native)
+    return ROW + _row(native, is_better=is_better)
+
+
+def _row(native: Native, *, is_better: bool) -> str:
+    return BETTER + _row_digest(native) if is_better else _row_digest(native)
 
 
 @lru_cache(maxsize=1024)
@@ -195,26 +200,26 @@ def _chars(dtypes: Iterable[np.dtype]) -> str:
     return "".join(dtype.char for dtype in dtypes)
 
 
-def compiled_rows(natives: Sequence[Native]) -> tuple[str, ...] | None:
+def compiled_rows(natives: Sequence[Native], *, is_better: bool = False) -> tuple[str, ...] | None:
     """Compile segments of array statements; one module for all that are new. Called in `Work`, as `compiled` is.
 
     The keys under which they are kept; None where one is not.
     """
-    names = {_row_digest(native): native for native in natives}
+    names = {_row(native, is_better=is_better): native for native in natives}
     new = {name: native for name, native in names.items() if not is_linked(name)}
     if new:
         with _lock:
-            _compile_rows(new)
+            _compile_rows(new, Effort.NONE if is_better else Effort.QUICK)
     return keys_of(list(names))
 
 
-def _compile_rows(new: dict[str, Native]) -> None:
+def _compile_rows(new: dict[str, Native], effort: Effort) -> None:
     key = object_cache.key_of("rows", " ".join(new).encode())
     if kept_functions(key) is None:
         compiler = _the_compiler()
         functions = {f'"{PREFIX}{ROW}{name}"': native for name, native in new.items()}
         text = rows_text(functions, masks=compiler.has_masks())
-        code = compiler.object_code(text, Effort.QUICK)
+        code = compiler.object_code(text, effort)
         keep(key, Kept(code), linked(code, text))
 
 

@@ -77,14 +77,19 @@ class Segment:
     def words(self, body: Body, numbers: dict[int, int]) -> list[str]:
         """The segment as C reads it."""
         arguments = [numbers[value] for value in (*self.inputs, *self.outputs)]
-        name = loop_symbol(self.loop) if self.native is None else row_name(self.native)
+        name = loop_symbol(self.loop) if self.native is None else row_of(body, self.native)
         code = [f"ptrtoint (ptr {body.symbol(name)} to i64)", "0"]
         if self.native is not None:
             code.reverse()
         return [*code, *map(str, (len(arguments), *arguments))]
 
 
-def prepare(nest: Nest) -> tuple[str, ...] | None:
+def row_of(body: Body, native: Native) -> str:
+    """The symbol of what does the rows."""
+    return row_name(native, is_better=body.is_fast)
+
+
+def prepare(nest: Nest, *, is_better: bool = False) -> tuple[str, ...] | None:
     """Compile what does the rows of a nest's array statements, all at once; the keys of what is kept."""
     return compiled_rows(
         [
@@ -94,7 +99,8 @@ def prepare(nest: Nest) -> tuple[str, ...] | None:
             if one.op == "map"
             for segment in segments_of(one.attributes[0])
             if segment.native is not None
-        ]
+        ],
+        is_better=is_better,
     )
 
 
@@ -287,7 +293,7 @@ def _call(body: Body, what: Map, table: Table, shared: int) -> str:
         order = [*first.inputs, len(what.operands)]
         if order == list(range(len(order))):
             return body.call(
-                row_name(first.native),
+                row_of(body, first.native),
                 "i32",
                 f"ptr {table.at(1)}, ptr %table, ptr {table.at(1 + table.arrays)}, ptr null",
             )

@@ -85,7 +85,7 @@ def improved_nest(
     if kept is not None:
         return kept
     nest = without_repetition(nest)
-    needs = prepare(nest)
+    needs = prepare(nest, is_better=True)
     nest = versioned(nest, is_alone=is_alone, wraps=wraps and is_alone, step=step)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
         return None

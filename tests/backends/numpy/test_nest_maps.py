@@ -13,6 +13,7 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_maps import Draw, Part
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
+from ufuse.backends.numpy.llvm.nests import nest_text
 from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
 from ufuse.graph.semantics.nest_reference import DoubtError, follow
 
@@ -70,6 +71,13 @@ def test_statements_in_better_code(seed: int) -> None:
         parts, cells = draw.given([0.0, 0.0, 0.02, 0.5][run % 4])
         if len({id(part.base) for part in parts}) == len(parts):
             outcome(machine, parts, {**cells, **turn}, is_exact=False)
+
+
+def test_better_code_has_rows_of_its_own() -> None:
+    """They are optimised by the code generator: short rows take less time."""
+    nest = Draw(1).nest()
+    assert "row.better." not in nest_text(nest, "NAME")
+    assert "row.better." in nest_text(nest, "NAME", is_fast=True)
 
 
 def test_temporaries_folds_and_products() -> None:

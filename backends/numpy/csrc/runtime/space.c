@@ -186,8 +186,18 @@ copy_strided(char *to, npy_intp to_step, const char *from, npy_intp from_step, n
             }
             return;
         }
-        for (npy_intp i = 0; i < count; i++) {
-            memcpy(to + i * 8, from + i * from_step, 8);
+        npy_intp i = 0;
+        for (; i + 4 <= count; i += 4) {
+            uint64_t item[4];
+            for (int k = 0; k < 4; k++) {
+                memcpy(&item[k], from + k * from_step, 8);
+            }
+            memcpy(to + i * 8, item, sizeof item);
+            from += 4 * from_step;
+        }
+        for (; i < count; i++) {
+            memcpy(to + i * 8, from, 8);
+            from += from_step;
         }
         return;
     }
