@@ -491,9 +491,9 @@ class Session:
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)
         record.given_up[position] = why
+        cache.give_up(position)
         if position in record.left_to_nests:
             self._pass_over_loops(cache, record)
-        cache.give_up(position)
         if self.every_frame and position != 0:
             self._no_stops(cache, {position}, record)
 

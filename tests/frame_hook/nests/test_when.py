@@ -18,7 +18,7 @@ from tests.support.native_loops import loops_of
 from ufuse import decorator
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
-from ufuse.frame_hook.nests.choice import NOW
+from ufuse.frame_hook.nests.choice import NOW, written_slots
 
 pytest.importorskip("llvmlite")
 
@@ -142,6 +142,32 @@ def test_a_long_run_that_does_not_pay_is_not_stopped_at_each_turn() -> None:
     x = np.ones(200_000)
     assert compiled(x) == 200_000
     assert compiled.__ufuse_cache__.suspensions < 20_000  # a tenth of the turns
+
+
+def test_where_an_outer_loop_is_given_up_the_inner_becomes_native() -> None:
+    """Frames stop at its header again."""
+
+    def swept(a, n):
+        for _ in range(n):
+            for i in range(1, len(a)):
+                a[i] = a[i - 1] * 0.5 + 1.0
+        return a
+
+    compiled = ufuse.compile(swept)
+    compiled.reset()
+    a, begun = np.ones(20_000), time.monotonic()
+    cache, session = compiled.__ufuse_cache__, compiled.__ufuse_session__
+    outer, _ = sorted(written_slots(swept.__code__))
+    while not cache.entries(outer):
+        compiled(a, 5)
+        assert time.monotonic() - begun < SECONDS
+    (entry,) = cache.entries(outer)
+    declined = SimpleNamespace(data=entry.data, declined=100, hits=100, valid=True)
+    session.eager_run(cache, outer, declined)
+    cache.remove(outer, entry)
+    while not loops_of(compiled)[1].turns:
+        compiled(a, 5)
+        assert time.monotonic() - begun < 2 * SECONDS
 
 
 def over_elements(x):

@@ -491,18 +491,25 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
     return size;
 }
 
-/* Whether saving takes longer than plain Python needs for all turns that are left. */
+/*
+ * Whether saving takes longer than plain Python needs for all turns that are left. As long as no
+ * turn was timed, those of calls that were declined count as well: else none ever would be.
+ */
 static bool
-saving_is_too_long(const Nest *nest, size_t bytes, int64_t left)
+saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
 {
-    if (bytes <= FEW_BYTES) {
-        return false;
+    if (bytes <= FEW_BYTES || bytes > MOST_BYTES) {
+        return bytes > MOST_BYTES;
     }
-    if (nest->turn_ns == 0) {
-        return bytes > MOST_BYTES || (double)bytes > (double)left * (double)TURN_BYTES;
+    if (nest->turn_ns > 0) {
+        return (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
     }
-    return bytes > MOST_BYTES ||
-           (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+    nest->worth_saving += (double)left * (double)TURN_BYTES;
+    if ((double)bytes > nest->worth_saving) {
+        return true;
+    }
+    nest->worth_saving = 0;
+    return false;
 }
 
 /*
