@@ -777,7 +777,8 @@ def described(value: Any) -> str:
         return f"{type(value).__name__} [{', '.join(map(described, value))}]"
     if not isinstance(value, np.ndarray):
         return f"{type(value).__name__} {value!r}"
-    return f"{value.dtype.str} {value.shape} {value.strides} {value.tobytes().hex()}"
+    data = value.tolist() if value.dtype.hasobject else value.tobytes().hex()
+    return f"{value.dtype.str} {value.shape} {value.strides} {data}"
 
 
 def is_usable(program: PythonProgram, world: type[World] | None = None) -> bool:
