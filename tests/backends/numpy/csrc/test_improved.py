@@ -68,17 +68,18 @@ def test_turns_before_a_doubt_are_kept() -> None:
 
     def search(state: State, number: int) -> None:
         add_one(state, number)
-        if number == 7:
+        if number == 70:
             raise DoubtError
 
     own: list[int] = []
     one = nest((ARRAY, RANGE), search, own)
     better = improve(one, search, (ARRAY, RANGE))
     for times in range(1, 9):
-        x, iterator = np.zeros(10), iter(range(10))
+        x, iterator = np.zeros(100), iter(range(100))
         one(x, iterator)
-        assert x.tolist() == [1.0] * 7 + [0.0] * 3
-        assert iterator.__length_hint__() == 3
+        assert x.tolist() == [1.0] * 70 + [0.0] * 30
+        assert iterator.__length_hint__() == 30
+        assert one(x, iterator) is NotImplemented  # the turn in doubt is for plain Python
         assert len(better) >= times
         assert one.doubts == times
 
