@@ -493,7 +493,8 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
 
 /*
  * Whether saving takes longer than plain Python needs for all turns that are left. As long as no
- * turn was timed, those of calls that were declined count as well: else none ever would be.
+ * turn was timed, it may take as long as plain Python has since the first call was declined for
+ * that: else a loop of a few long turns would never be run.
  */
 static bool
 saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
@@ -504,11 +505,13 @@ saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
     if (nest->turn_ns > 0) {
         return (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
     }
-    nest->worth_saving += (double)left * (double)TURN_BYTES;
-    if ((double)bytes > nest->worth_saving) {
+    double now = now_ns();
+    nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
+    double worth = (double)left * (double)TURN_BYTES + (now - nest->declined_at) / BYTE;
+    if ((double)bytes > worth) {
         return true;
     }
-    nest->worth_saving = 0;
+    nest->declined_at = 0;
     return false;
 }
 

@@ -142,7 +142,7 @@ typedef struct {
     /* What calls before have shown. */
     double usual_turns;    /* until the loop is left by an exit; 0: not known */
     double turn_ns;        /* 0: not known */
-    double worth_saving;   /* bytes, for the turns that were declined before one was timed */
+    double declined_at;    /* when the first turns were, of those before one was timed; or 0 */
     double size;           /* of what the last call was given, about */
     double most_size;      /* of what a whole call may be given: not long ones */
     int long_calls;        /* of these, less short ones */
