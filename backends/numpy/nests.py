@@ -46,16 +46,19 @@ def best_nest_object(nest: Nest) -> Work[Callable[..., object] | None]:
 def _best_made(nest: Nest) -> Callable[..., object] | None:
     if nests.why_not_native() is not None:
         return None
-    made: Any = _made(nest)
+    made: Any = _made(nest, _tuned)
     if made is not None and made.improver is not None:
         made.improver = None
         _improve(nest, made)
     return cast("Callable[..., object] | None", made)
 
 
-def _made(nest: Nest) -> Callable[..., object] | None:
+def _made(
+    nest: Nest, tuned: Callable[[Nest], tuple[int, object] | None] = nests.kept_tuning
+) -> Callable[..., object] | None:
+    good = tuned(nest)
     try:
-        address, owner = nests.compiled_nest(nest)
+        address, owner = good or nests.compiled_nest(nest)
     except Exception:  # LLVM is not ours, and plain Python is right
         logging.getLogger("ufuse.kernels").info("a loop could not be compiled", exc_info=True)
         return None
@@ -70,6 +73,8 @@ def _made(nest: Nest) -> Callable[..., object] | None:
         for view in nest.views
     )
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
+    if good is None:
+        made.tuner = _later(partial(_tune, nest))
     kept = nests.kept_improvement(nest)
     if kept is None:
         made.improver = _improver(nest, is_alone=True, wraps=True)
@@ -79,13 +84,32 @@ def _made(nest: Nest) -> Callable[..., object] | None:
 
 
 def _improver(nest: Nest, *, is_alone: bool, wraps: bool) -> Callable[[tuple[Any]], object]:
-    """What begins to improve a nest; called where signal handlers may raise: no Python code runs there."""
-    return partial(start_new_thread, partial(_begin_to_improve, nest, is_alone, wraps))
+    """What begins to improve a nest."""
+    return _later(partial(_improve, nest, is_alone=is_alone, wraps=wraps))
 
 
-def _begin_to_improve(nest: Nest, is_alone: bool, wraps: bool, made: Any) -> None:
+def _later(call: Callable[[Any], None]) -> Callable[[tuple[Any]], object]:
+    """What begins a call with a nest's object; called where signal handlers may raise, it runs no Python code."""
+    return partial(start_new_thread, partial(_begin, call))
+
+
+def _begin(call: Callable[[Any], None], made: Any) -> None:
     """In a thread, which only begins the work: that is waited for before a fork and at exit."""
-    Work(partial(_improve, nest, made, is_alone=is_alone, wraps=wraps))
+    Work(partial(call, made))
+
+
+def _tune(nest: Nest, made: Any) -> None:
+    tuned = _tuned(nest)
+    if tuned is not None:
+        made.tune(*tuned)
+
+
+def _tuned(nest: Nest) -> tuple[int, object] | None:
+    try:
+        return nests.tuned_nest(nest)
+    except Exception:  # LLVM is not ours, and the nest has its first code
+        logging.getLogger("ufuse.kernels").info("a loop could not be tuned", exc_info=True)
+        return None
 
 
 def _improve(nest: Nest, made: Any, *, is_alone: bool = True, wraps: bool = True) -> None:

@@ -13,7 +13,7 @@ from ufuse.graph.nest import Nest
 
 
 class Improved:
-    """Native loops do not begin with their own code: the better one is made at once."""
+    """Native loops do not begin with their first code: that made with more effort, and the better one, are made at once."""
 
     name = "improved"
     compile = staticmethod(BACKEND.compile)
@@ -26,9 +26,10 @@ class Improved:
         """What runs a nest."""
         made: Any = nests.nest_object(nest)
         if made is not None:
-            made.improver = None
+            made.tuner = made.improver = None
             # In a thread of its own: an interrupt in the midst of llvmlite would leave its lock taken.
             # That may hit the thread, too: the nest then keeps its own code.
             with suppress(TimeoutError):
+                Work(partial(nests._tune, nest, made)).result()
                 Work(partial(nests._improve, nest, made)).result()
         return made  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""LLVM text to machine code by a compiler of its own, which needs the GIL and llvmlite's lock only to begin.
+"""LLVM text to machine code in a thread beside the program, which needs the GIL and llvmlite's lock only to begin.
 
 A busy main thread gives up the GIL every few milliseconds at best, and llvmlite would ask for it some thirty times.
 LLVM itself takes no notice of other threads where contexts and engines are apart.
@@ -19,16 +19,20 @@ from ufuse.backends.numpy.llvm.object_cache import Kept
 
 # As `runtime/llvm.c` takes them.
 FUNCTIONS = (
-    "ParseAssembly", "buildPerModuleDefaultPipeline", "RunNewModulePassManager", "DisposeNewModulePassManger",
-    "TargetMachineEmitToMemory", "GetBufferStart", "GetBufferSize", "DisposeMemoryBuffer", "DisposeModule",
-    "DisposeString",
+    "ParseAssembly", "buildPerModuleDefaultPipeline", "CreateNewModulePassManager", "RunNewModulePassManager",
+    "DisposeNewModulePassManger", "TargetMachineEmitToMemory", "GetBufferStart", "GetBufferSize", "DisposeMemoryBuffer",
+    "DisposeModule", "DisposeString",
 )  # fmt: skip
+# For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
+# all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
+PASSES = ("SROA", "SimplifyCFG", "InstCombine", "SimplifyCFG")
+WHOLE = ()  # all that LLVM has, in its order
 
 
 class ApartCompiler:
-    """All that LLVM has to make code better."""
+    """LLVM, for code that may take its time, by some passes or the WHOLE pipeline."""
 
-    def __init__(self) -> None:
+    def __init__(self, passes: tuple[str, ...]) -> None:
         binding: Any = import_module("llvmlite.binding")
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
@@ -46,9 +50,10 @@ class ApartCompiler:
             f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
         )
         self._parts = [context, machine, builder, options]
-        self._tools = _words(each._ptr for each in self._parts[:3])
         library = ctypes.CDLL(binding.ffi.lib._name, handle=binding.ffi.lib._handle)
         self._functions = _words(getattr(library, f"LLVMPY_{name}") for name in FUNCTIONS)
+        adders = (getattr(library, f"LLVMPY_module_Add{name}Pass") for name in passes)
+        self._tools = _words((*(each._ptr for each in self._parts[:3]), *adders)) + bytes(8)
 
     def leave(self) -> None:
         """Leave what LLVM holds to the end of the process."""
@@ -66,12 +71,14 @@ def _words(parts: Any) -> bytes:
 
 
 _lock = Lock()
-_compiler: list[ApartCompiler] = []
+# A whole pipeline may take half a second, for which the other code does not wait.
+_turns = {WHOLE: Lock(), PASSES: Lock()}
+_compilers: dict[tuple[str, ...], ApartCompiler] = {}
 _made: dict[str, int] = {}
 
 
 def _leave() -> None:
-    for one in _compiler:
+    for one in _compilers.values():
         one.leave()
 
 
@@ -80,15 +87,31 @@ at_end.append(_leave)
 
 def best_code(text: str, key: str | None = None, needs: tuple[str, ...] | None = ()) -> int:
     """The address of the function that is called NAME in the text; kept under a key, unless what it `needs` is not."""
-    name = "ufuse_" + blake2b(text.encode(), digest_size=12).hexdigest()
-    with _lock:
-        if not _compiler:
-            _compiler.append(ApartCompiler())
+    return _code("best", WHOLE, text, key, needs)
+
+
+def tuned_code(text: str, key: str | None, needs: tuple[str, ...] | None) -> int:
+    """As `best_code`, by fewer passes: some that change no flag of floating point."""
+    return _code("tuned", PASSES, text, key, needs)
+
+
+def _code(
+    tier: str, passes: tuple[str, ...], text: str, key: str | None, needs: tuple[str, ...] | None
+) -> int:
+    name = f"ufuse_{tier}_{blake2b(text.encode(), digest_size=12).hexdigest()}"
+    with _turns[passes]:
         if name not in _made:
             text = text.replace("@NAME(", f"@{name}(", 1)
-            code = _compiler[0].object_code(text)
+            code = _compiler(passes).object_code(text)
             found = linked(code, text)
             if needs is not None:
                 keep(key, Kept(code, name, needs), found)
             _made[name] = found[name]
     return _made[name]
+
+
+def _compiler(passes: tuple[str, ...]) -> ApartCompiler:
+    with _lock:
+        if passes not in _compilers:
+            _compilers[passes] = ApartCompiler(passes)
+    return _compilers[passes]

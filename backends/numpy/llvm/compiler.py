@@ -29,11 +29,6 @@ from ufuse.backends.numpy.llvm.nest_rows import rows_text
 from ufuse.backends.numpy.llvm.object_cache import Kept
 from ufuse.backends.numpy.llvm.symbols import PREFIX, ROW
 
-# For scalar code in variables. No vectoriser: it would gain little where floating point is strict. No NewGVN, which is
-# all the value numbering that llvmlite offers: it failed an assertion of its own, which ends the process.
-PASSES = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg")
-
-
 # What a machine with masks for vectors of any elements has.
 WITH_MASKS = ("avx512bw", "avx512vl", "avx512dq")
 
@@ -42,8 +37,8 @@ class Effort(Enum):
     """What is done to make code better."""
 
     QUICK = auto()  # nothing, in a fifth of the time
+    LITTLE = auto()  # variables become registers, else nothing
     NONE = auto()  # the text is good, and its code is to be
-    USUAL = auto()  # PASSES
 
 
 class Compiler:
@@ -82,19 +77,18 @@ class Compiler:
     def object_code(self, text: str, effort: Effort) -> bytes:
         """The object code of a module."""
         module = self._binding.parse_assembly(text)
-        if effort is Effort.USUAL:
-            self._improve(module)
-        machine = self._quick if effort is Effort.QUICK else self._machine
+        if effort is Effort.LITTLE:
+            self._make_registers(module)
+        machine = self._machine if effort is Effort.NONE else self._quick
         code: bytes = machine.emit_object(module)
         module.close()
         return code
 
-    def _improve(self, module: Any) -> None:
+    def _make_registers(self, module: Any) -> None:
         passes = self._binding.create_new_module_pass_manager()
-        for name in PASSES:
-            getattr(passes, f"add_{name}_pass")()
-        options = self._binding.create_pipeline_tuning_options(speed_level=2)
-        passes.run(module, self._binding.create_pass_builder(self._machine, options))
+        passes.add_sroa_pass()
+        options = self._binding.create_pipeline_tuning_options(speed_level=0)
+        passes.run(module, self._binding.create_pass_builder(self._quick, options))
 
     def assembly(self, native: Native) -> str:
         """The segment in the machine's assembly language, for people."""

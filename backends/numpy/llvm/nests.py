@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ufuse.backends.numpy.llvm.apart import best_code
+from ufuse.backends.numpy.llvm.apart import best_code, tuned_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.link import kept_functions
 from ufuse.backends.numpy.llvm.nest_body import (
@@ -69,8 +69,25 @@ def compiled_nest(nest: Nest) -> tuple[int, object]:
         return kept
     nest = without_repetition(nest)
     needs = prepare(nest)
-    effort = Effort.QUICK if is_of_arrays(nest) else Effort.USUAL
+    effort = Effort.QUICK if is_of_arrays(nest) else Effort.LITTLE
     return compiled_text(nest_text(nest, "NAME"), effort, key, needs), None
+
+
+def tuned_nest(nest: Nest) -> tuple[int, object] | None:
+    """As `compiled_nest`, the same made with more effort: several times as fast. None where the first is as good."""
+    key, kept = _kept("tuned", nest)
+    if kept is not None:
+        return kept
+    nest = without_repetition(nest)
+    if is_of_arrays(nest):
+        return None
+    needs = prepare(nest)
+    return tuned_code(nest_text(nest, "NAME"), key, needs), None
+
+
+def kept_tuning(nest: Nest) -> tuple[int, object] | None:
+    """What `tuned_nest` gave once, if that is kept."""
+    return _kept("tuned", nest)[1]
 
 
 def improved_nest(

@@ -22,7 +22,7 @@ from ufuse.backends.numpy.llvm.background import Work, finish
 from ufuse.backends.numpy.llvm.nest_plain import carried
 from ufuse.backends.numpy.llvm.nest_versions import CHECKED, versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
-from ufuse.backends.numpy.nests import nest_object
+from ufuse.backends.numpy.nests import best_nest_object, nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Nest, Value, View
 
 
@@ -236,6 +236,52 @@ def test_the_flags_of_a_dead_result(name: str) -> None:
     is_left, flags = machine.execute([a, np.zeros(100)], over(range(1)))
     assert is_left
     assert "overflow" in flags
+
+
+def test_first_code_is_followed_by_the_same_made_with_more_effort() -> None:
+    """In a thread, once the nest has worked for a short time; loops of array statements have the best at once."""
+    code = Code(array("a", is_written=True), RANGE)
+    i = code.header("i", "body")
+    code.store(0, i, code.op("sqrt", code.op("add", code.load(0, i), code.real(1.0))))
+    code.end("jump", "header")
+    nest = code.nest()
+    made: Any = nest_object(nest)
+    made.improver = None
+    a, b, calls = np.zeros(1000), np.zeros(1000), 0
+    while made.tuner is not None:
+        made(a, iter(range(1000)))
+        calls += 1
+    finish()
+    made(a, iter(range(1000)))
+    for _ in range(calls + 1):
+        b = np.sqrt(b + 1.0)
+    assert a.tobytes() == b.tobytes()
+    tuned = Work(lambda: nests.tuned_nest(nest)).result()
+    assert tuned not in {None, Work(lambda: nests.compiled_nest(nest)).result()}
+
+
+def test_where_more_effort_fails_first_code_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the best is asked for at once."""
+
+    def fails(nest: Nest) -> None:
+        raise LookupError("LLVM")
+
+    monkeypatch.setattr(nests, "tuned_nest", fails)
+    code = Code(array("a", is_written=True), RANGE)
+    i = code.header("i", "body")
+    code.store(0, i, code.op("add", code.load(0, i), code.real(2.0)))
+    code.end("jump", "header")
+    best: Any = best_nest_object(code.nest()).result()
+    made: Any = nest_object(code.nest())
+    made.improver = None
+    a, calls = np.zeros(1000), 0
+    while made.tuner is not None:
+        made(a, iter(range(1000)))
+        calls += 1
+    finish()
+    made(a, iter(range(1000)))
+    best(a, iter(range(1000)))
+    assert a.tolist() == [2.0 * (calls + 2)] * 1000
 
 
 def test_it_is_made_while_the_nest_runs() -> None:

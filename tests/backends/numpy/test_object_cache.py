@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from ufuse.backends.numpy.llvm import apart, compiler, link, nests, object_cache
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_key import description
 from ufuse.backends.numpy.llvm.object_cache import Cache, Info, Kept
+from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import Nest
 
 pytestmark = pytest.mark.skipif(not link.IS_OURS, reason="nothing is kept on this machine")
@@ -248,7 +250,7 @@ def test_the_same_code_without_llvm(in_use: Cache, monkeypatch: pytest.MonkeyPat
     assert in_use.info().files == 2
     forget(monkeypatch)
     monkeypatch.setattr(compiler, "_the_compiler", None)
-    monkeypatch.setattr(apart, "_compiler", None)
+    monkeypatch.setattr(apart, "_compilers", None)
     assert Work(lambda: nests.kept_improvement(nest)).result() not in {None, better}
     again = Work(lambda: nests.compiled_nest(nest)).result()
     assert again != first
@@ -269,6 +271,18 @@ def test_the_same_code_twice_in_a_process(in_use: Cache) -> None:
     assert Work(lambda: nests.compiled_nest(nest)).result() == first
     assert Work(lambda: nests.kept_improvement(nest)).result() == better
     assert in_use.info().files == 2
+
+
+def test_code_made_with_more_effort_is_kept(in_use: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later process begins with it."""
+    nest = simple_nest(1.0)
+    assert Work(lambda: nests.kept_tuning(nest)).result() is None
+    tuned = Work(lambda: nests.tuned_nest(nest)).result()
+    forget(monkeypatch)
+    monkeypatch.setattr(apart, "_compilers", None)
+    assert Work(lambda: nests.kept_tuning(nest)).result() not in {None, tuned}
+    made: Any = nest_object(nest)
+    assert made.tuner is None
 
 
 def test_damaged_code_is_compiled_again(in_use: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

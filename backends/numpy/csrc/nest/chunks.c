@@ -403,7 +403,7 @@ run_chunks(Call *call)
         }
         learn_whole(nest, end - start);
         nest->native_ns += end - start;
-        time = nest->budget * 1e9 - (end - begin);
+        time = improved_budget(nest) - (end - begin);
         if (time < FIRST || call->exit > 0) {
             return;
         }

@@ -1,8 +1,9 @@
 /* Better machine code for a nest, made while it runs. */
 #include "nest/nest.h"
 
-/* Nanoseconds of native work until better code is asked for. */
-static const double ASK_AFTER = 10e6;
+/* Nanoseconds of native work until the nest's own code is made with more effort, and until better
+ * code is asked for. */
+static const double TUNE_AFTER = 0.5e6, IMPROVE_AFTER = 10e6;
 
 /* What an undone chunk of better code costs, how much of that until it is given up, and how many
  * turns make up for it. */
@@ -81,24 +82,77 @@ improved_learn(Nest *nest, int64_t kept)
     return nest->improved != NULL;
 }
 
+/* Call `*whom`, once. May run Python code. 0, or -1 with an exception. */
+static int
+ask_once(Nest *nest, PyObject **whom)
+{
+    if (*whom == NULL || *whom == Py_None) {
+        return 0;
+    }
+    PyObject *asked = *whom;
+    *whom = NULL;
+    PyObject *given = PyTuple_Pack(1, nest);
+    PyObject *answer = given == NULL ? NULL : PyObject_CallOneArg(asked, given);
+    Py_XDECREF(given);
+    Py_DECREF(asked);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
 /*
- * Ask for better code once the nest has worked for long enough. It comes from another thread. May
- * run Python code. 0, or -1 with an exception.
+ * Ask for code that was made with more effort once the nest has worked for long enough. It comes
+ * from another thread. May run Python code. 0, or -1 with an exception.
  */
 int
 improved_ask(Nest *nest)
 {
-    if (nest->improver == NULL || nest->improver == Py_None || nest->native_ns < ASK_AFTER) {
+    if (nest->native_ns < TUNE_AFTER) {
         return 0;
     }
-    PyObject *improver = nest->improver;
-    nest->improver = NULL;
-    PyObject *given = PyTuple_Pack(1, nest);
-    PyObject *asked = given == NULL ? NULL : PyObject_CallOneArg(improver, given);
-    Py_XDECREF(given);
-    Py_DECREF(improver);
-    Py_XDECREF(asked);
-    return asked == NULL ? -1 : 0;
+    if (ask_once(nest, &nest->tuner) < 0) {
+        return -1;
+    }
+    return nest->native_ns < IMPROVE_AFTER ? 0 : ask_once(nest, &nest->improver);
+}
+
+/* Nanoseconds that a call may take, about: a nest comes back soon to ask for tuned code. */
+double
+improved_budget(const Nest *nest)
+{
+    double budget = nest->budget * 1e9;
+    bool asks = nest->tuner != NULL && nest->tuner != Py_None;
+    return asks && budget > TUNE_AFTER ? TUNE_AFTER : budget;
+}
+
+/* The function at an address; NULL with an exception. */
+static NestFunction *
+function_at(PyObject *address)
+{
+    void *function = PyLong_AsVoidPtr(address);
+    if (function == NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "no address: 0");
+    }
+    return (NestFunction *)function;
+}
+
+/* Python's `tune(address, owner)`. The code that was there may still run: its owner stays. */
+PyObject *
+nest_tune(PyObject *self, PyObject *args)
+{
+    PyObject *address, *owner;
+    if (!PyArg_ParseTuple(args, "O!O:tune", &PyLong_Type, &address, &owner)) {
+        return NULL;
+    }
+    NestFunction *function = function_at(address);
+    if (function == NULL) {
+        return NULL;
+    }
+    Nest *nest = (Nest *)self;
+    if (nest->function != NULL) {
+        nest->function = function;
+        Py_XSETREF(nest->tuned_owner, Py_NewRef(owner));
+    }
+    Py_RETURN_NONE;
 }
 
 /* Python's `improve(address, owner, next=None)`. */
@@ -109,14 +163,14 @@ nest_improve(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O|O:improve", &PyLong_Type, &address, &owner, &next)) {
         return NULL;
     }
-    void *function = PyLong_AsVoidPtr(address);
+    NestFunction *function = function_at(address);
     if (function == NULL) {
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "no address: 0");
+        return NULL;
     }
     Nest *nest = (Nest *)self;
     Py_XSETREF(nest->improved_owner, Py_NewRef(owner));
     Py_XSETREF(nest->next_improver, Py_XNewRef(next));
-    nest->improved = nest->function == NULL ? NULL : (NestFunction *)function;
+    nest->improved = nest->function == NULL ? NULL : function;
     nest->improved_cost = 0;
     Py_RETURN_NONE;
 }

@@ -442,6 +442,8 @@ nest_traverse(Nest *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->owner);
+    Py_VISIT(self->tuned_owner);
+    Py_VISIT(self->tuner);
     Py_VISIT(self->improved_owner);
     Py_VISIT(self->improver);
     Py_VISIT(self->next_improver);
@@ -455,6 +457,8 @@ nest_clear(Nest *self)
     self->function = NULL;
     self->improved = NULL;
     Py_CLEAR(self->owner);
+    Py_CLEAR(self->tuned_owner);
+    Py_CLEAR(self->tuner);
     Py_CLEAR(self->improved_owner);
     Py_CLEAR(self->improver);
     Py_CLEAR(self->next_improver);
@@ -487,6 +491,8 @@ static PyMemberDef members[] = {
      "The step of the first iterator in the last call."},
     {"budget", T_DOUBLE, offsetof(Nest, budget), 0,
      "Seconds a call may take, about: signals and other threads wait for its end."},
+    {"tuner", T_OBJECT, offsetof(Nest, tuner), 0,
+     "Called once with (self,), for `tune`, when the nest has worked for a short time; or None."},
     {"improver", T_OBJECT, offsetof(Nest, improver), 0,
      "Called once with (self,), for `improve`, when the nest has worked for some time; or None."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
@@ -494,6 +500,8 @@ static PyMemberDef members[] = {
 };
 
 static PyMethodDef methods[] = {
+    {"tune", nest_tune, METH_VARARGS,
+     "tune(address, owner)\n--\n\nTake machine code that does the same in less time."},
     {"improve", nest_improve, METH_VARARGS,
      "improve(address, owner, next=None)\n--\n\nTake better machine code, where no array that is "
      "written shares memory with another. What it doubts, or raises flags in, is done again "

@@ -117,6 +117,8 @@ typedef struct {
     vectorcallfunc vectorcall;
     NestFunction *function; /* NULL once garbage */
     PyObject *owner;        /* of the machine code */
+    PyObject *tuned_owner;  /* of what came for it, or NULL */
+    PyObject *tuner;        /* to be asked for that with (nest,); NULL where it was, or cannot be */
     /* Better machine code, or NULL. It takes arrays of which none that is written shares memory
      * with another; it may doubt too often, and raise flags too many: `function` decides then. */
     NestFunction *improved;
@@ -229,6 +231,8 @@ PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count
 NestFunction *improved_function(const Nest *nest, const int64_t *words);
 bool improved_learn(Nest *nest, int64_t kept);
 int improved_ask(Nest *nest);
+double improved_budget(const Nest *nest);
+PyObject *nest_tune(PyObject *self, PyObject *args);
 PyObject *nest_improve(PyObject *self, PyObject *args);
 
 /* own_memory.c */

@@ -6,6 +6,7 @@
 typedef struct {
     void *(*ParseAssembly)(void *context, const char *text, const char **message);
     void *(*buildPerModuleDefaultPipeline)(void *builder, int speed);
+    void *(*CreateNewModulePassManager)(void);
     void (*RunNewModulePassManager)(void *passes, void *module, void *builder);
     void (*DisposeNewModulePassManger)(void *passes);
     void *(*TargetMachineEmitToMemory)(void *machine, void *module, int object,
@@ -17,9 +18,13 @@ typedef struct {
     void (*DisposeString)(const char *string);
 } Functions;
 
-/* What LLVM works with. */
+/* A function that adds a pass to those that are run. */
+typedef void (*AddPass)(void *passes);
+
+/* What LLVM works with. Without passes the whole pipeline is run. */
 typedef struct {
     void *context, *machine, *builder;
+    AddPass passes[]; /* some, and NULL */
 } Tools;
 
 enum { MOST_MESSAGE = 200, SPEED = 2 };
@@ -34,6 +39,24 @@ keep_message(const Functions *functions, const char *message, char *error)
     }
 }
 
+/* Run passes on a module. */
+static void
+improve(const Functions *functions, const Tools *tools, void *module)
+{
+    void *passes;
+    if (tools->passes[0] == NULL) {
+        passes = functions->buildPerModuleDefaultPipeline(tools->builder, SPEED);
+    }
+    else {
+        passes = functions->CreateNewModulePassManager();
+        for (int i = 0; tools->passes[i] != NULL; i++) {
+            tools->passes[i](passes);
+        }
+    }
+    functions->RunNewModulePassManager(passes, module, tools->builder); /* uses them up */
+    functions->DisposeNewModulePassManger(passes);
+}
+
 /* The object code of the text in a buffer of LLVM's; NULL with `error`. */
 static void *
 object_of(const Functions *functions, const Tools *tools, const char *text, char *error)
@@ -44,15 +67,24 @@ object_of(const Functions *functions, const Tools *tools, const char *text, char
         keep_message(functions, message, error);
         return NULL;
     }
-    void *passes = functions->buildPerModuleDefaultPipeline(tools->builder, SPEED);
-    functions->RunNewModulePassManager(passes, module, tools->builder); /* uses them up */
-    functions->DisposeNewModulePassManger(passes);
+    improve(functions, tools, module);
     void *object = functions->TargetMachineEmitToMemory(tools->machine, module, 1, &message);
     functions->DisposeModule(module);
     if (object == NULL) {
         keep_message(functions, message, error);
     }
     return object;
+}
+
+/* Whether bytes are `Tools`, up to a NULL. */
+static bool
+is_tools(const Py_buffer *bytes)
+{
+    static const char null[sizeof(AddPass)];
+    Py_ssize_t size = bytes->len, word = (Py_ssize_t)sizeof null;
+    return (uintptr_t)bytes->buf % sizeof null == 0 && size % word == 0 &&
+           size > (Py_ssize_t)sizeof(Tools) &&
+           memcmp((char *)bytes->buf + size - word, null, sizeof null) == 0;
 }
 
 /* Python's `compiled_object(functions, tools, text)`. */
@@ -67,13 +99,11 @@ compiled_object(PyObject *module, PyObject *args)
     char error[MOST_MESSAGE] = "no such functions";
     void *object = NULL;
     Functions given;
-    Tools with;
-    if (functions.len == sizeof given && tools.len == sizeof with) {
+    if (functions.len == sizeof given && is_tools(&tools)) {
         memcpy(&given, functions.buf, sizeof given);
-        memcpy(&with, tools.buf, sizeof with);
         Py_BEGIN_ALLOW_THREADS
             ;
-            object = object_of(&given, &with, text, error);
+            object = object_of(&given, tools.buf, text, error);
         Py_END_ALLOW_THREADS;
     }
     PyBuffer_Release(&functions);

@@ -118,6 +118,60 @@ def test_better_code_is_asked_for_once() -> None:
     assert one.improver is None
 
 
+def test_code_that_was_made_with_more_effort_is_used() -> None:
+    """It takes the place of the nest's own: better code falls back to it, and all arrays are for it."""
+
+    def doubt(state: State, number: int) -> None:
+        raise DoubtError
+
+    first: list[int] = []
+    tuned: list[int] = []
+    slots = (("array", "d", 1, True), ("array", "d", 1, False), RANGE)
+    one = nest(slots, add_one, first)
+    function = native(slots, add_one, tuned)
+    one.tune(address_of(function), function)
+    with pytest.raises(ValueError, match="no address"):
+        one.tune(0, None)
+    x = np.zeros(10)
+    one(x, x, iter(range(10)))
+    assert sum(tuned) == 10
+    better = improve(one, doubt, slots)
+    one(x, np.zeros(10), iter(range(10)))
+    assert better
+    assert sum(tuned) == 20
+    assert x.tolist() == [2.0] * 10
+    assert first == []
+
+
+def test_more_effort_is_asked_for_before_better_code() -> None:
+    """Each once, when the nest has worked for some time."""
+    asked: list[str] = []
+    one, x = nest((ARRAY, RANGE), add_one), np.zeros(20_000)
+    one.tuner = lambda given: asked.append("tuner")
+    one.improver = lambda given: asked.append("improver")
+    one(x, iter(range(1)))
+    one(x, iter(range(1)))
+    assert asked == []
+    for _ in range(20):
+        one(x, iter(range(20_000)))
+    assert asked == ["tuner", "improver"]
+    assert one.tuner is one.improver is None
+
+
+def test_the_first_call_is_short_where_more_effort_is_to_be_asked_for() -> None:
+    """As that is done between calls."""
+    asked: list[Any] = []
+    one, x, iterator = nest((ARRAY, RANGE), add_one), np.zeros(20_000), iter(range(20_000))
+    one.tuner = asked.append
+    calls = 0
+    while iterator.__length_hint__():
+        one(x, iterator)
+        calls += 1
+    assert calls > 1
+    assert asked == [(one,)]
+    assert x.tolist() == [1.0] * 20_000
+
+
 def test_an_error_of_the_improver_is_lost() -> None:
     """As there is code. What no program expects to be lost is not."""
 
