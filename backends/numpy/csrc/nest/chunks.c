@@ -1,8 +1,6 @@
 /* A call of a nest: chunks of turns, each of which is committed as a whole or has not happened. */
 #include "nest/nest.h"
 
-#include <time.h>
-
 /* Times in nanoseconds. */
 static const double FIRST = 0.3e6;         /* of the first chunk, by what calls before took */
 static const double USUAL = 2e6;           /* of those behind it */
@@ -71,14 +69,6 @@ typedef struct {
     bool odd;               /* the next turn is in doubt, or raises a flag */
     bool stopped;           /* for a signal; what was not committed has not happened */
 } Call;
-
-static double
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 /*
  * What machine code asks now and then in a long turn: how much of its work it may do before it asks

@@ -5,6 +5,15 @@
  * code is asked for. */
 static const double TUNE_AFTER = 0.5e6, IMPROVE_AFTER = 10e6;
 
+/*
+ * The GIL is left to the thread that makes code for some microseconds, of each millisecond. A
+ * program that drops it often, and takes it again at once (`np.zeros` does), would keep that thread
+ * waiting for ever: a waiter asks for the GIL only where nobody drops it for five milliseconds.
+ */
+static const double LEAVE_EVERY = 1e6;
+static const struct timespec LEAVE_FOR = {0, 20000};
+enum { MOST_LEAVES = 200 };
+
 /* What an undone chunk of better code costs, how much of that until it is given up, and how many
  * turns make up for it. */
 enum { COST = 4, MOST_COST = 16, MANY_TURNS = 16 };
@@ -91,12 +100,29 @@ ask_once(Nest *nest, PyObject **whom)
     }
     PyObject *asked = *whom;
     *whom = NULL;
+    nest->leaves = MOST_LEAVES;
     PyObject *given = PyTuple_Pack(1, nest);
     PyObject *answer = given == NULL ? NULL : PyObject_CallOneArg(asked, given);
     Py_XDECREF(given);
     Py_DECREF(asked);
     Py_XDECREF(answer);
     return answer == NULL ? -1 : 0;
+}
+
+/* Leave the GIL to the thread that was asked, for a moment now and then, until it has answered. */
+static void
+leave_gil(Nest *nest)
+{
+    double now = now_ns();
+    if (now - nest->left_at < LEAVE_EVERY) {
+        return;
+    }
+    nest->leaves--;
+    Py_BEGIN_ALLOW_THREADS
+        ;
+        nanosleep(&LEAVE_FOR, NULL);
+    Py_END_ALLOW_THREADS;
+    nest->left_at = now_ns();
 }
 
 /*
@@ -108,6 +134,9 @@ improved_ask(Nest *nest)
 {
     if (nest->native_ns < TUNE_AFTER) {
         return 0;
+    }
+    if (nest->leaves > 0) {
+        leave_gil(nest);
     }
     if (ask_once(nest, &nest->tuner) < 0) {
         return -1;
@@ -148,6 +177,7 @@ nest_tune(PyObject *self, PyObject *args)
         return NULL;
     }
     Nest *nest = (Nest *)self;
+    nest->leaves = 0;
     if (nest->function != NULL) {
         nest->function = function;
         Py_XSETREF(nest->tuned_owner, Py_NewRef(owner));
@@ -168,6 +198,7 @@ nest_improve(PyObject *self, PyObject *args)
         return NULL;
     }
     Nest *nest = (Nest *)self;
+    nest->leaves = 0;
     Py_XSETREF(nest->improved_owner, Py_NewRef(owner));
     Py_XSETREF(nest->next_improver, Py_XNewRef(next));
     nest->improved = nest->function == NULL ? NULL : function;

@@ -11,8 +11,18 @@
 #ifndef UFUSE_NEST_H
 #define UFUSE_NEST_H
 
+#include <time.h>
+
 #include "nest/pending.h"
 #include "scalars/scalars.h"
+
+static inline double
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
 
 enum {
     MOST_SLOTS = 128,
@@ -118,6 +128,8 @@ typedef struct {
     NestFunction *function; /* NULL once garbage */
     PyObject *owner;        /* of the machine code */
     PyObject *tuned_owner;  /* of what came for it, or NULL */
+    int leaves;             /* how often the GIL is still left to who was asked for better code */
+    double left_at;         /* when it last was, in ns */
     PyObject *tuner;        /* to be asked for that with (nest,); NULL where it was, or cannot be */
     /* Better machine code, or NULL. It takes arrays of which none that is written shares memory
      * with another; it may doubt too often, and raise flags too many: `function` decides then. */
