@@ -11,7 +11,7 @@ import numpy as np
 
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import scalar
-from ufuse.frame_hook.arrays.warned import place_of
+from ufuse.frame_hook.arrays.warned import SQUARES, place_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import (
     BUILTINS,
@@ -327,8 +327,11 @@ def _variance(
         mean = _divided(interpreter, total, count)
     with trace.graph.warned_at(place("subtract")):
         distance = arrays.elementwise(trace, np.subtract, (array, mean))
-    with trace.graph.warned_at(place("multiply")):
-        squared = arrays.elementwise(trace, np.multiply, (distance, distance))
+    with trace.graph.warned_at(place("square")):
+        if SQUARES:
+            squared = arrays.elementwise(trace, np.square, (distance,))
+        else:
+            squared = arrays.elementwise(trace, np.multiply, (distance, distance))
     if not isinstance(squared, Array):
         raise GraphBreak("numpy-call", "the variance of a 0-d array")
     with trace.graph.warned_at(place("total")):

@@ -145,12 +145,12 @@ def concatenate(reader: Reader, items: Item) -> Array:
 
 
 def clip(reader: Reader, item: Item, low: Item, high: Item) -> Lazy:
-    """`np.clip` of floats to two numbers: where they are equal, the limit."""
+    """`np.clip` of floats to two numbers. What equals a limit stays: it may be the other zero."""
     least, most = _limit(reader, low), _limit(reader, high)
     given = _floats(reader, item)
-    is_below = elementwise.apply(reader, np.less_equal, given, least)
+    is_below = elementwise.apply(reader, np.less, given, least)
     found = elementwise.where(reader, is_below, least, given)
-    is_above = elementwise.apply(reader, np.greater_equal, found, most)
+    is_above = elementwise.apply(reader, np.greater, found, most)
     return elementwise.where(reader, is_above, most, found)
 
 

@@ -47,3 +47,29 @@ def test_statistics_stay_in_one_graph() -> None:
     compiled = ufuse.compile(lambda x: x.mean(axis=0) + x.std(axis=0) + np.var(x))
     compiled(np.arange(6.0).reshape(2, 3))
     assert not compiled.breaks
+
+
+STEPS = {
+    "a sum of infinities": (np.inf, -np.inf),
+    "a distance between infinities": (np.inf, np.inf),
+    "a square that overflows": (1e200, -1e200),
+    "squares whose sum does": (1.3e154, -1.3e154),
+}
+
+
+@pytest.mark.parametrize("values", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("name", ["mean", "std", "var"])
+def test_each_step_warns_as_numpys_does(name: str, values: tuple[float, ...]) -> None:
+    """In its words: releases of NumPy differ in how they square."""
+    function = getattr(np, name)
+
+    def called(x: Any) -> Any:
+        x[1] = x[2]  # behind a visible write the graph itself warns
+        return function(x[:2])
+
+    def method(x: Any) -> Any:
+        x[1] = x[2]
+        return getattr(x[:2], name)(axis=0)
+
+    for program in (called, method):
+        check_same(program, ufuse.compile(program), lambda: (np.insert(values, 1, 0.0),))

@@ -19,6 +19,7 @@ TURNS = 500
 VECTORS = (
     "np.diff(x)", "np.roll(x, 1)", "np.roll(x, -i)", "np.roll(x * 2, shift=i)", "np.concatenate((x, x[:2]))",
     "np.concatenate([x[::-1], x, x * 2])", "np.clip(x, 0.25, 0.75)", "x.clip(-1, i)", "np.clip(x, 0.75, 0.25)",
+    "np.clip(x, 0.0, 0.5)", "x.clip(-1, -0.0)",
     "np.round(x, 2)", "np.round(x)", "(x * 7).round(1)", "x.astype(float)", "x.astype(np.float32)",
     "(x * 9).astype(int)", "x[::2].astype('f4')", "np.full(3, x[0])", "np.full(i % 4 + 1, 2)",
     "np.array([x[0], i, 2.5])", "np.array((i, i + 1))", "np.array([1.5, 2.5, 3.5])", "np.outer(x, x)[-1]",
