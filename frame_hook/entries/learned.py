@@ -87,6 +87,7 @@ class Visits:
     refused: str | None = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
+    prepared: tuple[Any, Any] | None = None  # what was read then, behind what it depends on
     is_due: bool = False  # a `while` loop: it is compiled for the sake of a loop inside
 
     @property

@@ -14,7 +14,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, draws, functions
-from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, why_not_read
+from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import loop_positions, while_headers
@@ -323,6 +323,19 @@ def _is_inner(cache: Any, position: int, state: tuple[Any, ...], record: CodeRec
     )
 
 
+def _depends_on(position: int, state: tuple[Any, ...], record: CodeRecord) -> tuple[Any, ...]:
+    """What reading a loop depends on, about: whether an entry fits, its guards decide."""
+    kinds = (
+        (one.dtype, one.ndim, one.flags.c_contiguous, one.flags.f_contiguous)
+        if type(one) is np.ndarray
+        else type(one)
+        if isinstance(one, int | float | complex | np.generic) or hasattr(type(one), "__next__")
+        else id(one)
+        for one in state
+    )
+    return (record.arrives.get(position), *kinds)
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -365,7 +378,7 @@ class Loops:
             if visits.seconds < READ_AFTER or visits.is_read or cache.entries(position):
                 return answer
             visits.is_read = True
-            visits.refused = why_not_read(cache.code, position, function, state)
+            visits.refused = self._prepare(cache.code, position, function, state, record)
             return answer if visits.refused is None else None
         if waits and visits.waits < MOST_WAITS and self._waits_for_while(cache, position, record):
             return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
@@ -489,6 +502,22 @@ class Loops:
         visits.waits += bool(found)
         return bool(found)
 
+    @staticmethod
+    def _prepare(
+        code: CodeType,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> str | None:
+        """Read a loop before it is due: why there will be no nest, whatever the variables become."""
+        try:
+            ready = prepared(code, position, function, state, record)
+        except NotNativeError as why:
+            return None if why.later else str(why)
+        record.visits[position].prepared = _depends_on(position, state, record), ready
+        return None
+
     def _made(
         self,
         cache: Any,
@@ -497,10 +526,15 @@ class Loops:
         state: tuple[Any, ...],
         record: CodeRecord,
     ) -> Any:
+        visits = record.visits.setdefault(position, Visits())
+        early, visits.prepared = visits.prepared, None
         try:
-            return nest_entry(self.maker, cache, position, function, state, record, self._journal)
+            if early is not None and early[0] == _depends_on(position, state, record):
+                ready = early[1]
+            else:
+                ready = prepared(cache.code, position, function, state, record)
+            return nest_entry(self.maker, cache, position, ready, record, self._journal)
         except NotNativeError as why:
-            visits = record.visits.setdefault(position, Visits())
             visits.failures += 1
             if cache.entries(position):
                 visits.is_settled = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -85,23 +86,31 @@ def goes_to_loop(
     return instruction.opname == "JUMP_BACKWARD" and begins_loop(code, header, state)
 
 
-def nest_entry(
-    maker: NestMaker,
-    cache: Any,
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All of a loop's entry but its code. It holds nothing of the frame's, so it may be kept for a while."""
+
+    read: Read
+    guards: Any  # for C
+    remembered: Any
+    ending: tuple[int, Any, tuple[Any, ...]]
+    seconds: float  # that it took
+
+
+def prepared(
+    code: CodeType,
     position: int,
     function: FunctionType,
     state: tuple[Any, ...],
     record: CodeRecord,
-    journal: Journal,
-) -> Any:
-    """The entry that runs the loop whose header stands at a position.
+) -> Prepared:
+    """What is read of the loop whose header stands at a position.
 
     Raises:
         NotNativeError: this loop is not compiled.
 
     """
     started = time.perf_counter()
-    code = cache.code
     if record.shows_locals is None:
         record.shows_locals = shows_its_locals(function)
     arrives = record.arrives.get(position, {})
@@ -111,41 +120,46 @@ def nest_entry(
         if not arrives:
             raise
         trace, read = _read(code, position, function, state, record.shows_locals)
+    ending = _ending(trace, read, code, position, len(state))
+    guards, remembered = trace.guards.for_c(), trace.guards.remembered()
+    return Prepared(read, guards, remembered, ending, time.perf_counter() - started)
+
+
+def nest_entry(
+    maker: NestMaker,
+    cache: Any,
+    position: int,
+    ready: Prepared,
+    record: CodeRecord,
+    journal: Journal,
+) -> Any:
+    """The entry that runs a loop.
+
+    Raises:
+        NotNativeError: this loop is not compiled.
+
+    """
+    code, read = cache.code, ready.read
     compiling = time.perf_counter()
     artefact = maker.compile_nest(read.nest)
     if artefact is None:
         raise NotNativeError("LLVM fails at it, or takes seconds")
-    journal.stats.compile_seconds += time.perf_counter() - compiling
-    entry = _hook.Entry(
-        trace.guards.for_c(),
-        read.slots,
-        artefact,
-        *_ending(trace, read, code, position, len(state)),
-    )
+    compiling = time.perf_counter() - compiling
+    journal.stats.compile_seconds += compiling
+    entry = _hook.Entry(ready.guards, read.slots, artefact, *ready.ending)
     entry.is_loop = True
     record.begins[position] = record.begins.get(position, ()) + read.begins
     exits = frozenset(one.position for one in read.exits) - {position}
     record.exits[position] = record.exits.get(position, frozenset()) | exits
     kept = Specialisation(
         journal.stats.traces, weakref.ref(code), position, frozenset({position}), Graph((), (), (), code.co_name),
-        trace.guards.remembered(), (), None, instructions.by_position(code)[position].location[0] or 0,
-        (), time.perf_counter() - started, read.nest,
+        ready.remembered, (), None, instructions.by_position(code)[position].location[0] or 0,
+        (), ready.seconds + compiling, read.nest,
     )  # fmt: skip
     entry.data = kept
     record.note(kept, cache.entries(position))
     journal.note_entry(code, kept)
     return entry
-
-
-def why_not_read(
-    code: CodeType, position: int, function: FunctionType, state: tuple[Any, ...]
-) -> str | None:
-    """Why there will be no nest, whatever the variables become."""
-    try:
-        _read(code, position, function, state)
-    except NotNativeError as why:
-        return None if why.later else str(why)
-    return None
 
 
 def _read(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ import ufuse
 from tests.support.native_loops import loops_of, native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.nests.entry import why_not_read
+from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.nests.entry import prepared
+from ufuse.frame_hook.nests.values import NotNativeError
 
 pytest.importorskip("llvmlite")
 
@@ -88,6 +91,13 @@ def test_views_are_given_back(function) -> None:
     assert native_turns(function, lambda: (np.ones((12, 10))[::2, ::-2], N)) > 100
 
 
+def not_refused(a, n):
+    for i in range(n):
+        b = a[:3] + i
+        a[0] = b[0]
+    return a
+
+
 def refused(a, n):
     for i in range(n):
         b = a[:3] + i
@@ -95,16 +105,20 @@ def refused(a, n):
     return a
 
 
-def test_reading_keeps_no_array_alive() -> None:
-    """What was read of a frame dies with the reading, not when garbage is collected."""
+@pytest.mark.parametrize(("function", "is_read"), [(refused, False), (not_refused, True)])
+def test_reading_keeps_no_array_alive(function, is_read) -> None:
+    """What was read of a frame dies with the reading, not when garbage is collected; what is prepared holds no array."""
     a = np.zeros(9)
     alive = weakref.ref(a)
+    found = []
     gc.disable()
     try:
-        code = refused.__code__
+        code = function.__code__
         header = next(one for one in instructions.instructions(code) if one.opname == "FOR_ITER")
         state = (a, 9, _hook.NULL, _hook.NULL, iter(range(9)))
-        assert why_not_read(code, header.position, refused, state) is not None
+        with suppress(NotNativeError):
+            found.append(prepared(code, header.position, function, state, CodeRecord()))
+        assert bool(found) == is_read
         del a, state
         assert alive() is None
     finally:
