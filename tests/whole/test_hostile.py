@@ -446,7 +446,7 @@ def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
     compiled = ufuse.compile(function)
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        for _ in range(3):
+        while len(names) < 3 or (names[-1] != "function" and len(names) < 40):  # it may be traced
             log: list[str] = []
             with pytest.raises(TimeIsOverError) as caught:
                 compiled(X, log)
