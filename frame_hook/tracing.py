@@ -46,7 +46,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter import generators
-from ufuse.frame_hook.interpreter.forks import CannotFork
+from ufuse.frame_hook.interpreter.fork_refusals import CannotFork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
@@ -165,6 +165,7 @@ class Tracer:
                 forks,
             )
             visited = Visited(interpreter)
+            is_refused = False  # both sides of a branch, which the next try does without
             try:
                 returned = interpreter.run_root(frame)
                 if interpreter.ends_at_nest:
@@ -192,9 +193,8 @@ class Tracer:
                 return Attempt(entry, passed, expired)
             except CannotFork as refusal:
                 assert forks is not None
-                forks.refuse(refusal)
+                found, is_refused = forks.refuse(interpreter, refusal), True
                 forget_frames(refusal, handled)
-                continue
             except GraphBreak as graph_break:
                 expired = expired or graph_break.code == "slow"
                 count = visited.where_it_broke()
@@ -231,6 +231,8 @@ class Tracer:
                     (header, kinds_of(symbols)) for header, symbols in interpreter.arrived.items()
                 )
             self._journal.note_break(found)
+            if is_refused:
+                continue
             passed = visited.positions
             if not stop_at:
                 return Attempt(
@@ -238,6 +240,32 @@ class Tracer:
                 )  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return Attempt(None, passed, expired)
+
+    def look_at_sides(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+        usual_truth: UsualTruth,
+        forks: Forks,
+    ) -> None:
+        """Note of the branches that a trace comes to why their sides cannot be in one graph, and make no entry."""
+        handled = sys.exception()
+        for _ in range(MOST_TRIES):
+            interpreter, frame = self._begin(
+                cache, position, function, state, record, None, None, usual_truth, forks
+            )
+            try:
+                interpreter.run_root(frame)
+            except CannotFork as refusal:
+                self._journal.remember(forks.refuse(interpreter, refusal))
+                forget_frames(refusal, handled)
+                continue
+            except (GraphBreak, NotRebuilt, LoopTooLong, RecursionError) as error:
+                forget_frames(error, handled)
+            return
 
     def _begin(
         self,

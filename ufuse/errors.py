@@ -11,7 +11,7 @@ __builtins__ = KEPT
 
 # What to do where one graph is wanted, and the hint of the break says that nothing has to be done.
 ONE_GRAPH = {
-    "data-branch": "one graph has both sides where they give values of the same types and change nothing from before"
+    "data-branch": "one graph has both sides where they give values of the same types and change the same objects"
 }
 
 

@@ -89,6 +89,7 @@ class Grouping:
         self.of: dict[Node, Unit] = {}
         self._readers: dict[Node, dict[Unit, None]] = {}
         self._raising: list[Unit] = []
+        self._barrier: Unit | None = None  # a branch that writes what the caller sees
         self.needs = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
@@ -110,8 +111,13 @@ class Grouping:
     def _place(self, node: Node, alone: bool) -> None:
         unit = self.of[node] = Unit([node], self.position[node], {node})
         before = {self.of[other] for other in self.needs.waits[node] if other in self.of}
-        if any(self.memory.is_visible(access) for access in self.memory.writes(node)):
+        if self.shows(node):
             before.update(self._raising)  # errors come before anything that the user can see
+        if self._barrier is not None:
+            before.add(self._barrier)
+        if node.op is ops.BRANCH and self.shows(node):
+            before.update(one for one in self.of.values() if one is not unit)
+            self._barrier = unit  # its sides give their warnings by themselves
         if not alone:
             self._make_kernel(unit, node)
         if unit.space is None and may_raise(node):
@@ -132,6 +138,10 @@ class Grouping:
                 self._merge_if_possible(candidate, current)
         for access in unit.reads:
             self._readers.setdefault(access.root, {})[self.of[node]] = None
+
+    def shows(self, node: Node) -> bool:
+        """Whether a node writes memory that existed before the call."""
+        return any(map(self.memory.is_visible, self.memory.writes(node)))
 
     def _make_kernel(self, unit: Unit, node: Node) -> None:
         """Fill in the space where a kernel may do the node's work."""

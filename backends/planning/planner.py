@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
@@ -14,16 +14,17 @@ from ufuse.backends.planning.rules import Rules
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph import ops, passes
 from ufuse.graph.memory.accesses import Access, Memory
-from ufuse.graph.memory.buffers import Buffers
+from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.forward import forwarded
 
 
-def plan_of(graph: Graph, rules: Rules) -> Plan:
-    """The plan of a graph."""
+def plan_of(graph: Graph, rules: Rules, hidden: Collection[int] = ()) -> Plan:
+    """The plan of a graph; `hidden` are the places of inputs whose memory nobody sees but the graph around it."""
     shows = Buffers().writes_given(graph)
-    memory = Memory()
-    graph = forwarded(passes.run(graph, replayed=not shows, unroll=rules.unroll), memory)
+    graph = passes.run(graph, replayed=not shows, unroll=rules.unroll)
+    memory = Memory(frozenset(graph.inputs[place] for place in hidden))
+    graph = forwarded(graph, memory)
     alone: frozenset[Node] = frozenset()
     while True:
         grouping = Grouping(graph, memory, rules, alone)
@@ -85,11 +86,7 @@ class Planner:
 
     def _is_visible(self, unit: Unit) -> bool:
         """Whether the unit writes memory that existed before the call."""
-        return any(
-            self.memory.is_visible(access)
-            for node in unit.members
-            for access in self.memory.writes(node)
-        )
+        return any(map(self.grouping.shows, unit.members))
 
     def _add_kernel(self, unit: Unit, kernel: KernelPlan) -> None:
         reads = tuple(self._operand(operand.source) for operand in kernel.operands)
@@ -111,12 +108,19 @@ class Planner:
         sized = [one for one, _ in draft.sizes.sources.values() if one in draft.slots]
         given = list(dict.fromkeys(one for one in sized if one not in node.inputs[1:]))
         sides = (node.attributes["then"], node.attributes["otherwise"])
-        plans = tuple(plan_of(_given_more(side, given), self.rules) for side in sides)
+        hidden = [place for place, one in enumerate(node.inputs[1:]) if self._is_hidden(one)]
+        plans = tuple(plan_of(_given_more(side, given), self.rules, hidden) for side in sides)
         reads = tuple(map(draft.slot, (*node.inputs, *given)))
         count = len(node.type.items)  # type: ignore[union-attr]
-        outs = draft.step("branch", reads, count, sides=plans, position=draft.position[node])
+        outs = draft.step(
+            "branch", reads, count, sides=plans, position=draft.position[node],
+            committed=self.grouping.shows(node),
+        )  # fmt: skip
         for item in self.items.get(node, ()):
             draft.slots[item] = outs[item.attributes["index"]]
+
+    def _is_hidden(self, node: Node) -> bool:
+        return is_array(node) and not self.memory.is_visible(self.memory.access(node))
 
     def _add_call(self, node: Node) -> None:
         draft = self.draft

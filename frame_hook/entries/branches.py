@@ -7,9 +7,12 @@ from types import CodeType
 from typing import Any
 
 from ufuse.frame_hook.code.kept_builtins import KEPT
+from ufuse.frame_hook.entries.endings import refused
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import CodeRecord
-from ufuse.frame_hook.interpreter.forks import CannotFork
+from ufuse.frame_hook.interpreter.fork_refusals import CannotFork
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.trace.reasons import Break
 from ufuse.graph.ops import Kind
 
 __builtins__ = KEPT
@@ -75,9 +78,10 @@ class Forks:
         """Whether the sides of a jump are tried to be in one graph."""
         return position not in self._record_of(code).not_forked
 
-    def refuse(self, refusal: CannotFork) -> None:
-        """Note that those of a jump cannot be."""
+    def refuse(self, interpreter: Interpreter, refusal: CannotFork) -> Break:
+        """Note that those of a jump cannot be; why, for the user."""
         self._record_of(refusal.code).not_forked[refusal.position] = refusal.why
+        return refused(interpreter, refusal)
 
 
 def has_forks(entry: Any) -> bool:

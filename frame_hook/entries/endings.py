@@ -17,6 +17,7 @@ from ufuse.frame_hook.code.places import in_words, short_file
 from ufuse.frame_hook.code.stops import handled_slot, marked_slots, why_not_resume
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Register
+from ufuse.frame_hook.interpreter.fork_refusals import CannotFork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, held_registers
 from ufuse.frame_hook.interpreter.outcomes import Returned
@@ -99,16 +100,28 @@ class Visited:
 def located(interpreter: Interpreter, graph_break: GraphBreak) -> Break:
     """The break at the innermost frame's line, and at the root's where that is another one."""
     root, inner = interpreter.call_stack[0], interpreter.call_stack[-1]
-    called_from = ""
-    if inner is not root:
-        called_from = (
-            f"{short_file(root.code.co_filename)}:{_line(root)} in {root.code.co_qualname}()"
-        )
+    called_from = "" if inner is root else _called_from(root)
     code = inner.code
     reason = GraphBreak(
         graph_break.code, in_words(graph_break.what, root.code, interpreter.positions[0])
     )
     return reason.at(code.co_filename, _line(inner), code.co_qualname, called_from)
+
+
+def refused(interpreter: Interpreter, refusal: CannotFork) -> Break:
+    """Why both sides of a branch are not in one graph, at its line."""
+    root, code = interpreter.call_stack[0], refusal.code
+    reason = GraphBreak(
+        "sides", in_words(refusal.why, root.code, interpreter.positions[0]), refusal.hint
+    )
+    location = instructions.by_position(code)[refusal.position].location
+    called_from = "" if code is root.code else _called_from(root)
+    line = location[0] or code.co_firstlineno
+    return reason.at(code.co_filename, line, code.co_qualname, called_from)
+
+
+def _called_from(root: Frame) -> str:
+    return f"{short_file(root.code.co_filename)}:{_line(root)} in {root.code.co_qualname}()"
 
 
 def _line(frame: Frame) -> int:

@@ -103,6 +103,8 @@ class Changes:
         self.replay: Callable[..., None] | None = None  # carries a recorded change out on a symbol
         self._namespaces: dict[int, dict[str, Any]] = {}  # of modules of which a name was read
         self._kept: list[Any] = []  # the examples whose id is a key
+        # Told the symbol of each object that is read, but of one that was changed before, as its content is then.
+        self.on_read: Callable[[Symbol], None] | None = None
         self._globals: dict[tuple[int, str], Symbol | None] = {}
         self._classes: dict[tuple[type, str], Symbol | None] = {}
 
@@ -149,6 +151,8 @@ class Changes:
         self._symbols[id(value)] = symbol
         self._sources[id(value)] = source, value
         self._refuse_shared(source, value)
+        if self.on_read is not None and id(value) not in self._blind_writes:
+            self.on_read(symbol)
         return symbol
 
     def find(self, symbol: Symbol | None) -> tuple[Source, Any] | None:

@@ -45,6 +45,7 @@ class Draft:
         self.location: Location | None = None
         # the index of the first node that stores something visible
         self.first_write: int | None = None
+        self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
@@ -169,12 +170,30 @@ class Draft:
         if buffer.frozen is not None:
             raise buffer.frozen
         path = tuple((name, dict(attributes)) for name, attributes in target.path)
-        buffer.version = self.node(
-            ops.STORE, (buffer.version, value), {"path": path, "casting": casting}
-        )
-        self._note_write(buffer)
+        made = self.node(ops.STORE, (buffer.version, value), {"path": path, "casting": casting})
+        self.replace(buffer, made)
+        self.note_write(buffer)
 
-    def _note_write(self, buffer: Buffer) -> None:
+    def replace(self, buffer: Buffer, version: Node) -> None:
+        """Have a node be what a buffer holds from now on."""
+        self._replaced.append((buffer, buffer.version))
+        buffer.version = version
+
+    @property
+    def stores(self) -> int:
+        """How often a version of a buffer was replaced so far."""
+        return len(self._replaced)
+
+    def put_back(self, stores: int) -> dict[Buffer, Node]:
+        """Have buffers hold what they did when there were so many stores; what those had made that came later."""
+        later = self._replaced[stores:]
+        del self._replaced[stores:]
+        made = {buffer: buffer.version for buffer, _ in later}
+        for buffer, version in reversed(later):
+            buffer.version = version
+        return made
+
+    def note_write(self, buffer: Buffer) -> None:
         """Remember where something the program can see was first written: by the last node."""
         if buffer.visible and self.first_write is None:
             self.first_write = len(self.nodes) - 1

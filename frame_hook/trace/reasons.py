@@ -19,6 +19,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "it branches on {what}, which is known only once the graph has run",
         "no need to change it: the next graph begins on the side that is taken",
     ),
+    "sides": (
+        "both sides of the branch cannot be in one graph: {what}",
+        "no need to change it: the next graph begins on the side that is taken",
+    ),
     "call": (
         "{what} cannot be part of a graph",
         "do it before or after the array work, if it is in your code; left here it runs as plain Python",
@@ -190,10 +194,11 @@ class Break:
 class GraphBreak(Exception):  # noqa: N818  it is information, not an error
     """Raised inside the tracer where the graph must end; never leaves it."""
 
-    def __init__(self, code: str, what: str = "") -> None:
-        super().__init__(code, what)
+    def __init__(self, code: str, what: str = "", hint: str = "") -> None:
+        super().__init__(code, what, hint)
         self.code = code
         self.what = what
+        self.hint = hint  # where there is a better one than the reason's
 
     def at(self, file: str, line: int, function: str, called_from: str = "") -> Break:
         """The break as a user sees it."""
@@ -201,4 +206,5 @@ class GraphBreak(Exception):  # noqa: N818  it is information, not an error
         what = self.what
         if self.code == "opcode":
             what = INSTRUCTIONS.get(what, f"the instruction {what}" if what.isupper() else what)
+        hint = self.hint or hint
         return Break(self.code, text.format(what=what), file, line, hint, function, called_from)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ufuse.graph import ops
@@ -30,11 +31,13 @@ def producer(node: Node) -> Node:
 class Memory(Buffers):
     """The buffers of nodes, and which part of them each reads and writes.
 
-    Law: two inputs of which one is written never overlap (the caller guards it).
+    Law: two inputs of which one is written never overlap (the caller guards it). `hidden` are the inputs whose memory
+    nobody sees besides: a graph around this one has made it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: AbstractSet[Node] = frozenset()) -> None:
         super().__init__()
+        self._hidden = hidden
         self._accesses: dict[Node, Access] = {}
         self._targets: dict[Node, Access] = {}
         self._parts: dict[tuple[Node, Region], Access] = {}
@@ -104,4 +107,5 @@ class Memory(Buffers):
 
     def is_visible(self, access: Access) -> bool:
         """Whether the caller may see the memory: it existed before the call."""
-        return any(root.op is ops.INPUT for root in self.sharing(access.root))
+        roots = self.sharing(access.root)
+        return any(root.op is ops.INPUT and root not in self._hidden for root in roots)

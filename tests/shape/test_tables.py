@@ -22,6 +22,7 @@ from tests.support.sources import ROOT, texts
 from ufuse import log, settings
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
+from ufuse.frame_hook.interpreter.fork_refusals import REFUSALS as SIDES
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
 from ufuse.frame_hook.nests.refusals import REFUSALS
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS, REASONS, Break, GraphBreak
@@ -207,6 +208,7 @@ X = np.arange(6.0)
 TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "opcode":            (classed, (X,)),
     "data-branch":       (lambda x: x + 1 if x.sum() > 3 else x, (X,)),
+    "sides":             (lambda x: x + 1 if x.sum() > 3 else x.astype("f4"), (X,)),
     "call":              (lambda x: (id(x) > 0, x + 1), (X,)),
     "numpy-call":        (lambda x: np.sum(x, initial=1.0), (X,)),
     "operator":          (lambda x: {(x + 1).sum(): 1}, (X,)),
@@ -249,6 +251,10 @@ def test_every_reason_is_told_by_a_program(code: str, monkeypatch: pytest.Monkey
     if code == "varying":
         for n in range(5):
             compiled(X, n)
+    if code == "sides":  # tried where both are taken
+        for _ in range(40):
+            compiled(-X)
+            compiled(X)
     with contextlib.suppress(TypeError):  # objects that do not add
         compiled(*given)
     found = [one for one in compiled.breaks if one.code == code]
@@ -274,6 +280,12 @@ def test_breaks_are_documented() -> None:
         [f"`{code}`", reason.format(what="…"), hint] for code, (reason, hint) in REASONS.items()
     ]
     assert [row[:3] for row in rows_of("breaks.md")] == wanted
+
+
+def test_refusals_of_branches_are_documented() -> None:
+    """docs/control-flow.md has every reason why both sides of a branch are not in one graph, and no other."""
+    wanted = [[f"`{code}`", why.format(what="…"), hint] for code, (why, hint) in SIDES.items()]
+    assert [row for row in rows_of("control-flow.md") if row[0].strip("`") in SIDES] == wanted
 
 
 def test_refusals_of_loops_are_documented() -> None:

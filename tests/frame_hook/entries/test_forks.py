@@ -9,7 +9,6 @@ PYTEST_DONT_REWRITE: an assertion of the program is the program's own.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,49 +16,10 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.forking import GIVEN, X, compared, forks, outcome
 from ufuse.frame_hook.code.instructions import by_position, successors
 from ufuse.frame_hook.code.meeting import meeting_place
-
-X = np.array([0.5, 0.25, 0.75])
-GIVEN = (X, -X, X * 100, -X * 100, X * 0, np.array([np.inf, 1, -1]), np.array([np.nan, 1, 1]))
-TIMES = 12  # in turn, until both sides have been seen and a longer graph was made
-
-
-def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call gives, writes, raises and warns."""
-    given = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result: Any = function(*given)
-        except Exception as error:  # noqa: BLE001  whatever it is
-            result = type(error), str(error)
-    said = [(one.category, str(one.message), one.lineno) for one in caught]
-    shared = [result is one for one in given]
-    return [plain(one) for one in (result, *given)], shared, said
-
-
-def plain(value: Any) -> Any:
-    """A value as what can be compared, to the bit."""
-    if isinstance(value, (tuple, list)):
-        return type(value), [plain(one) for one in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return type(value), value.dtype, value.shape, value.strides, value.tobytes()
-    return type(value), repr(value)
-
-
-def forks(made: Any) -> int:
-    """How many branches are nodes of a graph."""
-    return max(str(graph).count("branch") for graph in made.graphs)
-
-
-def compared(function: Callable[..., Any], times: int = TIMES) -> Any:
-    """The function compiled, each call of which gave what plain Python gives."""
-    made = ufuse.compile(function)
-    for _ in range(times):
-        for x in GIVEN:
-            assert outcome(made, x) == outcome(function, x)
-    return made
+from ufuse.frame_hook.interpreter.fork_refusals import REFUSALS
 
 
 def two_sides(x):
@@ -472,6 +432,79 @@ def test_branches_that_multiply_are_not_all_in_one_graph() -> None:
     """511 of them would take seconds."""
     assert forks(compared(few, 3)) > 10
     assert forks(compared(too_many, 3)) <= 100
+
+
+def late(x):
+    y = x * 2
+    if x[0] > 0:
+        x[0] = 1
+    if y[1] > 0:
+        x[1] = 1
+    return y
+
+
+def lacks(x):
+    y = x - 1
+    if x[0] > 1:
+        y = x + {"a": 1}["b"]
+    return y
+
+
+# fmt: off
+TOLD = {
+    "changes":  (steps_along, "a side changes an iterator"),
+    "types":    (other_types, "the sides give y as f4[n] and as f8[n]"),
+    "integers": (whole_numbers, "the sides give n whole numbers of Python's"),
+    "lengths":  (appends, "the sides give a list other lengths or keys"),
+    "views":    (a_view_of_what_was_given, "a side gives y a view of an array"),
+    "aliases":  (one_array_twice, "the sides give z objects of which one is two on the other side"),
+    "written":  (written_by_another_name, "an array that it gives is written, and may be another array"),
+    "unbound":  (unbound, "only one side gives y a value"),
+    "loop":     (turns_a_loop, "a loop turns in a side"),
+    "late":     (late, "it stands behind a write that the program can see"),
+    "nested":   (raises_on_one_side, "a branch within it cannot be in one graph"),
+    "raises":   (lacks, "a side raises KeyError, or catches it"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("code", sorted(REFUSALS.keys() - {"device"}))
+def test_why_sides_are_not_in_one_graph_is_told(code: str) -> None:
+    """The report has the reason, its line and what to do, though the branch has not been taken in turn."""
+    function, why = TOLD[code]
+    report = ufuse.explain(function, X.copy())
+    (found,) = [one for one in report.breaks if why in one.reason]
+    assert found.code == "sides"
+    assert found.hint == REFUSALS[code][1]
+    assert found.function == function.__name__
+    assert function.__code__.co_firstlineno < found.line < function.__code__.co_firstlineno + 9
+    assert found.reason in str(report)
+    assert found.hint in str(report)
+
+
+def test_why_a_side_ends_a_graph_is_told() -> None:
+    """With the words of that reason, in the function where it is."""
+
+    def speaks(x):
+        if x[0] > 0:
+            return said(x) + 1
+        return x
+
+    def said(x):
+        print(end="")
+        return x
+
+    report = ufuse.explain(speaks, X)
+    wanted = "both sides of the branch cannot be in one graph: in a side, print cannot be part of a graph"
+    assert [one.reason for one in report.breaks if one.code == "sides"] == [wanted]
+    assert [one.code for one in ufuse.explain(two_sides, X).breaks] == ["data-branch"]
+
+
+def test_why_there_is_no_one_graph_is_the_error_of_fullgraph() -> None:
+    """The first one that is met."""
+    with pytest.raises(ufuse.GraphBreakError, match="the sides give y as f4") as caught:
+        ufuse.compile(other_types, fullgraph=True)(X)
+    assert caught.value.__context__ is None
 
 
 def test_where_sides_meet() -> None:

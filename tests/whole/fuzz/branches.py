@@ -14,14 +14,18 @@ from tests.whole.fuzz.python.programs import PythonProgram
 from tests.whole.fuzz.values import Given
 
 TURNS = 10  # calls with each of the arguments, in turn: until graphs have both sides
-PRELUDE = """import numpy as np
+PRELUDE = """from collections import namedtuple
+
+import numpy as np
 
 
 class Held:
-    value = None
+    value = 0.5
 
 
+Pair = namedtuple("Pair", "a b")
 HELD = Held()
+GIVEN = {}
 
 
 def halved(x):
@@ -41,6 +45,7 @@ EXPRESSIONS = (
     "{a} + {c}", "{a} * {c}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "np.where({a} > {c}, {a}, {b})", "np.abs({a})",
     "{a}[::-1] + {b}", "np.maximum({a}, {b})", "np.sqrt({a})", "np.sqrt(np.abs({a}))", "halved({a})", "signed({a}, s)[0]",
     "({a} if {t} else {b} * 2)", "({a} * 2 if {t} else {b} + 1)", "{a}.copy()", "{a}", "{a}[:]", "np.full_like({a}, {c})",
+    "store[1] + {a}", "named['a'] * {c}", "{a} * HELD.value", "{a} - kept.value",
 )  # fmt: skip
 TRUTHS = (
     "{a}[0] > {b}[1]", "{a}.sum() > 0", "({a} > {b}).any()", "np.isfinite({a}).all()", "not {a}[0] > 0",
@@ -51,6 +56,9 @@ STATEMENTS = (
     "s = s * 2", "s = s + 1.0", "s = float({a}[0])", "s = {a}[1]", "s = 0.25", "n = n + 1", "n = 2", "flag = True",
     "flag = not flag", "flag = {t}", "{a} += 1", "{a}[0] = 2", "{a}[1:] *= s", "{a} *= {c}", "found.append({a})",
     "pair = ({a}, s, flag)", "HELD.value = {a}", "del pair", "{a}, s = signed({a}, s)", "assert {t}, 'odd'",
+    "{a}[:] = {b}", "{a}[::2] = {b}[1]", "np.add({a}, {b}, out={a})", "{a}[1] /= {b}[0]", "store[1] = {a}", "named['a'] = {a}",
+    "named['b'] = s", "HELD.value = s", "kept.value = {a}", "kept = Held()", "store = [{a}, {b}]", "named = {{'a': {a}, 'b': s}}",
+    "found.append(s)", "pair = Pair({a}, s)", "given[0] = {a}", "given.append(s)", "GIVEN['a'] = s", "{a}[1] = np.log({b}[1])",
     "return {a}, s", "raise ValueError('odd')", "{a}, {b} = {b}, {a}", "np.log({a})",
 )  # fmt: skip
 VALUES = ("1", "2.0", "0.5", "-3", "np.float64(2)")
@@ -87,6 +95,9 @@ class Writer:
         """An `if` with its sides."""
         space = "    " * indent
         self.lines.append(f"{space}if {self.filled(TRUTHS, names)}:")
+        if self.rng.random() < 0.25:
+            self.twins(names, indent)
+            return
         self.block(depth - 1, names, indent + 1)
         if self.rng.random() < 0.3:
             self.lines.append(f"{space}elif {self.filled(TRUTHS, names)}:")
@@ -94,6 +105,15 @@ class Writer:
         if self.rng.random() < 0.7:
             self.lines.append(f"{space}else:")
             self.block(depth - 1, names, indent + 1)
+
+    def twins(self, names: list[str], indent: int) -> None:
+        """Sides that do the same with other values."""
+        space = "    " * indent
+        template = (self.rng.choice(STATEMENTS),)
+        self.lines += [
+            f"{space}    {self.filled(template, names)}", f"{space}else:",
+            f"{space}    {self.filled(template, names)}",
+        ]  # fmt: skip
 
 
 def generated(seed: int) -> PythonProgram:
@@ -103,10 +123,13 @@ def generated(seed: int) -> PythonProgram:
     names = ["x", "y", "z"]
     for depth in (3, 2):
         writer.block(depth, names, 1)
-    begin = "    z = x + y\n    n, flag, pair, found = 1, s > 0, (), []\n"
+    begin = (
+        "    z = x + y\n    n, flag, pair, found = 1, s > 0, (), []\n"
+        "    store, named, kept = [x, z], {'a': y, 'b': s}, Held()\n"
+    )
     body = "\n".join(writer.lines)
-    end = "    return x, y, z, s, n, flag, pair, found\n"
-    source = f"{PRELUDE}\n\ndef program(x, y, s):\n{begin}{body}\n{end}"
+    end = "    return x, y, z, s, n, flag, pair, found, store, named, kept.value\n"
+    source = f"{PRELUDE}\n\ndef program(x, y, s, given):\n{begin}{body}\n{end}"
     return PythonProgram(source, tuple(_given(rng) for _ in range(5)), seed)
 
 
@@ -115,7 +138,8 @@ def _given(rng: random.Random) -> tuple[Given, ...]:
     weights = (4, 4, 4, 4, 1, 2, 1, 0.3, 0.3)
     x, y = (", ".join(rng.choices(numbers, weights, k=3)) for _ in "xy")
     other = "x" if rng.random() < 0.1 else f"np.array([{y}])"
-    return Given("x", f"np.array([{x}])"), Given("y", other), Given("s", rng.choice(numbers[:7]))
+    s, listed = rng.choice(numbers[:7]), rng.choice(("[x]", "[0.5]", "[y, 2.0]"))
+    return Given("x", f"np.array([{x}])"), Given("y", other), Given("s", s), Given("given", listed)
 
 
 class BranchesWorld(World):
@@ -127,11 +151,12 @@ class BranchesWorld(World):
 
     def reset(self) -> None:
         """Put the attribute back."""
-        self.module.HELD.value = None
+        self.module.HELD.value = 0.5
+        self.module.GIVEN.clear()
 
     def state(self) -> tuple[Any, ...]:
-        """What the attribute is."""
-        return (self.module.HELD.value,)
+        """What the attribute is, and what is in the dict."""
+        return self.module.HELD.value, dict(self.module.GIVEN)
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call."""

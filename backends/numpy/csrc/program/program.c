@@ -159,17 +159,21 @@ read_check(Step *step, PyObject *given)
     return expected < 0 ? -1 : 0;
 }
 
-/* `("branch", (then, otherwise), (condition, input, ...), outputs, clear, committed)` */
+/*
+ * `("branch", (then, otherwise), (condition, input, ...), outputs, clear, committed)`. One that
+ * writes what the caller sees is the first to do so: its side may still refuse.
+ */
 static int
-read_branch(Step *step, PyObject *given)
+read_branch(Step *step, PyObject *given, bool first_committed)
 {
     PyObject *sides = PyTuple_GET_ITEM(given, 1);
     bool fits = PyTuple_Check(sides) && PyTuple_GET_SIZE(sides) == 2 && step->inputs.count > 0;
     for (int i = 0; fits && i < 2; i++) {
         fits = Py_IS_TYPE(PyTuple_GET_ITEM(sides, i), program_type);
     }
-    if (!fits || step->committed) {
-        PyErr_Format(PyExc_ValueError, "no branch before every write: %R", given);
+    step->first_write = first_committed;
+    if (!fits || (step->committed && !first_committed)) {
+        PyErr_Format(PyExc_ValueError, "no branch before every other write: %R", given);
         return -1;
     }
     step->object = Py_NewRef(sides);
@@ -225,7 +229,7 @@ read_step(Program *self, Step *step, PyObject *given)
     case STEP_CHECK:
         return committed < 0 ? -1 : read_check(step, given);
     case STEP_BRANCH:
-        return committed < 0 ? -1 : read_branch(step, given);
+        return committed < 0 ? -1 : read_branch(step, given, first_committed);
     default:
         return committed < 0 ? -1 : 0;
     }

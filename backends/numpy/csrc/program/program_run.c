@@ -290,7 +290,11 @@ step_check(const Step *step, PyObject *number)
                                      : STEP_GIVES_UP;
 }
 
-/* The side that the first input chooses gets the others. Nothing visible has been written yet. */
+/*
+ * The side that the first input chooses gets the others. Nothing visible has been written yet: a
+ * side that refuses has not done so either, and one that fails behind a write of its own fails for
+ * the whole program.
+ */
 static Outcome
 step_branch(const Step *step, PyObject **slots, State *state)
 {
