@@ -56,7 +56,7 @@ from ufuse.frame_hook.nests.choice import is_left, open_headers
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
-from ufuse.frame_hook.trace.changes import described
+from ufuse.frame_hook.trace.changes import Effect, described
 from ufuse.frame_hook.trace.reading import Varying
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.trace.symbols import NULL, Symbol, Unbound
@@ -416,13 +416,18 @@ class Tracer:
         kept = Specialisation(
             self._journal.stats.traces, weakref.ref(cache.code), position, ran,
             graph, trace.guards.remembered(), sources, ended.found, line,
-            tuple(in_words(described(one), cache.code, position) for one in trace.changes.effects), seconds,
+            _in_words(trace.changes.effects, cache.code, position), seconds,
             branch=ended.branch, expected=tuple(interpreter.expected),
         )  # fmt: skip
         entry.data = kept
         record.note(kept, cache.entries(position))
         self._journal.note_entry(cache.code, kept)
         return entry
+
+
+def _in_words(effects: list[Effect], code: CodeType, position: int) -> tuple[str, ...]:
+    """What a trace changes outside the graph."""
+    return tuple(in_words(described(one), code, position) for one in effects if one.kind != "only")
 
 
 def _branch(interpreter: Interpreter, graph_break: GraphBreak) -> Branch | None:

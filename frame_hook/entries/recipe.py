@@ -151,8 +151,14 @@ class Recipe:
 
     def follow(self, effects: Iterable[Effect]) -> None:
         """The rows of the effects, in their order."""
+        only: list[Row[Register]] = []  # of the next one, right in front of it
         for effect in effects:
-            self.rows.append(effect.mapped(self._operand))
+            row = effect.mapped(self._operand)
+            if effect.kind == "only":
+                only.append(row)
+                continue
+            self.rows += [*only, row]
+            only.clear()
 
     def _operand(self, operand: Operand) -> Register:
         match operand:

@@ -291,7 +291,7 @@ def join(
     stack = merge.places(then.stack, otherwise.stack)
     slots = _slots(interpreter, merge, frame, meet)
     held = _held(merge, before)
-    effects = _effects(merge, before)
+    effects = _effects(merge, before, choice.condition)
     merge.write()
     chosen: Sequence[Symbol] = ()
     if merge.pairs or then.nodes or otherwise.nodes:
@@ -380,13 +380,13 @@ def _entries(merge: Merge, then: Any, otherwise: Any) -> list[Place]:
     return merge.places(list(ones.values()), list(others.values()))
 
 
-def _effects(merge: Merge, before: Before) -> list[Effect]:
-    """What both sides do to the program's own objects; where only one sets something, the other sets what is there."""
+def _effects(merge: Merge, before: Before, condition: Symbol) -> list[Effect]:
+    """What both sides do to the program's own objects; a thing that only one sets is set where it is taken."""
     then, otherwise = (side.effects for side in merge.sides)
     if all(one.kind in SETS and one.operands[-1] is not None for one in (*then, *otherwise)):
         ones, others = ({_set_by(one): one for one in side} for side in (then, otherwise))
         pairs = [(key, ones.get(key), others.get(key)) for key in dict.fromkeys((*ones, *others))]
-        return [_set(merge, before, *pair[1:]) for pair in pairs]
+        return [row for pair in pairs for row in _set(merge, before, condition, *pair[1:])]
     if len(then) != len(otherwise):
         raise Unlike("changes", described([*then, *otherwise][0]).split(" ", 1)[-1])
     return [_done(merge, one, other) for one, other in zip(then, otherwise, strict=True)]
@@ -399,7 +399,9 @@ def _set_by(effect: Effect) -> tuple[Any, ...]:
     return effect.kind, id(effect.operands[0]), effect.what, named
 
 
-def _set(merge: Merge, before: Before, one: Effect | None, other: Effect | None) -> Effect:
+def _set(
+    merge: Merge, before: Before, condition: Symbol, one: Effect | None, other: Effect | None
+) -> list[Effect]:
     made = one or other
     assert made is not None
     merge.about = described(made).split(" ", 1)[-1]
@@ -408,7 +410,8 @@ def _set(merge: Merge, before: Before, one: Effect | None, other: Effect | None)
         for each in (one, other)
     ]
     place: Any = merge.place(*values)
-    return Row(made.kind, (*made.operands[:-1], place), made.what)
+    row: Effect = Row(made.kind, (*made.operands[:-1], place), made.what)
+    return [row] if one and other else [Row("only", (condition,), one is not None), row]
 
 
 def _old(before: Before, effect: Effect, about: str) -> Symbol:

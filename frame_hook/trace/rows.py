@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 RowKind = Literal[
     "const", "tuple", "list", "dict", "slice", "cell", "call", "int",
-    "list_set", "list_append", "dict_set", "cell_set", "set_attr",
+    "list_set", "list_append", "dict_set", "cell_set", "set_attr", "only",
 ]  # fmt: skip
 Operand = TypeVar("Operand")
 Other = TypeVar("Other")
@@ -17,7 +17,8 @@ class Row(NamedTuple, Generic[Operand]):
     """One row; csrc/guards/recipe.c lists what each kind takes from registers.
 
     `operands` stand for registers: symbols in what a trace changes, the registers themselves in a recipe. `what` is
-    the constant, the function that is called, the name of the attribute, the index, or the program of the integer.
+    the constant, the function that is called, the name of the attribute, the index, the program of the integer, or of
+    "only" the truth of its operand with which the next row is done.
     """
 
     kind: RowKind
@@ -39,6 +40,8 @@ def flat(row: Row[int]) -> tuple[Any, ...]:
             return kind, what, operands
         case "tuple" | "list" | "dict":
             return kind, operands
+        case "only":
+            return kind, *operands, int(what)
         case "list_set" | "set_attr":
             target, value = operands
             return kind, target, what, value

@@ -11,6 +11,8 @@
  *   r  a register        ?  a register, or -1 for "none"     m  a sequence of registers
  *   o  any object        s  an exact str                     c  a callable
  *   i  an index          R  an integer program
+ * `only` lets the next row run where a number is true, or (index 0) where it is not: that row then
+ * appends None.
  */
 /* clang-format on */
 #define RECIPE_STEPS(X)                                                                            \
@@ -26,7 +28,8 @@
     X(list_append, "rr")                                                                           \
     X(dict_set, "rr?")                                                                             \
     X(cell_set, "r?")                                                                              \
-    X(set_attr, "rs?")
+    X(set_attr, "rs?")                                                                             \
+    X(only, "ri")
 
 #define X(name, operands) STEP_##name,
 typedef enum { RECIPE_STEPS(X) N_RECIPE_STEPS } StepKind;
@@ -393,6 +396,16 @@ write_effect(const RecipeStep *step, PyObject *const *registers)
     }
 }
 
+/* True where the row behind an `only` is to run, else False, borrowed; NULL with an exception set.
+ */
+static PyObject *
+runs_next(const RecipeStep *step, PyObject *const *registers)
+{
+    PyObject *number = value_of(registers, step->source[0]);
+    int truth = number == NULL ? -1 : PyObject_IsTrue(number);
+    return truth < 0 ? NULL : truth == (int)step->index ? Py_True : Py_False;
+}
+
 /* Run one row. Returns what it appends, a new reference; NULL with an exception set. */
 static PyObject *
 run_step(const RecipeStep *step, PyObject *const *registers)
@@ -413,6 +426,8 @@ run_step(const RecipeStep *step, PyObject *const *registers)
         return call_callable(step, registers);
     case STEP_int:
         return build_int(step, registers);
+    case STEP_only:
+        return Py_XNewRef(runs_next(step, registers));
     default:
         return write_effect(step, registers) < 0 ? NULL : Py_NewRef(Py_None);
     }
@@ -427,7 +442,9 @@ int
 run_recipe(const Recipe *recipe, PyObject **registers, Py_ssize_t n_registers)
 {
     for (Py_ssize_t i = 0; i < recipe->count; i++) {
-        PyObject *value = run_step(&recipe->steps[i], registers);
+        bool is_left = i > 0 && recipe->steps[i - 1].kind == STEP_only &&
+                       registers[n_registers + i - 1] == Py_False;
+        PyObject *value = is_left ? Py_NewRef(Py_None) : run_step(&recipe->steps[i], registers);
         if (value == NULL) {
             for (Py_ssize_t k = i; k < recipe->count; k++) {
                 registers[n_registers + k] = NULL;

@@ -63,6 +63,16 @@ def test_recipes_build_objects(session: Session) -> None:
     assert follow(session, [("tuple", ())], 3) == ()
 
 
+def test_rows_are_left_out_where_a_number_says_so(session: Session) -> None:
+    """The row behind `only` runs where the number is true, or is not, as it says."""
+    box = Box()
+    for number, wanted, value in [(True, 1, 5), (False, 1, 6), (0.0, 0, 7), ([1], 0, 8)]:
+        rows = [("only", 1, wanted), ("set_attr", 0, "value", 2), ("tuple", (0,))]
+        assert follow(session, rows, 5, box, number, value) == (box,)
+        assert follow(session, rows, 4, box, number, value) is None
+        assert box.value == (value if bool(number) == bool(wanted) else {6: 5, 8: 7}[value])
+
+
 def test_recipes_write_in_order(session: Session) -> None:
     """Effects happen one after the other, on objects that may contain themselves."""
     made = follow(session, [("list", (0,)), ("list_append", 3, 3), ("list_set", 3, 0, 1)], 3, 1, 2)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.forking import GIVEN, TIMES, X, compared, forks, outcome, plain
+from tests.support.forking import GIVEN, TIMES, X, forks, outcome, plain
 
 
 def writes_an_element(x):
@@ -253,6 +253,18 @@ def changes_an_object_of_its_own(x):
 
 
 SHARED = Held(0.0)
+ENTRIES: dict[str, Any] = {}
+
+
+def put_back() -> None:
+    """Make the shared objects what they were."""
+    SHARED.value = np.float64(0.25)
+    ENTRIES.update(best=np.float64(0), list=[np.ones(3)])
+
+
+def shared_state() -> Any:
+    """What the shared objects hold."""
+    return plain([SHARED.value, ENTRIES["best"], *ENTRIES["list"]])
 
 
 def sets_an_attribute(x):
@@ -267,6 +279,25 @@ def sets_an_attribute_that_it_has_read(x):
     if x.sum() > SHARED.value:
         SHARED.value = x[0]
     return SHARED.value * 2
+
+
+def sets_an_entry_that_it_has_read(x):
+    best = ENTRIES["best"]
+    if x.sum() > best:
+        ENTRIES["best"] = x.sum()
+    elif x[0] > 100:
+        ENTRIES["best"] = x[1]
+    return best
+
+
+def sets_an_item_and_an_attribute(x):
+    last, value = ENTRIES["list"][0], SHARED.value
+    if x[0] > 0:
+        ENTRIES["list"][0] = x * 2
+        SHARED.value = x[1]
+    else:
+        SHARED.value = x[2]
+    return last, value
 
 
 def reads_an_attribute_in_a_side(x):
@@ -295,25 +326,25 @@ WRITING = [
     warns_within_a_chain_over_the_branch, writes_in_a_nested_branch, writes_and_returns, written_twice,
     written_before_and_behind, writes_rows, another_type, fills_a_list, appends_on_both_sides, sets_an_item,
     makes_lists, makes_a_dict, makes_a_named_tuple, makes_an_object, changes_an_object_of_its_own,
-    sets_an_attribute, sets_an_attribute_that_it_has_read, reads_an_attribute_in_a_side, counts_in_a_closure,
+    sets_an_item_and_an_attribute, sets_an_attribute, sets_an_attribute_that_it_has_read, reads_an_attribute_in_a_side, counts_in_a_closure,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", WRITING, ids=lambda function: function.__name__)
 def test_sides_that_write_are_in_one_graph(function: Callable[..., Any]) -> None:
     """At once where one graph is asked for, and where the sides are taken in turn."""
-    SHARED.value = np.float64(0)
+    put_back()
     whole = ufuse.compile(function, fullgraph=True)
     for x in GIVEN:
-        SHARED.value = np.float64(0.25)
-        found = outcome(whole, x), plain(SHARED.value)
-        SHARED.value = np.float64(0.25)
-        assert found == (outcome(function, x), plain(SHARED.value))
+        put_back()
+        found = outcome(whole, x), shared_state()
+        put_back()
+        assert found == (outcome(function, x), shared_state())
     assert forks(whole)
 
 
 @pytest.mark.parametrize(
-    "function", [*WRITING, several_branches_that_write],
+    "function", [*WRITING, several_branches_that_write, sets_an_entry_that_it_has_read],
     ids=lambda function: function.__name__,
 )  # fmt: skip
 def test_sides_that_write_are_right_while_graphs_grow(
@@ -321,8 +352,32 @@ def test_sides_that_write_are_right_while_graphs_grow(
 ) -> None:
     """With entries in between that end at the branch."""
     monkeypatch.setenv("UFUSE_MEASURE", "0")
-    SHARED.value = np.float64(0.25)
-    compared(function)
+    made = ufuse.compile(function)
+    for _ in range(TIMES):
+        for x in GIVEN:
+            put_back()
+            found = outcome(made, x), shared_state()
+            put_back()
+            assert found == (outcome(function, x), shared_state())
+
+
+def test_a_side_that_is_not_taken_sets_nothing() -> None:
+    """Not even to what is there: that would undo what another thread has written meanwhile."""
+    held = Held(np.float64(0.5))
+
+    def keeps_the_largest(x, held):
+        held.value = max(held.value, x.max())
+        return x + 1
+
+    made = ufuse.compile(keeps_the_largest, fullgraph=True)
+    made(X, held)
+    assert held.value == 0.75
+    (entry,) = made.__ufuse_cache__.entries(0)
+    value = held.value
+    made(X - 1, held)
+    assert held.value is value
+    assert "branch" in str(made.graphs[0])
+    assert entry.data.effects == ("sets held.value",)
 
 
 @pytest.mark.parametrize("function", WRITING[:16], ids=lambda function: function.__name__)
