@@ -7,8 +7,8 @@ from functools import partial
 
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph import signals
+from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph
-from ufuse.graph.ops import Kind
 from ufuse.graph.semantics import reference
 from ufuse.graph.strict import context_with
 
@@ -20,7 +20,8 @@ class ReferenceBackend:
 
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:  # noqa: ARG002
         """A callable that runs the nodes one by one."""
-        writes = any(node.op.kind is Kind.STORE or node.attributes.get("writes") for node in graph)
+        buffers = Buffers()
+        writes = any(buffers.written(node) for node in graph)
         return partial(_run, graph, writes)
 
     def source(self, graph: Graph) -> str:

@@ -82,6 +82,16 @@ def warns_behind_its_write(x):
     return y
 
 
+def warns_behind_what_it_adds(x):
+    if x[1] > 0:
+        x -= 1
+        y = np.log(x)
+    else:
+        x *= 3
+        y = np.sqrt(x)
+    return y
+
+
 def warns_around_the_write(x):
     a = np.sqrt(x)
     if x[1] > 0:
@@ -322,7 +332,7 @@ def counts_in_a_closure(x):
 
 WRITING = [
     writes_an_element, writes_all, adds_in_place, writes_on_both_sides_elsewhere, writes_through_a_view,
-    writes_an_array_of_its_own_graph, gives_what_it_writes, warns_before_it_writes, warns_behind_its_write, warns_around_the_write,
+    writes_an_array_of_its_own_graph, gives_what_it_writes, warns_before_it_writes, warns_behind_its_write, warns_behind_what_it_adds, warns_around_the_write,
     warns_within_a_chain_over_the_branch, writes_in_a_nested_branch, writes_and_returns, written_twice,
     written_before_and_behind, writes_rows, another_type, fills_a_list, appends_on_both_sides, sets_an_item,
     makes_lists, makes_a_dict, makes_a_named_tuple, makes_an_object, changes_an_object_of_its_own,
@@ -455,3 +465,10 @@ def test_the_very_objects_are_changed() -> None:
         assert made(given) is given
     made = ufuse.compile(appends_on_both_sides, fullgraph=True)
     assert made(X)[0] is X
+
+
+def test_the_reference_backend_writes_nothing_where_a_side_warns() -> None:
+    """It tries a graph on copies that writes in a side alone."""
+    made = ufuse.compile(warns_behind_what_it_adds, fullgraph=True, backend="reference")
+    for x in GIVEN:
+        assert outcome(made, x) == outcome(warns_behind_what_it_adds, x)
