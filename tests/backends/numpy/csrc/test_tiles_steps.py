@@ -234,6 +234,7 @@ def test_reentrance() -> None:
     assert_same(box[0](np.zeros(3)), np.full(3, 5.0))
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_branch_that_writes_is_the_first_to_do_so() -> None:
     """Its side may refuse before it writes; an error behind that is one of the whole program."""
 
