@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Axis,
     Converted,
+    Holder,
     Item,
     Items,
     Known,
@@ -43,7 +44,9 @@ UFUNCS: dict[str, np.ufunc] = {
 }
 # fmt: on
 BOOL = np.dtype(bool)
-MOST_ELEMENTS = 100_000  # of a statement: graphs compute longer ones with several threads
+MANY_ELEMENTS = 100_000  # of a statement: graphs compute longer ones in one pass for several
+MOST_ELEMENTS = 4_000_000  # of a statement: to save more takes long
+TOO_LONG = "its arrays are long"
 Operand = Part | Lazy | Converted
 ARRAYS = (Array, Part, Lazy)
 
@@ -297,7 +300,7 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
         reader.stored.add(target.holder.slot)
     if not 1 <= len(target.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
-    refuse_long(target.axes)
+    note_length(reader, target.axes)
     if COMPLEX in (target.dtype, *value.dtypes):
         raise NotNativeError("array statements of complex numbers are not compiled yet")
     leaves: dict[Part | Converted, int] = {}
@@ -317,15 +320,41 @@ def _emit(reader: Reader, target: Part, value: Lazy) -> None:
         else:
             operands.append(view_of(reader, leaf, len(target.axes)))
             inputs += places_of(leaf)
+    parts = [target, *(leaf for leaf in leaves if isinstance(leaf, Part))]
+    reader.reads_neighbours = reader.reads_neighbours or _are_neighbours(parts)
     inputs += places_of(target)
     view = view_of(reader, target, len(target.axes))
     reader.out.map(Map(len(target.axes), tuple(operands), tuple(steps), view), *inputs)
 
 
-def refuse_long(axes: Sequence[Axis]) -> None:
-    """Refuse a statement over so many elements that threads pay."""
-    if math.prod(max(1, axis.length.seen) for axis in axes) > MOST_ELEMENTS:
-        raise NotNativeError("its arrays are long")
+def note_length(reader: Reader, axes: Sequence[Axis]) -> None:
+    """Refuse a statement over too many elements; note one over many.
+
+    Raises:
+        NotNativeError: it is too long.
+
+    """
+    elements = math.prod(max(1, axis.length.seen) for axis in axes)
+    if elements > MOST_ELEMENTS:
+        raise NotNativeError(TOO_LONG)
+    reader.is_long = reader.is_long or elements > MANY_ELEMENTS
+
+
+def refuse_long(reader: Reader) -> None:
+    """Refuse a loop with long statements, unless one of them reads neighbours: a graph can do the others at once.
+
+    Raises:
+        NotNativeError: it has long statements.
+
+    """
+    if reader.is_long and not reader.reads_neighbours:
+        raise NotNativeError(TOO_LONG)
+
+
+def _are_neighbours(parts: Sequence[Part]) -> bool:
+    """Whether some are different parts of one array."""
+    seen: dict[Holder, Part] = {}
+    return any(seen.setdefault(one.holder, one) != one for one in parts)
 
 
 def _collect(one: Lazy, leaves: dict[Part | Converted, int], order: list[Lazy]) -> None:

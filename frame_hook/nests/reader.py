@@ -140,6 +140,8 @@ class Reader(Holders):
         self._widened = widened
         self.rolled = rolled  # inner loops that are not unrolled; None: all
         self.unrolls = False
+        self.is_long = False  # some statement is over many elements
+        self.reads_neighbours = False  # some statement reads or writes several parts of one array
         self.turn_items: dict[int, tuple[Known, str]] = {}  # by identity; of which loops
         self.arrives = arrives if len(loop_positions(code, position)) <= MOST_TWICE else {}
         super().__init__(state, outside)
@@ -263,6 +265,7 @@ class Reader(Holders):
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self._is_while and not self._exits:
             raise NotNativeError("what is read behind it has no value yet", later=True)
+        elementwise.refuse_long(self)
         if self._doubts:
             self.out.begin(DOUBT)
             self.out.end("doubt")

@@ -55,7 +55,7 @@ def array_of(reader: Reader, item: Item) -> Part:
     found = views.part(reader, elementwise.computed(reader, item))
     if not 1 <= len(found.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
-    elementwise.refuse_long(found.axes)
+    elementwise.note_length(reader, found.axes)
     views.refuse_computed_steps(found)
     if found.dtype == COMPLEX:
         raise NotNativeError("array statements of complex numbers are not compiled yet")

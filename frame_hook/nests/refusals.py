@@ -36,7 +36,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "loop-large": Refusal(
         "its arrays are long",
-        "no need to change it: each turn is a graph, which uses all cores",
+        "no need to change it: each turn is a graph, which does several statements in one pass and uses all cores",
         ("its arrays are long",),
     ),
     "loop-over": Refusal(

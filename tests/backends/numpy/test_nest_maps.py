@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code, Machine, array, number
-from tests.support.random_maps import Draw, Part
+from tests.support.random_maps import Draw, Part, outcome
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nests import nest_text
 from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
-from ufuse.graph.semantics.nest_reference import DoubtError, follow
-
-
-def outcome(
-    machine: Machine, parts: Sequence[Part], cells: dict[str, Any], *, is_exact: bool = True
-) -> bool:
-    """Whether the machine code was left; then memory and flags are those of the reference.
-
-    What is not exact may raise more flags.
-    """
-    bases = {id(part.base): part.base.copy() for part in parts}
-    wanted = {id(part.base): part.base.copy() for part in parts}
-    logged: set[str] = set()
-    is_left = True
-    with np.errstate(all="call", call=lambda kind, _: logged.add(kind.split()[0])):
-        try:
-            follow(machine.nest, [part.array(wanted[id(part.base)]) for part in parts], dict(cells))
-        except DoubtError:
-            is_left = False
-    arrays = [part.array(bases[id(part.base)]) for part in parts]
-    found, flags = machine.execute(arrays, dict(cells))
-    if not found:
-        return False
-    assert is_left
-    # Of steps on numbers alone, which no program has, the reference raises flags though there is nothing to do.
-    enough = flags == logged if is_exact else flags >= logged
-    assert enough or 0 in (cells.get(f"n{axis}") for axis in range(4)), machine.nest
-    for key, base in bases.items():
-        assert base.tobytes() == wanted[key].tobytes(), machine.nest
-    return True
 
 
 # 122: without a fence the code generator divides 1 by neither number that a bool may be.

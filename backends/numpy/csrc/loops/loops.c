@@ -98,7 +98,9 @@ take_call_info(Loop *loop, PyObject *ufunc, PyObject *asked, PyObject *resolved,
                          ufunc, asked, resolved);
             return -1;
         }
-        loop->types[i] = ((PyArray_Descr *)other)->type_num;
+        int type = ((PyArray_Descr *)other)->type_num;
+        loop->types[i] = type;
+        loop->fails = loop->fails || (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_BOOL);
     }
     PyObject *done = PyObject_CallMethod(ufunc, "_get_strided_loop", "O", capsule);
     if (done == NULL) {

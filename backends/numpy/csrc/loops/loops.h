@@ -25,6 +25,7 @@ typedef struct {
     const char *name;
     short inputs, outputs;
     bool raises;             /* may raise floating-point flags */
+    bool fails;              /* may set an exception, for which it takes the GIL */
     bool depends_on_strides; /* other bits where memory is strided */
     bool native;
     /* unlike.c: bits depend on the position in the array: of two NaN; also of two zeros; of any NaN

@@ -5,14 +5,19 @@
  *    other than element for element, gets its contents from scratch.
  * 2. Axes are walked in the order in which the arrays lie in memory, and as few as they allow.
  * 3. What is in doubt may have been written to.
+ * 4. Threads share rows, or tiles of one row, so what is called does not depend on their number.
  */
+#include "nest/sharing.h"
 #include "nest/space.h"
+
+#include <stdatomic.h>
 
 enum {
     TILE = 1024,      /* elements between two segments */
     LONG_ROW = 32,    /* elements that are worth putting side by side for vectors */
     SHORT_ROW = 8,    /* elements that are hardly worth a call */
     MOST_ARRAYS = 64, /* of a statement */
+    CHUNKS = 16,      /* for each thread */
     ITEM = sizeof(int64_t),
 };
 
@@ -286,9 +291,159 @@ spread(char *to, const npy_intp *step, const int64_t *length, int axes, const ch
     return from;
 }
 
+/* Work that threads share: parts of an axis, in units of so many elements along it. */
+typedef struct {
+    Task *task;
+    int axis;
+    int64_t length, unit;
+    const Run *run;
+    atomic_uint flags; /* that were raised in any thread */
+    /* of a `spread` */
+    char *to;
+    const char *from;
+    const npy_intp *step;
+    const int64_t *lengths;
+} Shared;
+
+/* Parts of a statement, by machine code and loops that need no GIL. */
+static int
+share_run(void *context, npy_intp first, npy_intp past)
+{
+    Shared *shared = context;
+    Run part = *shared->run;
+    const NestMap *map = part.map;
+    char *data[MOST_ARRAYS];
+    Axis *axis = &part.axis[shared->axis];
+    first *= shared->unit;
+    past = past * shared->unit < axis->length ? past * shared->unit : axis->length;
+    for (int64_t k = 0; k < map->arrays; k++) {
+        data[k] = part.data[k] + first * axis->step[k];
+    }
+    axis->length = past - first;
+    part.data = data;
+    int64_t rows = part.packed != NULL ? map->arrays : map->rows;
+    if (rows > 0) {
+        part.rows = threads_scratch((size_t)(rows * TILE * ITEM));
+        part.packed = part.packed != NULL ? part.rows : NULL;
+        if (part.rows == NULL) {
+            return -1;
+        }
+    }
+    int status = run_axes(&part, part.axes);
+    unsigned flags = status_raw();
+    if (flags & ~atomic_load_explicit(&shared->flags, memory_order_relaxed)) {
+        atomic_fetch_or_explicit(&shared->flags, flags, memory_order_relaxed);
+    }
+    return status == 0 ? 0 : -1;
+}
+
+/* Parts of a `spread`, along its outermost axis. */
+static int
+share_spread(void *context, npy_intp first, npy_intp past)
+{
+    const Shared *shared = context;
+    const npy_intp itemsize = shared->run->map->word[shared->run->map->arrays - 1];
+    int64_t lengths[MOST_LENGTHS], inner = 1;
+    for (int i = 0; i < shared->axis; i++) {
+        lengths[i] = shared->lengths[i];
+        inner *= lengths[i];
+    }
+    first *= shared->unit;
+    past = past * shared->unit < shared->length ? past * shared->unit : shared->length;
+    lengths[shared->axis] = past - first;
+    spread(shared->to + first * shared->step[shared->axis], shared->step, lengths, shared->axis + 1,
+           shared->from + first * inner * itemsize, itemsize);
+    return 0;
+}
+
+/* Have threads share work. 1 for a doubt. */
+static int
+share(Shared *shared)
+{
+    int64_t units = (shared->length + shared->unit - 1) / shared->unit;
+    int64_t chunk = units / (CHUNKS * (int64_t)threads_count());
+    bool done = threads_run_awake(shared->task, shared, units, chunk < 1 ? 1 : chunk);
+    status_raise(atomic_load(&shared->flags));
+    return !done;
+}
+
+/* The axis whose parts threads take: the outermost one of those that are not short. */
+static int
+shared_axis(const Run *run)
+{
+    for (int i = run->axes - 1; i > 0; i--) {
+        if (run->axis[i].length >= CHUNKS * (int64_t)threads_count()) {
+            return i;
+        }
+    }
+    int longest = 0;
+    for (int i = 1; i < run->axes; i++) {
+        int64_t parts = longest == 0 ? run->axis[0].length / TILE : run->axis[longest].length;
+        longest = run->axis[i].length > parts ? i : longest;
+    }
+    return longest;
+}
+
+/* Run all of a statement, on this thread or several. 1 for a doubt. */
+static int
+run_space(const Run *run, bool is_shared)
+{
+    if (!is_shared) {
+        return run_axes(run, run->axes);
+    }
+    int axis = shared_axis(run);
+    Shared shared = {.task = share_run,
+                     .axis = axis,
+                     .length = run->axis[axis].length,
+                     .unit = axis == 0 ? TILE : 1,
+                     .run = run};
+    return share(&shared);
+}
+
+/* Whether all that the statement calls needs no GIL. */
+static bool
+is_free(const NestMap *map)
+{
+    const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
+    for (int64_t i = 0; i < map->segments; i++) {
+        if (segment->loop != NULL && segment->loop->fails) {
+            return false;
+        }
+        segment = (const Segment *)&segment->argument[segment->arguments];
+    }
+    return true;
+}
+
+/* Whether no two elements of the target share memory. */
+static bool
+writes_apart(const Run *run)
+{
+    const int64_t target = run->map->arrays - 1;
+    Axis axis[MOST_LENGTHS];
+    npy_intp span[MOST_LENGTHS], reach = run->map->word[target];
+    for (int i = 0; i < run->axes; i++) {
+        npy_intp step = run->axis[i].step[target];
+        npy_intp far = step < 0 ? -step : step;
+        int place = i;
+        for (; place > 0 && span[place - 1] > far; place--) {
+            span[place] = span[place - 1];
+            axis[place] = axis[place - 1];
+        }
+        span[place] = far;
+        axis[place] = run->axis[i];
+    }
+    for (int i = 0; i < run->axes; i++) {
+        if (axis[i].length > 1 && span[i] < reach) {
+            return false;
+        }
+        reach += (axis[i].length - 1) * span[i];
+    }
+    return true;
+}
+
 /* Run with memory of its own as the target, then copy that to the target. */
 static int
-run_through(Run *run, char *scratch)
+run_through(Run *run, char *scratch, bool is_shared)
 {
     const int64_t target = run->map->arrays - 1;
     npy_intp steps[MOST_LENGTHS], itemsize = run->map->word[target], step = itemsize;
@@ -303,11 +458,23 @@ run_through(Run *run, char *scratch)
     }
     run->data[target] = scratch;
     join_axes(run);
-    if (run_axes(run, run->axes) != 0) {
+    if (run_space(run, is_shared) != 0) {
         return 1;
     }
-    spread(to, steps, lengths, axes, scratch, itemsize);
-    return 0;
+    if (!is_shared) {
+        spread(to, steps, lengths, axes, scratch, itemsize);
+        return 0;
+    }
+    Shared shared = {.task = share_spread,
+                     .axis = axes - 1,
+                     .length = lengths[axes - 1],
+                     .unit = axes == 1 ? TILE : 1,
+                     .run = run,
+                     .to = to,
+                     .from = scratch,
+                     .step = steps,
+                     .lengths = lengths};
+    return share(&shared);
 }
 
 /* Whether NumPy's assignment of a vector would read what it has written: it makes no copy first
@@ -377,6 +544,50 @@ is_run_at_once(const NestMap *map, int64_t *table, NestMemory *scratch, int *sta
     return true;
 }
 
+/* Run a statement that has elements. 1 for a doubt. */
+static int
+run_statement(Run *run, int64_t elements, NestMemory *scratch, bool is_shared)
+{
+    const NestMap *map = run->map;
+    bool through = map->fresh != 0 || (map->shared != 0 && shares_memory(run));
+    sort_axes(run);
+    bool packs = may_have_gaps(run);
+    int64_t rows = (packs ? map->arrays : map->rows) * TILE * ITEM;
+    if (writes_twice(run) ||
+        ((through || rows > 0) && nest_grow(scratch, rows + (through ? elements * ITEM : 0)) < 0)) {
+        return 1;
+    }
+    run->rows = scratch->data;
+    run->packed = packs ? scratch->data : NULL;
+    if (map->fresh != 0 && !lie_as_numpy_reads_them(run, elements)) {
+        return 1;
+    }
+    if (through) {
+        return copies_as_it_reads(run) ? 1 : run_through(run, scratch->data + rows, is_shared);
+    }
+    join_axes(run);
+    return run_space(run, is_shared);
+}
+
+/* Run a statement of many elements, by as many threads as have paid. 1 for a doubt. */
+static int
+run_large(Run *run, int64_t elements, NestMemory *scratch)
+{
+    Sharing *sharing = sharing_of(run->map, elements);
+    bool is_shared = sharing_pays(sharing, elements) && is_free(run->map) && writes_apart(run);
+    bool is_timed = is_shared || sharing_is_timed(sharing, elements);
+    double begun = is_timed ? now_ns() : 0;
+    int status = run_statement(run, elements, scratch, is_shared);
+    double elapsed = is_timed ? now_ns() - begun : 0;
+    if (is_shared) {
+        sharing_learn_shared(sharing, elements, elapsed);
+    }
+    else {
+        sharing_learn_alone(sharing, elements, elapsed);
+    }
+    return status;
+}
+
 /*
  * Run a statement. `table`: the lengths of its axes, the data of its arrays, and for each axis the
  * steps of its arrays, which are overwritten. Returns 1 for a doubt.
@@ -385,7 +596,7 @@ int
 nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
 {
     int status;
-    if (is_run_at_once(map, table, scratch, &status)) {
+    if (!sharing_is_possible(table[0]) && is_run_at_once(map, table, scratch, &status)) {
         return status;
     }
     Run run = {.map = map, .data = (char **)(table + map->axes)};
@@ -393,22 +604,6 @@ nest_map(const NestMap *map, int64_t *table, NestMemory *scratch)
     if (elements == 0) {
         return 0;
     }
-    bool through = map->fresh != 0 || (map->shared != 0 && shares_memory(&run));
-    sort_axes(&run);
-    bool packs = may_have_gaps(&run);
-    int64_t rows = (packs ? map->arrays : map->rows) * TILE * ITEM;
-    if (writes_twice(&run) ||
-        ((through || rows > 0) && nest_grow(scratch, rows + (through ? elements * ITEM : 0)) < 0)) {
-        return 1;
-    }
-    run.rows = scratch->data;
-    run.packed = packs ? scratch->data : NULL;
-    if (map->fresh != 0 && !lie_as_numpy_reads_them(&run, elements)) {
-        return 1;
-    }
-    if (through) {
-        return copies_as_it_reads(&run) ? 1 : run_through(&run, scratch->data + rows);
-    }
-    join_axes(&run);
-    return run_axes(&run, run.axes);
+    return sharing_is_possible(elements) ? run_large(&run, elements, scratch)
+                                         : run_statement(&run, elements, scratch, false);
 }

@@ -546,7 +546,8 @@ nest_begin(PyObject *module)
         }
         nest_type = (PyTypeObject *)PyType_FromSpec(&spec);
     }
-    return nest_type == NULL || PyModule_AddFunctions(module, nest_methods) < 0
+    return nest_type == NULL || PyModule_AddFunctions(module, nest_methods) < 0 ||
+                   PyModule_AddFunctions(module, sharing_methods) < 0
                ? -1
                : PyModule_AddObjectRef(module, "Nest", (PyObject *)nest_type);
 }

@@ -281,6 +281,9 @@ int nest_scan(const Loop *loop, int64_t itemsize, int64_t *table);
 int nest_nonzero(int64_t *table);
 int nest_sort(int64_t type, int64_t axes, int64_t *table);
 
+/* sharing.c */
+extern PyMethodDef sharing_methods[];
+
 /* helpers.c */
 int helpers_begin(void);
 

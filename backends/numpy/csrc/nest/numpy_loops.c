@@ -5,14 +5,15 @@
 static bool
 has_failed(const Loop *loop, int result)
 {
-    if (loop->strided != NULL && (result < 0 || PyErr_Occurred())) {
+    if (loop->fails && (result < 0 || PyErr_Occurred())) {
         PyErr_Clear();
         return true;
     }
     return result != 0;
 }
 
-/* A loop of NumPy's over a space, as it describes it itself. Some clear all flags at their end. */
+/* A loop of NumPy's over a space, as it describes it itself. Some clear all flags at their end. One
+ * that never fails needs no GIL. */
 int
 nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps)
 {

@@ -3,7 +3,12 @@
  * share memory, both hold what it was. Only elements are touched, never what lies between: that may
  * be another thread's to write.
  */
-#include "nest/nest.h"
+#include "nest/sharing.h"
+
+enum {
+    PARTS = 32,     /* of each array, for threads */
+    LARGE = 1 << 17 /* bytes that threads might share */
+};
 
 /* Memory for few bytes, of the one call that may be under way: it holds the GIL, by law 3. */
 static char few[(size_t)16 << 10] __attribute__((aligned(64)));
@@ -100,6 +105,27 @@ saved_copy(const Saved *saved, const char *data)
     return NULL;
 }
 
+/* Copy parts of the arrays: so many of one part of all arrays, then those of the next. */
+static int
+save_parts(void *context, npy_intp first, npy_intp past)
+{
+    const Saved *saved = context;
+    for (npy_intp task = first; task < past; task++) {
+        npy_intp part = task / saved->arrays, array = task % saved->arrays;
+        char *to = saved->memory;
+        for (npy_intp i = 0; i < array; i++) {
+            to += saved->array[i].elements * saved->array[i].itemsize;
+        }
+        const struct SavedArray *one = &saved->array[array];
+        npy_intp from = one->elements / PARTS * part;
+        npy_intp end = part + 1 < PARTS ? from + one->elements / PARTS : one->elements;
+        if (end > from) {
+            walk_gather(&one->walk, from, end - from, to + from * one->itemsize, one->itemsize);
+        }
+    }
+    return 0;
+}
+
 /* Copy the elements of all arrays. False, with no exception: there is no memory. */
 bool
 saved_take(Saved *saved)
@@ -109,6 +135,9 @@ saved_take(Saved *saved)
         if (saved->memory == NULL) {
             return false;
         }
+    }
+    if (saved->bytes >= LARGE && sharing_goes_on()) {
+        return threads_run_awake(save_parts, saved, (npy_intp)saved->arrays * PARTS, saved->arrays);
     }
     char *to = saved->memory;
     for (int i = 0; i < saved->arrays; i++) {

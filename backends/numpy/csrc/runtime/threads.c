@@ -1,11 +1,12 @@
-/* A pool of threads that sleep on a condition between kernels, and scratch memory for every thread.
- */
+/* A pool of threads that sleep on a condition between kernels, or wait awake between the statements
+ * of a loop, and scratch memory for every thread. */
 #define _GNU_SOURCE
 #include "runtime/tiles.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,30 @@ enum {
     LONGEST_END = 100000000, /* ns that a fork waits for the threads to end */
     LATE_KERNELS = 3,        /* after about this many late kernels in a row */
     ALONE_KERNELS = 200,     /* this many run on the caller's thread alone */
+    AWAKE = 50000,           /* ns that a worker waits awake for the next statement of a loop */
+    AWAKE_AT_END = 20000,    /* ns that the caller does for its workers; then it leaves its core */
+    LOOKS = 64,              /* between two looks at the clock */
+    MOST_RANGES = 16,
+    PATIENCE =
+        4, /* a thread waits for others' ranges for this part of the time that its own took */
 };
+
+/* Tasks that one thread does first, so that it finds in its caches what it had there; then those
+ * that are left of others'. */
+typedef struct {
+    alignas(64) atomic_llong next;
+    npy_intp past;
+} TaskRange;
 
 typedef struct {
     Task *task;
     void *context;
-    npy_intp tasks, chunk;
-    atomic_llong next;
+    npy_intp chunk;
+    int ranges;
+    bool awake; /* another job is likely to follow soon */
+    Status mode;
     atomic_bool failed;
+    TaskRange range[MOST_RANGES];
 } Job;
 
 /* `lock` guards all of it but the job's atomics; a thread works on `job` only while counted in
@@ -36,30 +53,112 @@ static struct {
     pthread_cond_t work, done;
     Job *job;
     unsigned long long round;
-    int wanted, started, busy;
+    atomic_ullong published; /* `round`, for who waits awake */
+    int wanted, started;
+    atomic_int busy;
     bool forking;            /* workers end: the process is about to fork */
     pid_t ids[MOST_THREADS]; /* of the workers, by number; 0 where there is none */
     int late, alone; /* guarded by `owner`: late kernels in a row, kernels still to be run alone */
 } pool = {
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+    .lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, /* threads often come to it at once */
+#else
     .lock = PTHREAD_MUTEX_INITIALIZER,
+#endif
     .owner = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .done = PTHREAD_COND_INITIALIZER,
 };
 
+static int64_t
+nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Divide the tasks among `ranges` threads. */
 static void
-job_work(Job *job)
+job_divide(Job *job, npy_intp tasks, int ranges)
+{
+    npy_intp chunks = (tasks + job->chunk - 1) / job->chunk;
+    job->ranges = ranges;
+    for (int i = 0; i < ranges; i++) {
+        npy_intp past = chunks * (i + 1) / ranges * job->chunk;
+        atomic_init(&job->range[i].next, chunks * i / ranges * job->chunk);
+        job->range[i].past = past < tasks ? past : tasks;
+    }
+}
+
+/* Do what is left of a range. */
+static void
+range_work(Job *job, TaskRange *range)
 {
     while (!atomic_load_explicit(&job->failed, memory_order_relaxed)) {
-        npy_intp first = atomic_fetch_add(&job->next, job->chunk);
-        if (first >= job->tasks) {
+        npy_intp first = atomic_fetch_add(&range->next, job->chunk);
+        if (first >= range->past) {
             return;
         }
-        npy_intp past = first + job->chunk < job->tasks ? first + job->chunk : job->tasks;
+        npy_intp past = first + job->chunk < range->past ? first + job->chunk : range->past;
         if (job->task(job->context, first, past) < 0) {
             atomic_store(&job->failed, true);
         }
     }
+}
+
+/*
+ * Work as the thread of that number; the caller's is 0. What another thread has begun is left to it
+ * for a while: its caches have what the next statement needs, and a range that goes to and fro
+ * between two costs more than the wait.
+ */
+static void
+job_work(Job *job, int number)
+{
+    int64_t begun = job->ranges > 1 ? nanoseconds() : 0;
+    range_work(job, &job->range[number % job->ranges]);
+    if (job->ranges == 1) {
+        return;
+    }
+    int64_t now = nanoseconds(), until = now + (now - begun) / PATIENCE;
+    for (int i = 1; i < job->ranges; i++) {
+        TaskRange *range = &job->range[(number + i) % job->ranges];
+        while (atomic_load_explicit(&range->next, memory_order_relaxed) < range->past &&
+               nanoseconds() < until) {
+            processor_pause();
+        }
+        range_work(job, range);
+    }
+}
+
+/* Wait awake, but not for long, until there is another round. */
+static void
+await_round(unsigned long long seen)
+{
+    int64_t until = nanoseconds() + AWAKE;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(&pool.published, memory_order_relaxed) != seen) {
+                return;
+            }
+            processor_pause();
+        }
+    } while (nanoseconds() < until);
+}
+
+/* Wait awake, but not for long, until no worker is busy. */
+static void
+await_workers(void)
+{
+    int64_t until = nanoseconds() + AWAKE_AT_END;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(&pool.busy, memory_order_relaxed) == 0) {
+                return;
+            }
+            processor_pause();
+        }
+    } while (nanoseconds() < until);
 }
 
 static void *
@@ -82,13 +181,20 @@ worker(void *argument)
         }
         seen = pool.round;
         Job *job = pool.job;
+        bool awake = job->awake;
         pool.busy++;
         pthread_mutex_unlock(&pool.lock);
-        job_work(job);
+        status_follow(job->mode);
+        job_work(job, (int)number);
         status_clear();
         pthread_mutex_lock(&pool.lock);
         if (--pool.busy == 0) {
             pthread_cond_broadcast(&pool.done);
+        }
+        if (awake) {
+            pthread_mutex_unlock(&pool.lock);
+            await_round(seen);
+            pthread_mutex_lock(&pool.lock);
         }
     }
 }
@@ -112,14 +218,6 @@ start_workers(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int64_t
-nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /*
  * Remember how long a kernel waited for its other threads. Where that is longer than its own work,
  * kernel after kernel, something else has their cores: then the next ones run on the caller's
@@ -136,6 +234,36 @@ note_wait(int64_t worked, int64_t waited)
     }
 }
 
+/* Let the pool's threads work on a job. The caller holds `pool.owner`. */
+static void
+job_publish(Job *job)
+{
+    pthread_mutex_lock(&pool.lock);
+    start_workers();
+    pool.job = job;
+    unsigned long long round = ++pool.round;
+    pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+    atomic_store_explicit(&pool.published, round, memory_order_relaxed);
+}
+
+/* Wait until no worker knows of the job any more. */
+static void
+job_withdraw(const Job *job)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.job = NULL;
+    if (job->awake && pool.busy > 0) {
+        pthread_mutex_unlock(&pool.lock);
+        await_workers();
+        pthread_mutex_lock(&pool.lock);
+    }
+    while (pool.busy > 0) {
+        pthread_cond_wait(&pool.done, &pool.lock);
+    }
+    pthread_mutex_unlock(&pool.lock);
+}
+
 /*
  * Run tasks 0 to `tasks`, in chunks, on the calling thread and the pool's. Called without the GIL.
  * Returns false where a task failed; the tasks after it may then not have run. Where the pool is
@@ -144,7 +272,8 @@ note_wait(int64_t worked, int64_t waited)
 bool
 threads_run(Task *task, void *context, npy_intp tasks, npy_intp chunk)
 {
-    Job job = {.task = task, .context = context, .tasks = tasks, .chunk = chunk};
+    Job job = {.task = task, .context = context, .chunk = chunk, .mode = status_keep()};
+    job_divide(&job, tasks, 1);
     bool shared = tasks > chunk && pool.wanted > 1 && pthread_mutex_trylock(&pool.owner) == 0;
     if (shared && pool.alone > 0) {
         pool.alone--;
@@ -153,23 +282,37 @@ threads_run(Task *task, void *context, npy_intp tasks, npy_intp chunk)
     }
     int64_t begun = shared ? nanoseconds() : 0;
     if (shared) {
-        pthread_mutex_lock(&pool.lock);
-        start_workers();
-        pool.job = &job;
-        pool.round++;
-        pthread_cond_broadcast(&pool.work);
-        pthread_mutex_unlock(&pool.lock);
+        job_publish(&job);
     }
-    job_work(&job);
+    job_work(&job, 0);
     if (shared) {
         int64_t worked = nanoseconds() - begun;
-        pthread_mutex_lock(&pool.lock);
-        pool.job = NULL;
-        while (pool.busy > 0) {
-            pthread_cond_wait(&pool.done, &pool.lock);
-        }
-        pthread_mutex_unlock(&pool.lock);
+        job_withdraw(&job);
         note_wait(worked, nanoseconds() - begun - worked);
+        pthread_mutex_unlock(&pool.owner);
+    }
+    return !atomic_load(&job.failed);
+}
+
+/*
+ * The same for a statement of a loop, where others are likely to follow: workers wait for them
+ * awake, each begins with its own part of the tasks, and the caller decides whether that pays. The
+ * GIL may be held: tasks must not wait for it.
+ */
+bool
+threads_run_awake(Task *task, void *context, npy_intp tasks, npy_intp chunk)
+{
+    Job job = {
+        .task = task, .context = context, .chunk = chunk, .awake = true, .mode = status_keep()};
+    int threads = pool.wanted < MOST_RANGES ? pool.wanted : MOST_RANGES;
+    bool shared = tasks > chunk && threads > 1 && pthread_mutex_trylock(&pool.owner) == 0;
+    job_divide(&job, tasks, shared ? threads : 1);
+    if (shared) {
+        job_publish(&job);
+    }
+    job_work(&job, 0);
+    if (shared) {
+        job_withdraw(&job);
         pthread_mutex_unlock(&pool.owner);
     }
     return !atomic_load(&job.failed);

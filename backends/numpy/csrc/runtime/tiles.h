@@ -119,6 +119,29 @@ status_add(Status before)
     before.x87 = (unsigned short)(before.x87 | (now.x87 & 0x3f));
     status_put_back(before);
 }
+/* Raise flags that `status_raw` has given, in whichever thread. */
+static inline void
+status_raise(unsigned raw)
+{
+    status_add((Status){.sse = raw});
+}
+
+/* Round, and treat denormal numbers, as another thread does. */
+static inline void
+status_follow(Status other)
+{
+    Status now = status_keep();
+    if ((now.sse ^ other.sse) & ~0x3fu) {
+        now.sse = (now.sse & 0x3fu) | (other.sse & ~0x3fu);
+        __asm__ __volatile__("ldmxcsr %0" : : "m"(now.sse));
+    }
+}
+
+static inline void
+processor_pause(void)
+{
+    __builtin_ia32_pause();
+}
 #else
 #    include <fenv.h>
 typedef fexcept_t Status;
@@ -143,6 +166,24 @@ status_add(Status before)
     int now = fetestexcept(FE_ALL_EXCEPT);
     fesetexceptflag(&before, FE_ALL_EXCEPT);
     feraiseexcept(now);
+}
+
+static inline void
+status_raise(unsigned raw)
+{
+    feraiseexcept((int)raw);
+}
+
+static inline void
+status_follow(Status other)
+{
+    (void)other;
+}
+
+static inline void
+processor_pause(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static inline unsigned
@@ -243,6 +284,7 @@ extern PyMethodDef memory_methods[];
 typedef int Task(void *context, npy_intp first, npy_intp past);
 int threads_count(void);
 bool threads_run(Task *task, void *context, npy_intp tasks, npy_intp chunk);
+bool threads_run_awake(Task *task, void *context, npy_intp tasks, npy_intp chunk);
 char *threads_scratch(size_t bytes);
 int threads_begin(void);
 extern PyMethodDef threads_methods[];
