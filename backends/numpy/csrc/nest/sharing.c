@@ -17,7 +17,6 @@ static int64_t fewest_elements = 1 << 13;
 static double worth = 50e3;
 
 /* Times in ns. */
-static const double WORTH = 50e3; /* shorter statements are not worth waking a thread */
 static const double ALLOWANCE =
     1.5e6; /* what may be lost until each core has its part of the data */
 static const double MOST_CREDIT = 2e6; /* of gains, which make up for later losses */
