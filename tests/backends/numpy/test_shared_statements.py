@@ -222,3 +222,23 @@ def test_the_number_of_threads_is_respected() -> None:
     here = set(Path("/proc/self/task").iterdir())
     ufuse.compile(counted)(np.ones((300, 300), np.int64), 300)
     assert len(set(Path("/proc/self/task").iterdir()) - here) <= 1  # LLVM's
+
+
+def alone(x, turns):
+    for _ in range(turns):
+        x *= 0.99
+        x += 0.25
+
+
+def swept(x, turns):
+    for _ in range(turns):
+        x *= 0.99
+        x[1:] = 0.5 * (x[:-1] + x[1:])
+
+
+@pytest.mark.parametrize("reads_neighbours", [False, True])
+def test_long_statements(reads_neighbours: bool) -> None:
+    """Those that a graph can do in one pass are left to it; where one reads neighbours they are a native loop."""
+    function = swept if reads_neighbours else alone
+    x = numbers(120_000)
+    assert (native_turns(function, lambda: (x.copy(), MANY)) > 0) == reads_neighbours

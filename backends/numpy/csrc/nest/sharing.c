@@ -16,16 +16,25 @@ enum {
 static int64_t fewest_elements = 1 << 13;
 static double worth = 50e3;
 
-/* Times in ns. */
-static const double ALLOWANCE =
-    1.5e6; /* what may be lost until each core has its part of the data */
-static const double MOST_CREDIT = 2e6; /* of gains, which make up for later losses */
+/* What may be lost until each core has its part of the data; of gains, what may be lost later. ns
+ */
+static const double ALLOWANCE = 1.5e6, MOST_CREDIT = 2e6;
 
-static const double GAIN = 0.05;      /* of a run on one thread, that is not worth another */
-static const double REPAID = 40;      /* times what was lost is done on one thread */
-static const double MOST_PENALTY = 8; /* times as much, where that is lost again and again */
-static const double VAIN_RUNS = 32,
-                    VAIN_REST = 2048; /* shared runs that gain nothing; then alone */
+/* What one run may count as lost: the whole machine may have stood still. ns */
+static const double MOST_LOSS = 10e6;
+
+/* Of a run on one thread, that is no gain worth another. */
+static const double GAIN = 0.05;
+
+/* Times what was lost is done on one thread; at most so many times that, where trials fail again
+ * and again. Of a process the first work, as it may have no more. ns */
+enum { REPAID = 60, MOST_PENALTY = 8, FIRST_WORK = 60000000 };
+
+/* Shared runs of a statement that gain nothing; then so many are on one thread. */
+enum { VAIN_RUNS = 32, VAIN_REST = 2048 };
+
+/* Beside ALLOWANCE, as the data of long ones is more. */
+enum { ALLOWED_RUNS = 6 };
 
 /* How much longer than before a run on one thread is believed to take: others may disturb it. */
 static const double SLOWER = 1.25;
@@ -34,7 +43,7 @@ struct Sharing {
     const void *statement;
     int magnitude; /* of the number of elements: the position of its first bit */
     double each;   /* what an element takes on one thread */
-    double vain;   /* shared runs without a gain, less those with one */
+    int vain;      /* shared runs without a gain, less those with one */
     int64_t runs, rest;
 };
 
@@ -43,7 +52,7 @@ static Sharing sharings[STATEMENTS];
 /* Of all statements: what sharing has gained; the work to be done on one thread now. */
 static struct {
     double credit, rest, penalty;
-} all = {.penalty = 1};
+} all = {.rest = FIRST_WORK, .penalty = 1};
 
 /* Whether a statement has enough elements to look at how long it takes. */
 bool
@@ -119,14 +128,14 @@ sharing_learn_shared(Sharing *sharing, int64_t elements, double elapsed)
     sharing->vain += gained < 0 ? 1 : sharing->vain > 0 ? -1 : 0;
     if (sharing->vain >= VAIN_RUNS) {
         sharing->vain = 0;
-        sharing->rest = (int64_t)VAIN_REST;
+        sharing->rest = VAIN_REST;
     }
-    all.credit += gained;
+    all.credit += gained < -MOST_LOSS ? -MOST_LOSS : gained;
     if (all.credit > MOST_CREDIT) {
         all.credit = MOST_CREDIT;
         all.penalty = 1;
     }
-    if (all.credit < -(ALLOWANCE + alone)) {
+    if (all.credit < -(ALLOWANCE + ALLOWED_RUNS * alone)) {
         all.rest = -REPAID * all.penalty * all.credit;
         all.credit = 0;
         all.penalty = all.penalty < MOST_PENALTY ? 2 * all.penalty : MOST_PENALTY;
