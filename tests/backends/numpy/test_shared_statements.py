@@ -154,14 +154,14 @@ def test_flags_are_forgotten() -> None:
 def test_several_python_threads() -> None:
     """Loops of several Python threads share the workers one after another."""
     _tiles.set_threads(3)
-    wanted = numbers(200, 200)
+    wanted = numbers(100, 102)
     neighbours(wanted, MANY)
     compiled = ufuse.compile(neighbours)
     found: list[bytes] = []
 
     def run() -> None:
         for _ in range(4):
-            x = numbers(200, 200)
+            x = numbers(100, 102)
             compiled(x, MANY)
             found.append(x.tobytes())
 
@@ -176,14 +176,14 @@ def test_several_python_threads() -> None:
 def test_fork() -> None:
     """A forked child makes its own workers."""
     _tiles.set_threads(2)
-    wanted = numbers(200, 200)
+    wanted = numbers(100, 102)
     neighbours(wanted, MANY)
     compiled = ufuse.compile(neighbours)
-    assert native_turns(neighbours, lambda: (numbers(200, 200), MANY)) > 0
+    assert native_turns(neighbours, lambda: (numbers(100, 102), MANY)) > 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
-    x = numbers(200, 200)
+    x = numbers(100, 102)
     compiled(x, MANY)
     if child == 0:
         os._exit(0 if x.tobytes() == wanted.tobytes() else 1)
@@ -194,7 +194,7 @@ def test_fork() -> None:
 def test_signals() -> None:
     """A signal arrives between turns: what is shared was finished."""
     _tiles.set_threads(4)
-    x = numbers(300, 300)
+    x = numbers(100, 102)
     compiled = ufuse.compile(neighbours)
     assert native_turns(neighbours, lambda: (x.copy(), MANY)) > 0
 

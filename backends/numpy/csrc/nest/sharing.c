@@ -13,7 +13,7 @@ enum {
 };
 
 /* Statements over fewer elements, or shorter in ns, are not worth waking a thread. 0: all are. */
-static int64_t fewest_elements = 1 << 13;
+int64_t sharing_fewest_elements = 1 << 13;
 static double worth = 50e3;
 
 /* What may be lost until each core has its part of the data; of gains, what may be lost later. ns
@@ -53,13 +53,6 @@ static Sharing sharings[STATEMENTS];
 static struct {
     double credit, rest, penalty;
 } all = {.rest = FIRST_WORK, .penalty = 1};
-
-/* Whether a statement has enough elements to look at how long it takes. */
-bool
-sharing_is_possible(int64_t elements)
-{
-    return elements >= fewest_elements && threads_count() > 1;
-}
 
 /* What is known of a statement over about so many elements. */
 Sharing *
@@ -150,8 +143,8 @@ share_statements(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "Ld:share_statements", &elements, &nanoseconds)) {
         return NULL;
     }
-    PyObject *before = Py_BuildValue("(Ld)", (long long)fewest_elements, worth);
-    fewest_elements = elements;
+    PyObject *before = Py_BuildValue("(Ld)", (long long)sharing_fewest_elements, worth);
+    sharing_fewest_elements = elements;
     worth = nanoseconds;
     return before;
 }

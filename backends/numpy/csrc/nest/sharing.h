@@ -6,7 +6,15 @@
 
 typedef struct Sharing Sharing;
 
-bool sharing_is_possible(int64_t elements);
+extern int64_t sharing_fewest_elements;
+
+/* Whether a statement has enough elements to look at how long it takes. */
+static inline bool
+sharing_is_possible(int64_t elements)
+{
+    return elements >= sharing_fewest_elements && threads_count() > 1;
+}
+
 Sharing *sharing_of(const void *statement, int64_t elements);
 bool sharing_goes_on(void);
 bool sharing_is_timed(const Sharing *sharing, int64_t elements);
