@@ -194,7 +194,15 @@ class Session:
             cache, position, function, state, seconds, self._first_truth, forks
         )
         if self.unhurried and entry is not None and entry.data.branch is not None:
-            self._look_at_sides(cache, position, function, state, record)
+            self._tracer.look_at_sides(
+                cache,
+                position,
+                function,
+                state,
+                record,
+                self._first_truth,
+                branches.Forks(self.record),
+            )
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
@@ -209,19 +217,6 @@ class Session:
         if entry is not None and position == 0:
             self._captured.keep(function, self.captured_for(function) + 1)
         return entry
-
-    def _look_at_sides(
-        self,
-        cache: Any,
-        position: int,
-        function: FunctionType,
-        state: tuple[Any, ...],
-        record: CodeRecord,
-    ) -> None:
-        """Note why both sides of a branch at which a graph ends cannot be in it, for who has asked."""
-        self._tracer.look_at_sides(
-            cache, position, function, state, record, self._first_truth, branches.Forks(self.record)
-        )
 
     def grow(
         self, cache: Any, position: int, function: FunctionType, state: tuple[Any, ...], entry: Any

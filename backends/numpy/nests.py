@@ -73,7 +73,7 @@ def _made(
         for view in nest.views
     )
     made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
-    if good is None:
+    if good is None and not nests.is_of_arrays(nest):
         made.tuner = _later(partial(_tune, nest))
     kept = nests.kept_improvement(nest)
     if kept is None:
@@ -95,7 +95,14 @@ def _later(call: Callable[[Any], None]) -> Callable[[tuple[Any]], object]:
 
 def _begin(call: Callable[[Any], None], made: Any) -> None:
     """In a thread, which only begins the work: that is waited for before a fork and at exit."""
-    Work(partial(call, made))
+    Work(partial(_answer, call, made))
+
+
+def _answer(call: Callable[[Any], None], made: Any) -> None:
+    try:
+        call(made)
+    finally:
+        made.answered()
 
 
 def _tune(nest: Nest, made: Any) -> None:

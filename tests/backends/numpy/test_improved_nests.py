@@ -18,7 +18,7 @@ from tests.support.random_nests import Draw
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.apart import best_code
-from ufuse.backends.numpy.llvm.background import Work, finish
+from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_plain import carried
 from ufuse.backends.numpy.llvm.nest_versions import CHECKED, versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
@@ -238,6 +238,14 @@ def test_the_flags_of_a_dead_result(name: str) -> None:
     assert "overflow" in flags
 
 
+def is_answered(made: Any) -> bool:
+    """Whether all that were asked for code are done, which is waited for."""
+    until = time.monotonic() + 60
+    while made.awaited and time.monotonic() < until:
+        time.sleep(0.001)
+    return not made.awaited
+
+
 def test_first_code_is_followed_by_the_same_made_with_more_effort() -> None:
     """In a thread, once the nest has worked for a short time; loops of array statements have the best at once."""
     code = Code(array("a", is_written=True), RANGE)
@@ -251,7 +259,7 @@ def test_first_code_is_followed_by_the_same_made_with_more_effort() -> None:
     while made.tuner is not None:
         made(a, iter(range(1000)))
         calls += 1
-    finish()
+    assert is_answered(made)
     made(a, iter(range(1000)))
     for _ in range(calls + 1):
         b = np.sqrt(b + 1.0)
@@ -278,7 +286,7 @@ def test_where_more_effort_fails_first_code_stays(monkeypatch: pytest.MonkeyPatc
     while made.tuner is not None:
         made(a, iter(range(1000)))
         calls += 1
-    finish()
+    assert is_answered(made)
     made(a, iter(range(1000)))
     best(a, iter(range(1000)))
     assert a.tolist() == [2.0 * (calls + 2)] * 1000
@@ -295,12 +303,10 @@ def test_it_is_made_while_the_nest_runs() -> None:
     while made.improver is not None or calls % 100:
         made(a, iter(range(1000)))
         calls += 1
-    for _ in range(5):
-        time.sleep(0.02)
-        finish()
-        made(a, iter(range(1000)))
-        calls += 1
-    for _ in range(calls):
+    assert is_answered(made)
+    made(a, iter(range(1000)))
+    assert made.improved_turns
+    for _ in range(calls + 1):
         b = np.sqrt(b + 1.0)
     assert a.tobytes() == b.tobytes()
 
@@ -395,7 +401,7 @@ def test_text_that_llvm_cannot_read() -> None:
 
 
 def test_nests_of_array_statements_are_improved() -> None:
-    """Short rows take no longer than what stands around them."""
+    """Short rows take no longer than what stands around them. They had good code at once."""
     code = Code(array("a"), array("b"), array("c", is_written=True), RANGE)
     i = code.header("i", "body")
     vector = View(0, ((0, 1),))
@@ -404,6 +410,8 @@ def test_nests_of_array_statements_are_improved() -> None:
     nest = code.nest()
     assert nests.is_of_arrays(nest)
     assert improved_nest(nest) is not None
+    made: Any = nest_object(nest)
+    assert made.tuner is None
 
 
 def test_large_nests_keep_their_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ PYTEST_DONT_REWRITE: an assertion of the program is the program's own.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.forking import outcome, plain
 from ufuse.frame_hook import session
 
 X = np.arange(1.0, 6.0)
@@ -29,29 +29,8 @@ def compared(function: Callable[..., Any], *calls: tuple[Any, ...], times: int =
     made = ufuse.compile(function)
     for _ in range(times):
         for arguments in calls:
-            found, wanted = _outcome(made, arguments), _outcome(function, arguments)
-            assert found == wanted
+            assert outcome(made, *arguments) == outcome(function, *arguments)
     return made
-
-
-def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    given = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result: Any = function(*given)
-        except Exception as error:  # noqa: BLE001  whatever it is
-            result = type(error), str(error)
-    said = [(one.category, str(one.message), one.lineno) for one in caught]
-    return [_plain(one) for one in (result, *given)], said
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return type(value), [_plain(one) for one in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return type(value), value.dtype, value.shape, value.tobytes()
-    return type(value), value
 
 
 def suspensions(made: Any, *arguments: Any) -> int:
@@ -90,7 +69,7 @@ def test_what_changes_while_a_longer_graph_is_made_is_seen(
     made = ufuse.compile(scaled)
     for _ in range(MANY):
         found = made(X)
-        assert _plain(found) == _plain(scaled(X))
+        assert plain(found) == plain(scaled(X))
     assert SCALE == 3
 
 
@@ -123,7 +102,7 @@ def test_one_graph_goes_on_along_the_usual_side() -> None:
     made = compared(two_sides, (X,))
     assert checks(made) == 1
     assert len(made.graphs) == 3
-    compared_now = [_outcome(made, (one,)) == _outcome(two_sides, (one,)) for one in (-X, X, -X)]
+    compared_now = [outcome(made, one) == outcome(two_sides, one) for one in (-X, X, -X)]
     assert all(compared_now)
 
 
@@ -131,10 +110,10 @@ def test_a_branch_that_turns_is_given_up() -> None:
     """Where the usual side is no longer usual, the graph without the check runs from then on."""
     made = compared(two_sides, (X,))
     for _ in range(40):
-        assert _outcome(made, (-X,)) == _outcome(two_sides, (-X,))
+        assert outcome(made, -X) == outcome(two_sides, -X)
     (entry,) = made.__ufuse_cache__.entries(0)
     assert entry.expects == 0
-    compared_now = [_outcome(made, (one,)) == _outcome(two_sides, (one,)) for one in (X, -X)]
+    compared_now = [outcome(made, one) == outcome(two_sides, one) for one in (X, -X)]
     assert all(compared_now)
 
 
@@ -153,7 +132,7 @@ def test_several_branches_are_one_graph() -> None:
     made = compared(clipped, (X,))
     assert max(str(graph).count("check") for graph in made.graphs) == 3
     for odd in (X * 1000, -X * 1000, np.full(3, np.nan)):
-        assert _outcome(made, (odd,)) == _outcome(clipped, (odd,))
+        assert outcome(made, odd) == outcome(clipped, odd)
 
 
 def test_what_raises_is_not_a_side() -> None:
@@ -174,7 +153,7 @@ def test_what_raises_is_not_a_side() -> None:
     assert len(made.graphs) == 1
     assert not made.breaks
     for odd in (-X, np.full(2, np.inf), X):
-        assert _outcome(made, (odd,)) == _outcome(both, (odd,))
+        assert outcome(made, odd) == outcome(both, odd)
 
 
 def test_fullgraph_takes_what_raises() -> None:
@@ -245,7 +224,7 @@ def test_an_element_is_stored_behind_the_checks() -> None:
     longest = max(made.graphs, key=lambda graph: len(graph.nodes))
     assert longest.source().count("scalars(") == 2
     for odd in (X * 10, np.array([1.0, 2, 30]), X):
-        assert _outcome(made, (odd,)) == _outcome(counted, (odd,))
+        assert outcome(made, odd) == outcome(counted, odd)
 
 
 def test_a_branch_behind_a_write_is_a_choice() -> None:
@@ -260,7 +239,7 @@ def test_a_branch_behind_a_write_is_a_choice() -> None:
     made = compared(stored, (X,))
     assert not checks(made)
     assert suspensions(made, X.copy()) == 0
-    assert _outcome(made, (-X,)) == _outcome(stored, (-X,))
+    assert outcome(made, -X) == outcome(stored, -X)
 
 
 def test_warnings_of_the_side_not_taken_are_not_seen() -> None:
@@ -273,7 +252,7 @@ def test_warnings_of_the_side_not_taken_are_not_seen() -> None:
 
     made = compared(safe, (X, X))
     assert checks(made) == 1
-    assert _outcome(made, (X, X - X)) == _outcome(safe, (X, X - X))
+    assert outcome(made, X, X - X) == outcome(safe, X, X - X)
 
 
 def test_warnings_of_the_side_taken_are_seen_once() -> None:
@@ -286,7 +265,7 @@ def test_warnings_of_the_side_taken_are_seen_once() -> None:
 
     made = compared(divided, (X, X))
     odd = np.array([1.0, 0, 1, 1, 1])
-    assert _outcome(made, (X, odd)) == _outcome(divided, (X, odd))
+    assert outcome(made, X, odd) == outcome(divided, X, odd)
 
 
 def test_a_while_loop_around_graphs_has_no_frame_between() -> None:

@@ -101,15 +101,17 @@ ask_once(Nest *nest, PyObject **whom)
     PyObject *asked = *whom;
     *whom = NULL;
     nest->leaves = MOST_LEAVES;
+    nest->awaited++;
     PyObject *given = PyTuple_Pack(1, nest);
     PyObject *answer = given == NULL ? NULL : PyObject_CallOneArg(asked, given);
     Py_XDECREF(given);
     Py_DECREF(asked);
     Py_XDECREF(answer);
+    nest->awaited -= answer == NULL;
     return answer == NULL ? -1 : 0;
 }
 
-/* Leave the GIL to the thread that was asked, for a moment now and then, until it has answered. */
+/* Leave the GIL to the threads that were asked, for a moment now and then. */
 static void
 leave_gil(Nest *nest)
 {
@@ -135,7 +137,7 @@ improved_ask(Nest *nest)
     if (nest->native_ns < TUNE_AFTER) {
         return 0;
     }
-    if (nest->leaves > 0) {
+    if (nest->awaited > 0 && nest->leaves > 0) {
         leave_gil(nest);
     }
     if (ask_once(nest, &nest->tuner) < 0) {
@@ -153,31 +155,31 @@ improved_budget(const Nest *nest)
     return asks && budget > TUNE_AFTER ? TUNE_AFTER : budget;
 }
 
-/* The function at an address; NULL with an exception. */
-static NestFunction *
-function_at(PyObject *address)
+/* The function at an address, for PyArg_ParseTuple; 0 with an exception. */
+static int
+function_at(PyObject *address, void *function)
 {
-    void *function = PyLong_AsVoidPtr(address);
-    if (function == NULL && !PyErr_Occurred()) {
-        PyErr_Format(PyExc_ValueError, "no address: 0");
+    void *found = PyLong_AsVoidPtr(address);
+    if (found == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_ValueError, "no address: 0");
+        }
+        return 0;
     }
-    return (NestFunction *)function;
+    *(NestFunction **)function = (NestFunction *)found;
+    return 1;
 }
 
 /* Python's `tune(address, owner)`. The code that was there may still run: its owner stays. */
 PyObject *
 nest_tune(PyObject *self, PyObject *args)
 {
-    PyObject *address, *owner;
-    if (!PyArg_ParseTuple(args, "O!O:tune", &PyLong_Type, &address, &owner)) {
-        return NULL;
-    }
-    NestFunction *function = function_at(address);
-    if (function == NULL) {
+    NestFunction *function;
+    PyObject *owner;
+    if (!PyArg_ParseTuple(args, "O&O:tune", function_at, &function, &owner)) {
         return NULL;
     }
     Nest *nest = (Nest *)self;
-    nest->leaves = 0;
     if (nest->function != NULL) {
         nest->function = function;
         Py_XSETREF(nest->tuned_owner, Py_NewRef(owner));
@@ -189,19 +191,24 @@ nest_tune(PyObject *self, PyObject *args)
 PyObject *
 nest_improve(PyObject *self, PyObject *args)
 {
-    PyObject *address, *owner, *next = NULL;
-    if (!PyArg_ParseTuple(args, "O!O|O:improve", &PyLong_Type, &address, &owner, &next)) {
-        return NULL;
-    }
-    NestFunction *function = function_at(address);
-    if (function == NULL) {
+    NestFunction *function;
+    PyObject *owner, *next = NULL;
+    if (!PyArg_ParseTuple(args, "O&O|O:improve", function_at, &function, &owner, &next)) {
         return NULL;
     }
     Nest *nest = (Nest *)self;
-    nest->leaves = 0;
     Py_XSETREF(nest->improved_owner, Py_NewRef(owner));
     Py_XSETREF(nest->next_improver, Py_XNewRef(next));
     nest->improved = nest->function == NULL ? NULL : function;
     nest->improved_cost = 0;
+    Py_RETURN_NONE;
+}
+
+/* Python's `answered()`. */
+PyObject *
+nest_answered(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    Nest *nest = (Nest *)self;
+    nest->awaited -= nest->awaited > 0;
     Py_RETURN_NONE;
 }

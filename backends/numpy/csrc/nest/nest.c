@@ -489,12 +489,18 @@ static PyMemberDef members[] = {
      "Turns of these that better code did."},
     {"step", T_LONGLONG, offsetof(Nest, step), READONLY,
      "The step of the first iterator in the last call."},
+    {"awaited", T_INT, offsetof(Nest, awaited), READONLY,
+     "How many tuners and improvers were called, and have not said that they are done."},
     {"budget", T_DOUBLE, offsetof(Nest, budget), 0,
      "Seconds a call may take, about: signals and other threads wait for its end."},
     {"tuner", T_OBJECT, offsetof(Nest, tuner), 0,
-     "Called once with (self,), for `tune`, when the nest has worked for a short time; or None."},
+     "Called once with (self,) when the nest has worked for a short time; or None. From a thread "
+     "it "
+     "is to call `tune`, where it can, and then `answered`."},
     {"improver", T_OBJECT, offsetof(Nest, improver), 0,
-     "Called once with (self,), for `improve`, when the nest has worked for some time; or None."},
+     "Called once with (self,) when the nest has worked for some time; or None. From a thread it "
+     "is "
+     "to call `improve`, where it can, and then `answered`."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
     {NULL},
 };
@@ -507,6 +513,8 @@ static PyMethodDef methods[] = {
      "written shares memory with another. What it doubts, or raises flags in, is done again "
      "without "
      "it; where that is mostly so, `next` is the improver."},
+    {"answered", nest_answered, METH_NOARGS,
+     "answered()\n--\n\nWho was called for code is done: the GIL need not be left to it."},
     {NULL},
 };
 

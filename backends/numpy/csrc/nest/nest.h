@@ -128,9 +128,10 @@ typedef struct {
     NestFunction *function; /* NULL once garbage */
     PyObject *owner;        /* of the machine code */
     PyObject *tuned_owner;  /* of what came for it, or NULL */
-    int leaves;             /* how often the GIL is still left to who was asked for better code */
-    double left_at;         /* when it last was, in ns */
     PyObject *tuner;        /* to be asked for that with (nest,); NULL where it was, or cannot be */
+    int awaited;            /* answers of a tuner and of improvers */
+    int leaves;             /* how often the GIL is still left to their threads */
+    double left_at;         /* when it last was, in ns */
     /* Better machine code, or NULL. It takes arrays of which none that is written shares memory
      * with another; it may doubt too often, and raise flags too many: `function` decides then. */
     NestFunction *improved;
@@ -246,6 +247,7 @@ int improved_ask(Nest *nest);
 double improved_budget(const Nest *nest);
 PyObject *nest_tune(PyObject *self, PyObject *args);
 PyObject *nest_improve(PyObject *self, PyObject *args);
+PyObject *nest_answered(PyObject *self, PyObject *none);
 
 /* own_memory.c */
 int nest_grow(NestMemory *one, int64_t bytes);

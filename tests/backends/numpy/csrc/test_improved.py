@@ -132,6 +132,8 @@ def test_code_that_was_made_with_more_effort_is_used() -> None:
     one.tune(address_of(function), function)
     with pytest.raises(ValueError, match="no address"):
         one.tune(0, None)
+    with pytest.raises(TypeError, match="int"):
+        one.tune("0", None)
     x = np.zeros(10)
     one(x, x, iter(range(10)))
     assert sum(tuned) == 10
@@ -156,6 +158,29 @@ def test_more_effort_is_asked_for_before_better_code() -> None:
         one(x, iter(range(20_000)))
     assert asked == ["tuner", "improver"]
     assert one.tuner is one.improver is None
+
+
+def test_who_is_asked_says_when_it_is_done() -> None:
+    """Code does not: who makes it may be asked for more, or have none; and an error is an answer."""
+
+    def fails(given: Any) -> None:
+        raise LookupError(given)
+
+    one, x = nest((ARRAY, RANGE), add_one), np.zeros(20_000)
+    one.tuner = one.improver = id
+    function = native((ARRAY, RANGE), add_one)
+    for _ in range(20):
+        one(x, iter(range(20_000)))
+    assert one.awaited == 2
+    one.tune(address_of(function), function)
+    one.improve(address_of(function), function)
+    assert one.awaited == 2
+    for left in (1, 0, 0):
+        one.answered()
+        assert one.awaited == left
+    one.tuner = fails
+    assert one(x, iter(range(20_000))) is NotImplemented
+    assert one.awaited == 0
 
 
 def test_the_first_call_is_short_where_more_effort_is_to_be_asked_for() -> None:
