@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from _thread import start_new_thread
 from collections.abc import Callable
+from dataclasses import astuple
 from functools import partial
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import numpy as np
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.nest_independence import own_parts
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.graph.nest import (
     KINDS,
@@ -72,7 +74,10 @@ def _made(
         )
         for view in nest.views
     )
-    made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits)
+    parts = own_parts(nest)
+    own = None if parts is None else tuple(astuple(one) for one in parts)
+    scratches = SCRATCHES if parts is None else 0
+    made: Any = _tiles.Nest(address, owner, slots, temporaries, scratches, views, nest.exits, own)
     if good is None and not nests.is_of_arrays(nest):
         made.tuner = _later(partial(_tune, nest))
     kept = nests.kept_improvement(nest)

@@ -119,13 +119,13 @@ def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Sy
 def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
     if ufunc.nout != 1 or ufunc.signature is not None:
         raise GraphBreak("numpy-call", ufunc.__name__)
-    return trace.graph.node(ops.op_of(ufunc), nodes, may_raise=may_raise(ufunc, nodes))
+    return trace.graph.node(ops.op_of(ufunc), nodes, may_raise=may_raise(ufunc.__name__, nodes))
 
 
-def may_raise(ufunc: np.ufunc, nodes: tuple[Node, ...]) -> bool:
+def may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
     """Whether running it could raise: an int that does not fit, a negative power of ints."""
     kinds = [n.type.dtype.kind for n in nodes if isinstance(n.type, ArrayType)]
-    if ufunc.__name__ == "power" and not set(kinds) & set("fc"):
+    if name == "power" and not set(kinds) & set("fc"):
         return True
     unknown = any(
         isinstance(n.type, NumberType) and n.type.kind == "int" and n.op is not ops.CONST

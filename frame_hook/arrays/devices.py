@@ -62,7 +62,7 @@ def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
 
 def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
     assert op is ops.WHERE or op.ufunc is not None
-    may_raise = op.ufunc is None or arrays.may_raise(op.ufunc, nodes)
+    may_raise = op.ufunc is None or arrays.may_raise(op.ufunc.__name__, nodes)
     return trace.graph.node(op, nodes, may_raise=may_raise)
 
 

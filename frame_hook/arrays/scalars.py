@@ -15,6 +15,8 @@ from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType
 
+COMPARISONS = {"lt", "le", "eq", "ne", "gt", "ge"}  # NumPy's scalars compare with every int
+UFUNCS = {"pow": "power"}
 NUMBER_TYPES: dict[str, Callable[..., Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -56,12 +58,14 @@ def _keep_examples(trace: Trace, operands: tuple[Symbol, ...]) -> None:
 
 
 def _may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
-    """Whether running it could raise: Python numbers do where NumPy scalars warn."""
+    """Whether running it could raise: Python numbers do where NumPy scalars mostly warn."""
     if name == "int":
         return True
     if name in ("bool", "not_"):
         return False
-    return not any(isinstance(n.type, ArrayType) for n in nodes)
+    if not any(isinstance(n.type, ArrayType) for n in nodes):
+        return True
+    return name not in COMPARISONS and arrays.may_raise(UFUNCS.get(name, name), nodes)
 
 
 def _example(trace: Trace, symbol: Symbol) -> Any:

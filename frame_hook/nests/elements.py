@@ -108,8 +108,9 @@ def _place(reader: Reader, container: Array | Part, key: Item) -> Array | Part |
         return views.taken(reader, container, key)
     entries = key.items if isinstance(key, Items) else (key,)
     indices = tuple(views.index(reader, one) for one in entries)
-    if isinstance(container, Array):
+    if isinstance(container, Array) and indices:
         return _leading(reader, container.holder, container.indices + indices)
+    container = views.part(reader, container)
     if len(indices) < len(container.axes):
         return views.taken(reader, container, key)
     if len(indices) > len(container.axes):

@@ -700,6 +700,8 @@ class Reader(Holders):
             self.next += instruction.size
             if name == "FOR_ITER":
                 self._inner_turn(instruction)
+                if self.out.is_open and function is self.own and self.next not in self.region:
+                    self.go_to_doubt()  # its first turn leaves this loop, too
                 if not self.out.is_open:
                     return
                 continue

@@ -31,6 +31,7 @@ class LoopRecord:
         function, file: what it stands in.
         inside: the line of the native loop around it, of which it is a part; 0 for none.
         nests: its native code, a nest for each set of types.
+        shared: how many of its turns threads shared.
 
     """
 
@@ -43,6 +44,7 @@ class LoopRecord:
     file: str = ""
     inside: int = 0
     nests: tuple[Nest, ...] = ()
+    shared: int = 0
 
     @property
     def code(self) -> str:
@@ -75,7 +77,7 @@ def loop_records(cache: Any, record: CodeRecord) -> Iterator[LoopRecord]:
             continue
         yield LoopRecord(
             _lines(code, header)[0],
-            *turns[header],
+            *turns[header][:2],
             why,
             _lines(code, header)[1],
             code.co_qualname,
@@ -86,6 +88,7 @@ def loop_records(cache: Any, record: CodeRecord) -> Iterator[LoopRecord]:
                 for one in record.specialisations
                 if one.nest is not None and one.position == header
             ),
+            turns[header][2],
         )
 
 
@@ -101,10 +104,12 @@ def _is_unrolled(code: CodeType, header: int, record: CodeRecord) -> bool:
     )
 
 
-def _turns(cache: Any, header: int) -> tuple[int, int]:
-    """How many turns were native, and how many in doubt."""
+def _turns(cache: Any, header: int) -> tuple[int, int, int]:
+    """How many turns were native, how many in doubt, and how many of the former shared."""
     nests = [one.artefact for one in cache.entries(header) if one.is_loop]
-    return sum(one.turns for one in nests), sum(one.doubts for one in nests)
+    counts = [(one.turns, one.doubts, one.shared_turns) for one in nests]
+    turns, doubts, shared = (sum(each) for each in zip((0, 0, 0), *counts, strict=True))
+    return turns, doubts, shared
 
 
 def _lines(code: CodeType, header: int) -> tuple[int, int]:

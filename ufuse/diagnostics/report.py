@@ -213,6 +213,8 @@ def _loop(loop: LoopRecord, where: str, text: list[str]) -> list[str]:
         why = f"  because {loop.why_not} [{loop.code}]"
         return [f"{where}: no native code", *text, why, f"  -> {loop.hint}"]
     lines = [f"{where}: native code, {count(loop.turns, 'turn')}", *text]
+    if loop.shared:
+        lines.append(f"  threads shared {loop.shared:,} of them, as none needs what another does")
     if loop.doubts:
         others = count(loop.doubts, "turn")
         lines.append(

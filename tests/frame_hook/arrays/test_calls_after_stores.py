@@ -55,3 +55,31 @@ def test_what_may_fail_ends_the_graph() -> None:
     check_same(taken, compiled, lambda: (np.arange(1.0, 4.0), np.linspace(2.0, 3.0, 6)))
     check_same(taken, compiled, lambda: (np.arange(5.0, 9.0), np.linspace(2.0, 3.0, 6)))
     assert compiled.breaks
+
+
+def negative_powers(s: Any, q: Any) -> Any:
+    s[-1] = s[0]
+    return q[0] ** s[1]
+
+
+def large_ints(s: Any, q: Any) -> Any:
+    number = int(q[0])
+    s[-1] = s[0]
+    return s[1] + number
+
+
+def compared(s: Any, q: Any) -> Any:
+    number = int(q[0])
+    s[-1] = s[0]
+    return s[1] < number
+
+
+@pytest.mark.parametrize("function", [negative_powers, large_ints, compared])
+@pytest.mark.parametrize("number", [3, -5, 10**6])
+def test_numbers_that_may_fail_end_the_graph(function: Callable[..., Any], number: int) -> None:
+    """Negative powers of NumPy's ints, and Python's that do not fit them: the error has the line that raised it."""
+    compiled = ufuse.compile(function)
+    check_same(
+        function, compiled, lambda: (np.array([3, -5, 2], np.int16), np.array([number, 2, 1]))
+    )
+    assert bool(compiled.breaks) == (function is not compared)

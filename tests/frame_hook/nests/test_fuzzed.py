@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,3 +157,50 @@ def test_numbers_of_float32_are_not_truncated() -> None:
     for dtype in (np.float32, np.float64):
         check_same(truncated, ufuse.compile(truncated), lambda d=dtype: (np.ones(N, d),))
     assert native_turns(truncated, lambda: (np.ones(N),)) > 0
+
+
+def bound_to_a_view(a):
+    view = a
+    for _ in range(len(a)):
+        view = a[()]
+    return view, view is a, view.base is a
+
+
+def a_row_of_a_view(a):
+    total = 0.0
+    for i in range(len(a)):
+        row = a[()][i]
+        total = total + row[()][0] + row[()][1][()]
+    return total
+
+
+def test_an_index_without_entries() -> None:
+    """It leaves a view of the whole array, another object; of an array without axes a number."""
+    assert native_turns(bound_to_a_view, lambda: (np.arange(2.0 * N).reshape(N, 2),)) > 0
+    native_turns(a_row_of_a_view, lambda: (np.arange(40.0 * N).reshape(-1, 2),))
+
+
+def left_in_the_first_turn(a, limit):
+    for i in range(len(a)):
+        for j in range(i):
+            if j:
+                pass
+            if a[i] > limit or j > -1:
+                return i, j
+    return i
+
+
+def raising_in_the_first_turn(a, limit):
+    for i in range(len(a)):
+        for j in (i, 2, 3) if a[i] > limit else ():
+            if j:
+                pass
+            raise ValueError(j)
+    return i
+
+
+@pytest.mark.parametrize("function", [left_in_the_first_turn, raising_in_the_first_turn])
+def test_inner_loops_that_have_one_turn_at_most(function: Any) -> None:
+    """What stands in one is no part of the loops around it: the frame gets the numbers of that turn all the same."""
+    for limit in (-1.0, 50.0, N):
+        native_turns(function, lambda limit=limit: (np.arange(float(N)), limit))

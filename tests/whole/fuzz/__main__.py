@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import faulthandler
 import os
-import signal
 import sys
 import time
 import traceback
@@ -18,9 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.whole.fuzz.kinds import KINDS, Kind
+from tests.whole.fuzz.limits import limited
 from tests.whole.fuzz.shrink import shrunk
+from ufuse.backends.numpy import _tiles
 
 CHUNK = 100
+THREADS = 3  # where they share what they can: in every other chunk
 LONGEST = 30  # seconds that a program may take
 LONGEST_SMALLER = 2  # seconds that a program may take that was made of one that differs
 DIED = 120  # the exit status of a process that cannot go on
@@ -45,27 +47,6 @@ def gist(found: str) -> str:
     return line.split(":")[0].split("[")[0].split(".")[0]
 
 
-class TooLongError(BaseException):
-    """A program that was made smaller does not end."""
-
-
-def too_long(*_: object) -> None:
-    """End what runs now."""
-    raise TooLongError
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """End what is inside after this time; again and again where the program catches it."""
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def differs_like(asked: Asked, kind: str) -> Callable[[Any], bool]:
     """Whether a program differs in the same way."""
 
@@ -78,6 +59,21 @@ def differs_like(asked: Asked, kind: str) -> Callable[[Any], bool]:
         return bool(found) and gist(found) == kind
 
     return fails
+
+
+@contextlib.contextmanager
+def shared(*, is_shared: bool) -> Iterator[None]:
+    """Let threads share of loops whatever they can inside, though it pays for nothing so small; or as usual."""
+    if not is_shared:
+        yield
+        return
+    count, before = _tiles.threads(), _tiles.share_statements(1, 0)
+    _tiles.set_threads(THREADS)
+    try:
+        yield
+    finally:
+        _tiles.share_statements(*before)
+        _tiles.set_threads(count)
 
 
 def report(seed: int, asked: Asked) -> bool:
@@ -108,7 +104,8 @@ def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     failed = 0
     for seed in seeds:
         progress.write_text(str(seed))
-        failed += not report(seed, asked)
+        with shared(is_shared=seed // CHUNK % 2 == 1):
+            failed += not report(seed, asked)
         faulthandler.cancel_dump_traceback_later()
     return failed
 

@@ -26,6 +26,8 @@ from ufuse.backends.numpy import BACKEND
 from ufuse.backends.protocol import Options
 
 NUMBER = itertools.count()
+WARM = 30  # calls until CPython has made its code for what is there
+NANS = re.compile(r"plain \S*\(?nan\)? \(\w+\), compiled \S*\(?nan\)? \(\w+\)")
 DIED = r"\s*state\[6\]\[\d+\]: plain True, compiled False"  # see `PythonWorld.state`
 
 
@@ -143,14 +145,59 @@ def difference(program: Tried, backend: str = "numpy", world: type[World] = Worl
     log.propagate = False
     try:
         found = _difference(program, backend, world(program.source))
-        silent = world.without_finalizers(program.source) if found else None
-        if silent is not None and not _difference(program, backend, world(silent)):
+        quiet = world.without_finalizers(program.source) if found else None
+        if quiet is not None and not _difference(program, backend, world(quiet)):
+            found = ""
+        if NANS.search(found) and wavers(program, world):
             found = ""
     finally:
         log.removeHandler(heard)
     if heard.said:
         found += "\n" + heard.said[0]
     return found
+
+
+def wavers(program: Tried, world: type[World]) -> bool:
+    """Whether plain Python itself gives NaNs of either sign: which of two floats a product keeps depends on its warmth."""
+    warm = world(program.source)
+    for _ in range(WARM):
+        silent(warm, warm.function)(*warm.made(program.sets[0]))
+    return any(_signs_differ(warm, world(program.source), given) for given in program.sets)
+
+
+def _signs_differ(warm: World, cold: World, given: tuple[Given, ...]) -> bool:
+    try:
+        check_same(
+            silent(warm, warm.function),
+            slowed(silent(cold, cold.function)),
+            lambda: cold.made(given),
+            calls=1,
+            modes=MODES[:1],
+            copies=False,
+            atoms=False,
+        )
+    except Difference as error:
+        return NANS.search(str(error)) is not None
+    finally:
+        cold.forget()
+    return False
+
+
+def slowed(function: Any) -> Callable[..., Any]:
+    """The function under a trace function, for which CPython 3.11 does not use what it has made for floats."""
+
+    def called(*arguments: Any) -> Any:
+        def trace(*_: Any) -> Any:
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            return function(*arguments)
+        finally:
+            sys.settrace(before)
+
+    return called
 
 
 def _difference(program: Tried, backend: str, world: World) -> str:
@@ -223,29 +270,31 @@ def is_known(found: str, world: World) -> bool:
     )
 
 
+def silent(world: World, function: Any) -> Callable[..., Any]:
+    """The function, which begins with the globals as they were, and neither warns, prints nor raises."""
+
+    def called(*arguments: Any) -> Any:
+        world.reset()
+        with (
+            np.errstate(all="ignore"),
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            try:
+                return function(*arguments)
+            except Exception:  # noqa: BLE001  a traceback would keep the arrays alive
+                return None
+
+    return called
+
+
 def lifetimes(program: Tried, world: World, compiled: Any) -> str:
     """Whether arrays die when they should; only asked where the program raises nothing."""
-
-    def run(function: Any) -> Any:
-        def silent(*arguments: Any) -> Any:
-            world.reset()
-            with (
-                np.errstate(all="ignore"),
-                warnings.catch_warnings(),
-                contextlib.redirect_stdout(io.StringIO()),
-            ):
-                warnings.simplefilter("ignore")
-                try:
-                    return function(*arguments)
-                except Exception:  # noqa: BLE001  a traceback would keep the arrays alive
-                    return None
-
-        return silent
-
     try:
         check_lifetimes(
-            run(world.function),
-            run(compiled),
+            silent(world, world.function),
+            silent(world, compiled),
             lambda: world.made(program.sets[0]),
             shorter=world.shorter_lives,
         )

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.whole.fuzz.limits import TooLongError, limited
 from tests.whole.fuzz.values import DTYPES, NUMBERS, Given, made, random_arguments, variant
 
+LONGEST = 2  # seconds that a statement may take
 PRELUDE = """\
 import numpy as np
 import math
@@ -502,18 +504,19 @@ def statement(growth: Growth, depth: int = 0) -> Block:
     return scalar_work(growth) if growth.rng.random() < 0.2 else simple(growth)
 
 
-def failure(growth: Growth, block: Block) -> Exception | None:
-    """The error of the statement, or None; its effects stay in the growth's values."""
+def failure(growth: Growth, block: Block) -> BaseException | None:
+    """The error of the statement, also that it takes too long, or None; its effects stay in the growth's values."""
     text = "\n".join(block.lines(0))
     try:
         with (
             np.errstate(all="ignore"),
             warnings.catch_warnings(),
             contextlib.redirect_stdout(io.StringIO()),
+            limited(LONGEST),
         ):
             warnings.simplefilter("ignore")
             exec(text, growth.values)
-    except Exception as error:  # noqa: BLE001  whatever it is, most programs do without
+    except (Exception, TooLongError) as error:  # noqa: BLE001  whatever it is, most programs do without
         return error
     return None
 
@@ -537,7 +540,9 @@ def generated(seed: int) -> Program:
                 k for k in growth.values if k not in before and k[0] in "vw" and k not in growth.own
             ]
             # CPython 3.11 names the line of an unbound name by how warm the code is.
-            if error is None or (not isinstance(error, NameError) and rng.random() < 0.03):
+            if error is None or (
+                not isinstance(error, NameError | TooLongError) and rng.random() < 0.03
+            ):
                 blocks.append(block)
                 break
         if any(is_array(v) and v.size > 4000 for v in growth.values.values()):

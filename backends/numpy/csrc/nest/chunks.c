@@ -1,5 +1,7 @@
 /* A call of a nest: chunks of turns, each of which is committed as a whole or has not happened. */
-#include "nest/nest.h"
+#include "nest/sharing.h"
+
+#include <stdatomic.h>
 
 /* Times in nanoseconds. */
 static const double FIRST = 0.3e6;         /* of the first chunk, by what calls before took */
@@ -37,12 +39,13 @@ enum { MOST_LONG_CALLS = 4 }; /* more than short ones */
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
 
 /*
- * The chunk under way: when its machine code first asked, 0 where it has not, and why it was asked
- * to end. Of this thread, as that holds the GIL.
+ * The chunk under way: the thread that runs it, which holds the GIL; when its machine code first
+ * asked, 0 where it has not, or when it was shared among threads; and why it was asked to end.
  */
 static struct {
+    PyThreadState *thread;
     double began;
-    Pending left_for;
+    _Atomic Pending left_for;
 } watch;
 
 /* A call under way. */
@@ -77,8 +80,10 @@ typedef struct {
 int64_t
 nest_patience(void)
 {
-    Pending pending = pending_now();
-    watch.began = watch.began == 0 ? now_ns() : watch.began;
+    Pending pending = pending_for(watch.thread);
+    if (watch.began == 0) {
+        watch.began = now_ns();
+    }
     if (pending == PENDING_NOTHING ||
         (pending == PENDING_OTHERS && now_ns() - watch.began < OTHERS_WAIT)) {
         return PATIENCE;
@@ -148,9 +153,9 @@ typedef struct {
     int64_t begun; /* turns, with the one in doubt */
 } Run;
 
-/* Run machine code on the cells that are reached. */
+/* Run machine code on the cells that are reached, on this thread. */
 static Run
-run_turns(Call *call, int64_t turns)
+run_alone(Call *call, int64_t turns)
 {
     const Nest *nest = call->nest;
     Register *left = &call->cells[nest->cells - 1];
@@ -158,7 +163,6 @@ run_turns(Call *call, int64_t turns)
     left->whole = turns;
     lists_undo(nest);
     watch.began = 0;
-    watch.left_for = PENDING_NOTHING;
     status_clear();
     int verdict = call->function(call->words, call->cells, nest->memory);
     Run run = {.doubt = verdict == 1 || verdict < 0 || verdict > 1 + nest->exits,
@@ -166,6 +170,61 @@ run_turns(Call *call, int64_t turns)
     run.flagged = (status_numbered(status_raw()) & call->mask) != 0;
     bool counted = left->whole >= 0 && left->whole <= turns;
     run.begun = counted ? turns - left->whole : 0;
+    return run;
+}
+
+/*
+ * Run turns on several threads, where none needs what another does, and that pays. False: they are
+ * still to be done. As often as `sharing` asks for it they are done, and timed, on one.
+ */
+static bool
+run_shared(Call *call, Sharing *sharing, int64_t turns)
+{
+    Nest *nest = call->nest;
+    SharedTurns shared = {.nest = nest,
+                          .function = call->function,
+                          .words = call->words,
+                          .before = call->reached,
+                          .after = call->cells,
+                          .mask = call->mask,
+                          .turns = turns};
+    if (!sharing_pays(sharing, turns) || !shared_turns_fit(&shared)) {
+        return false;
+    }
+    double begin = watch.began = now_ns();
+    if (!shared_turns_run(&shared)) {
+        if (watch.left_for == PENDING_NOTHING) {
+            sharing_learn_failed(sharing);
+        }
+        saved_restore(&call->saved);
+        return false;
+    }
+    sharing_learn_shared(sharing, turns, now_ns() - begin);
+    nest->shared_turns += turns;
+    return true;
+}
+
+/* The same, shared among threads where that pays. */
+static Run
+run_turns(Call *call, int64_t turns)
+{
+    const Nest *nest = call->nest;
+    watch.thread = PyThreadState_Get();
+    watch.left_for = PENDING_NOTHING;
+    Sharing *sharing = NULL;
+    if (nest->part != NULL && threads_count() > 1) {
+        sharing = sharing_of((const void *)call->function, turns);
+        if (run_shared(call, sharing, turns)) {
+            return (Run){.begun = turns};
+        }
+        watch.left_for = PENDING_NOTHING;
+    }
+    bool timed = sharing != NULL && sharing_is_timed(sharing, turns);
+    double begin = timed ? now_ns() : 0;
+    Run run = run_alone(call, turns);
+    if (sharing != NULL && !run.doubt && run.begun == turns) {
+        sharing_learn_alone(sharing, turns, timed ? now_ns() - begin : 0);
+    }
     return run;
 }
 

@@ -41,8 +41,8 @@ extent_of(const NestSlot *slot, const int64_t *words)
 }
 
 /* Whether no array that is written may share memory with another. */
-static bool
-are_apart(const Nest *nest, const int64_t *words)
+bool
+arrays_are_apart(const Nest *nest, const int64_t *words)
 {
     Extent extents[nest->arrays + 1];
     int count = 0;
@@ -68,7 +68,8 @@ are_apart(const Nest *nest, const int64_t *words)
 NestFunction *
 improved_function(const Nest *nest, const int64_t *words)
 {
-    return nest->improved != NULL && are_apart(nest, words) ? nest->improved : nest->function;
+    return nest->improved != NULL && arrays_are_apart(nest, words) ? nest->improved
+                                                                   : nest->function;
 }
 
 /*

@@ -396,20 +396,83 @@ read_views(Nest *self, PyObject *given)
     return 0;
 }
 
+/* Find the array and the iterator of a part. False: there are none such. */
+static bool
+find_part(const Nest *self, NestPart *part, int array)
+{
+    part->word = part->cell = part->array = -1;
+    for (int i = 0, word = 0, cell = 0, number = 0; i < self->slots; i++) {
+        const NestSlot *slot = &self->slot[i];
+        if (slot->kind == SLOT_ARRAY) {
+            bool found = number++ == array && slot->changed && !slot->listed && part->axis >= 0 &&
+                         part->axis < slot->axes;
+            part->array = found ? i : part->array;
+            part->word = found ? word : part->word;
+            word += 1 + 2 * slot->axes;
+        }
+        bool found = i == part->slot && slot_iterates(slot) && slot->kind != SLOT_ONCE;
+        part->cell = found ? cell : part->cell;
+        cell += slot_cells(slot);
+    }
+    return part->word >= 0 && part->cell >= 0;
+}
+
+/* (number of an array, axis, slot of an iterator, what is more) for each array that is written. 0,
+ * or -1 with an exception. */
+static int
+read_parts(Nest *self, PyObject *given)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(given);
+    if (count != self->written || self->memories > self->temporaries + self->lists ||
+        self->temporaries > 0 || self->changing > 0 || self->rebound > 0 || self->exits > 0 ||
+        self->generators > 0 || self->range < 0 || self->given < self->slots) {
+        PyErr_Format(PyExc_ValueError, "turns of such a nest are not independent: %R", given);
+        return -1;
+    }
+    self->part = PyMem_Calloc((size_t)count + 1, sizeof(NestPart));
+    if (self->part == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    bool seen[MOST_SLOTS] = {false};
+    for (Py_ssize_t i = 0; i < count; i++) {
+        NestPart *part = &self->part[i];
+        int array;
+        PyObject *one = PyTuple_GET_ITEM(given, i);
+        if (!PyTuple_Check(one)) {
+            PyErr_Format(PyExc_TypeError, "no part of an array: %R", one);
+            return -1;
+        }
+        if (!PyArg_ParseTuple(one, "iiiL", &array, &part->axis, &part->slot, &part->more)) {
+            return -1;
+        }
+        if (!find_part(self, part, array) || seen[part->array]) {
+            PyErr_Format(PyExc_ValueError, "no part of a nest's array: %R", one);
+            return -1;
+        }
+        seen[part->array] = true;
+    }
+    return 0;
+}
+
 static PyObject *
 nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"address",   "owner", "slots", "temporaries",
-                            "scratches", "views", "exits", NULL};
-    PyObject *address, *owner, *slots, *temporaries = NULL, *views = NULL;
+    static char *names[] = {"address", "owner", "slots", "temporaries", "scratches",
+                            "views",   "exits", "parts", NULL};
+    PyObject *address, *owner, *slots, *temporaries = NULL, *views = NULL, *parts = Py_None;
     int scratches = 0, exits = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!i:Nest", names, &PyLong_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!iO:Nest", names, &PyLong_Type,
                                      &address, &owner, &PyTuple_Type, &slots, &PyTuple_Type,
-                                     &temporaries, &scratches, &PyTuple_Type, &views, &exits)) {
+                                     &temporaries, &scratches, &PyTuple_Type, &views, &exits,
+                                     &parts)) {
         return NULL;
     }
     if (exits < 0 || exits > MOST_EXITS) {
         return PyErr_Format(PyExc_ValueError, "%d exits", exits);
+    }
+    if (parts != Py_None && !PyTuple_Check(parts)) {
+        return PyErr_Format(PyExc_TypeError, "parts: a tuple or None, not %R", parts);
     }
     void *function = PyLong_AsVoidPtr(address);
     if (function == NULL) {
@@ -430,7 +493,8 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
     if (temporaries == NULL || read_slots(self, slots) < 0 ||
         read_temporaries(self, temporaries, scratches) < 0 || check_columns(self) < 0 ||
-        (views != NULL && read_views(self, views) < 0)) {
+        (views != NULL && read_views(self, views) < 0) ||
+        (parts != Py_None && read_parts(self, parts) < 0)) {
         Py_CLEAR(self);
     }
     Py_XDECREF(temporaries);
@@ -475,6 +539,7 @@ nest_dealloc(Nest *self)
     PyMem_Free(self->memory);
     PyMem_Free(self->temporary);
     PyMem_Free(self->view);
+    PyMem_Free(self->part);
     PyMem_Free(self->slot);
     type->tp_free(self);
     Py_DECREF(type);
@@ -485,6 +550,8 @@ static PyMemberDef members[] = {
     {"turns", T_LONGLONG, offsetof(Nest, turns), READONLY, "Turns that it completed."},
     {"doubts", T_LONGLONG, offsetof(Nest, doubts), READONLY,
      "Calls that a turn in doubt, or a floating-point flag, ended."},
+    {"shared_turns", T_LONGLONG, offsetof(Nest, shared_turns), READONLY,
+     "Turns of these that threads shared."},
     {"improved_turns", T_LONGLONG, offsetof(Nest, improved_turns), READONLY,
      "Turns of these that better code did."},
     {"step", T_LONGLONG, offsetof(Nest, step), READONLY,
@@ -520,7 +587,8 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Nest(address, owner, slots, temporaries=(), scratches=0, views=(), exits=0)\n--\n\n"
+     "Nest(address, owner, slots, temporaries=(), scratches=0, views=(), exits=0, "
+     "parts=None)\n--\n\n"
      "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
      "and gives the numbers that have changed, the arrays that are bound "
      "again and the results of a whole call, last by which exit the loop was left where it has "

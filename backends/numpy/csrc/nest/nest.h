@@ -110,6 +110,15 @@ typedef struct {
     int64_t length[MOST_LENGTHS];
 } NestMemory;
 
+/* Of an array that is written, where turns do not depend on each other: a turn touches only what is
+ * along an axis at the place of an iterator, and `more`. */
+typedef struct {
+    int array, word; /* its number, and that of its first word */
+    int axis;
+    int slot, cell; /* of the iterator, and its first cell */
+    long long more;
+} NestPart;
+
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
  * for each number its value, a complex one's two parts, and whether it is NumPy's; for one that a
@@ -153,7 +162,8 @@ typedef struct {
         range_cell; /* the slot of the first iterator, and its first cell; -1: there is none */
     long long step; /* of the first iterator in the last call; 1 before */
     int exits;
-    double budget; /* seconds that a call may take, about */
+    NestPart *part; /* for each array that is written; NULL where turns may depend on each other */
+    double budget;  /* seconds that a call may take, about */
     /* What calls before have shown. */
     double usual_turns;    /* until the loop is left by an exit; 0: not known */
     double turn_ns;        /* 0: not known */
@@ -166,7 +176,7 @@ typedef struct {
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     double native_ns;      /* in machine code */
     int improved_cost;     /* of chunks of better code that were undone */
-    long long runs, turns, doubts, improved_turns;
+    long long runs, turns, doubts, improved_turns, shared_turns;
 } Nest;
 
 /* ranges.c */
@@ -242,6 +252,7 @@ PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count
 
 /* improved.c */
 NestFunction *improved_function(const Nest *nest, const int64_t *words);
+bool arrays_are_apart(const Nest *nest, const int64_t *words);
 bool improved_learn(Nest *nest, int64_t kept);
 int improved_ask(Nest *nest);
 double improved_budget(const Nest *nest);

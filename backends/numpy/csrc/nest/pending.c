@@ -17,19 +17,19 @@
 
 #include "nest/pending.h"
 
-/* What a frame would do now, at a backward jump. Signals count in whichever thread this is. */
+/* What a frame of a thread that has the GIL would do now, at a backward jump; asked by any thread.
+ * Signals count in whichever thread it is. */
 Pending
-pending_now(void)
+pending_for(PyThreadState *thread)
 {
 #if PY_VERSION_HEX >= 0x030D0000
-    PyThreadState *thread = PyThreadState_Get();
     uintptr_t events = _Py_atomic_load_uintptr_relaxed(&thread->eval_breaker);
     if (events & _PY_SIGNALS_PENDING_BIT) {
         return PENDING_SIGNALS;
     }
     return events & _PY_EVAL_EVENTS_MASK ? PENDING_OTHERS : PENDING_NOTHING;
 #else
-    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
+    PyInterpreterState *interpreter = thread->interp;
     if (_Py_atomic_load_relaxed(&interpreter->ceval.eval_breaker) == 0) {
         return PENDING_NOTHING;
     }

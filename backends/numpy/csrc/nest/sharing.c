@@ -1,7 +1,7 @@
 /*
- * Which array statements of nests are shared among threads: those that take less time so. What
- * threads have cost, as where something else has their cores, is made up for by work on one thread
- * before they are asked again. Guarded by the GIL.
+ * Which work of nests is shared among threads, array statements and turns that do not depend on
+ * each other: what takes less time so. What threads have cost, as where something else has their
+ * cores, is made up for by work on one thread before they are asked again. Guarded by the GIL.
  */
 #include "nest/sharing.h"
 
@@ -133,6 +133,14 @@ sharing_learn_shared(Sharing *sharing, int64_t elements, double elapsed)
         all.credit = 0;
         all.penalty = all.penalty < MOST_PENALTY ? 2 * all.penalty : MOST_PENALTY;
     }
+}
+
+/* Learn from a run that was shared and had to be done again. */
+void
+sharing_learn_failed(Sharing *sharing)
+{
+    sharing->runs++;
+    sharing->rest = VAIN_REST;
 }
 
 static PyObject *

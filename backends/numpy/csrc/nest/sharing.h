@@ -4,6 +4,20 @@
 
 #include "nest/nest.h"
 
+/* Turns that do not depend on each other, in shared.c. */
+typedef struct {
+    const Nest *nest;
+    NestFunction *function;
+    int64_t *words;
+    const Register *before; /* cells */
+    Register *after;
+    unsigned mask; /* of the flags that are not ignored */
+    int64_t turns;
+} SharedTurns;
+
+bool shared_turns_fit(const SharedTurns *shared);
+bool shared_turns_run(SharedTurns *shared);
+
 typedef struct Sharing Sharing;
 
 extern int64_t sharing_fewest_elements;
@@ -20,6 +34,7 @@ bool sharing_goes_on(void);
 bool sharing_is_timed(const Sharing *sharing, int64_t elements);
 bool sharing_pays(const Sharing *sharing, int64_t elements);
 void sharing_learn_alone(Sharing *sharing, int64_t elements, double elapsed);
+void sharing_learn_failed(Sharing *sharing);
 void sharing_learn_shared(Sharing *sharing, int64_t elements, double elapsed);
 
 #endif
