@@ -76,8 +76,7 @@ def _made(
     )
     parts = own_parts(nest)
     own = None if parts is None else tuple(astuple(one) for one in parts)
-    scratches = SCRATCHES if parts is None else 0
-    made: Any = _tiles.Nest(address, owner, slots, temporaries, scratches, views, nest.exits, own)
+    made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own)
     if good is None and not nests.is_of_arrays(nest):
         made.tuner = _later(partial(_tune, nest))
     kept = nests.kept_improvement(nest)

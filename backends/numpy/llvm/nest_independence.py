@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_integers import Integers
 from ufuse.backends.numpy.llvm.polynomials import atom, constant, split
 from ufuse.graph.nest import (
+    POSITIONS,
     SIGNATURES,
     TURNS,
+    WRITERS,
     ArraySlot,
     Instruction,
     Nest,
     NumberSlot,
     RangeSlot,
+    Scalar,
     Value,
+    View,
 )
 
-# What a turn may consist of beside arithmetic: no array statements, whose memory all turns have in common.
-OPS = {op for op, _ in SIGNATURES} | {
-    "const", "get", "set", "select", "call", "load", "store", "dim", "doubt_if",
-}  # fmt: skip
+NUMBER_OPS = {op for op, _ in SIGNATURES} | {
+    "const",
+    "get",
+    "set",
+    "select",
+    "call",
+    "dim",
+    "doubt_if",
+}
+# What a turn may consist of beside these, where none of NumPy's loops needs the lock of the interpreter.
+ARRAY_OPS = {"load", "store", "alloc", "map", "fold", "reduce", "dot", "matmul"}
+FREE_DTYPES = {np.dtype(bool), np.dtype(np.float32), np.dtype(np.float64)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +54,17 @@ def own_parts(nest: Nest) -> tuple[OwnPart, ...] | None:
 
     Where an array that is written shares memory with another one, or an index wraps, they may depend all the same.
     """
-    if nest.temporaries or nest.exits or not all(_is_plain(slot) for slot in nest.slots):
+    if nest.exits or not all(_is_plain(slot) for slot in nest.slots):
         return None
-    turn = _outermost(Flow(nest))
+    turn = _outermost(nest, Flow(nest))
     if turn is None:
         return None
     iterators = {
         slot.name: number for number, slot in enumerate(nest.slots) if isinstance(slot, RangeSlot)
     }
-    if not iterators or not turn.carries_nothing(nest, iterators):
+    if not iterators or not turn.carries_nothing(iterators):
         return None
-    return turn.own_parts(nest, iterators)
+    return turn.own_parts(iterators)
 
 
 def _is_plain(slot: object) -> bool:
@@ -63,7 +77,36 @@ def _is_plain(slot: object) -> bool:
     return isinstance(slot, NumberSlot)
 
 
-def _outermost(flow: Flow) -> _Turn | None:
+def _is_free(nest: Nest, one: Instruction) -> bool:
+    """Whether threads may do an instruction at once."""
+    if one.op == "map":
+        (statement,) = one.attributes
+        return all(FREE_DTYPES.issuperset(step.dtypes) for step in statement.steps)
+    if one.op in ARRAY_OPS and any(isinstance(view, View) for view in one.attributes):
+        dtypes = {nest.numbered[view.array].dtype for view, _ in _views(nest, one)}
+        return one.attributes[0] not in POSITIONS and dtypes <= FREE_DTYPES
+    return one.op in NUMBER_OPS | ARRAY_OPS
+
+
+def _views(nest: Nest, one: Instruction) -> Iterator[tuple[View, tuple[Value, ...]]]:
+    """The parts of arrays that an array statement reads, and last what it writes; where they begin along each axis."""
+    parts: Sequence[View | Scalar]
+    if one.op == "map":
+        (statement,) = one.attributes
+        parts, at = (*statement.operands, statement.target), statement.ndim
+    else:
+        views = [view for view in one.attributes if isinstance(view, View)]
+        parts, at = views, len(views[0].axes) if views else 0
+    for part in parts:
+        if isinstance(part, Scalar):
+            at += 1
+            continue
+        ndim = nest.numbered[part.array].ndim
+        yield part, one.inputs[at : at + ndim]
+        at += ndim + part.computed_steps
+
+
+def _outermost(nest: Nest, flow: Flow) -> _Turn | None:
     """A turn of the outermost loop; None where that is several, or more than numbers stand around it."""
     loops: dict[str, set[str]] = {}
     for header, labels in flow.loops_by_header():
@@ -75,15 +118,15 @@ def _outermost(flow: Flow) -> _Turn | None:
     labels = loops.pop(header)
     inside = [one for label in labels for one in flow.instructions(label)]
     outside = [one for label in flow.blocks.keys() - labels for one in flow.instructions(label)]
-    if any(one.op not in OPS for one in inside) or any(
-        one.op not in OPS - {"load", "store"} for one in outside
+    if not all(_is_free(nest, one) for one in inside) or any(
+        one.op not in NUMBER_OPS for one in outside
     ):
         return None
     for other, blocks in ((header, labels), *loops.items()):
         if not all(label in labels and flow.is_dominated(label, other) for label in blocks):
             return None
     inner = {other: _changed(flow, inside) for other, inside in loops.items()}
-    return _Turn(flow, header, labels, Integers(flow, header, labels, {}, inner))
+    return _Turn(nest, flow, header, labels, Integers(flow, header, labels, {}, inner))
 
 
 def _changed(flow: Flow, labels: set[str]) -> set[str]:
@@ -95,13 +138,16 @@ def _changed(flow: Flow, labels: set[str]) -> set[str]:
 class _Turn:
     """The blocks of a turn, and what is known of its integers."""
 
-    def __init__(self, flow: Flow, header: str, labels: set[str], integers: Integers) -> None:
+    def __init__(
+        self, nest: Nest, flow: Flow, header: str, labels: set[str], integers: Integers
+    ) -> None:
+        self._nest = nest
         self._flow = flow
         self._header = header
         self._labels = labels
         self._integers = integers
 
-    def carries_nothing(self, nest: Nest, iterators: Mapping[str, int]) -> bool:
+    def carries_nothing(self, iterators: Mapping[str, int]) -> bool:
         """Whether no turn reads what another has set, but for how far the loop is; the last one sets all results."""
         counted = {TURNS} | {f"{name}.{part}" for name in iterators for part in ("next", "left")}
         steps = {TURNS: constant(-1)}
@@ -111,8 +157,8 @@ class _Turn:
         changed = _changed(self._flow, self._labels) - counted
         if any(self._integers.steps.get(name) != step for name, step in steps.items()):
             return False
-        results = changed & ({cell.name for cell in nest.cells} | self._read_behind())
-        behind: dict[str, set[str]] = {}
+        results = changed & ({cell.name for cell in self._nest.cells} | self._read_behind())
+        behind: dict[str, set[str | int]] = {}
         # Blocks stand behind those that lead to them: a way back leads to a block that was seen, and more is set there.
         for label in (each for each in self._flow.order if each in self._labels):
             before = [behind[each] for each in self._flow.before[label] if each in behind]
@@ -120,12 +166,21 @@ class _Turn:
             for one in self._flow.instructions(label):
                 if one.op == "get" and one.attributes[0] in changed - known:
                     return False
-                if one.op == "set":
+                if not self._temporaries(one) <= known:
+                    return False
+                if one.op in {"set", "alloc"}:
                     known.add(one.attributes[0])
             behind[label] = known
             if self._header in self._flow.blocks[label].end.targets and not results <= known:
                 return False
         return True
+
+    def _temporaries(self, one: Instruction) -> set[str | int]:
+        """The numbers of the temporaries that an instruction reads or writes."""
+        arrays = {view.array for view, _ in _views(self._nest, one)}
+        if one.op in {"load", "store", "dim"}:
+            arrays.add(one.attributes[0])
+        return {number for number in arrays if number >= len(self._nest.arrays)}
 
     def _read_behind(self) -> set[str]:
         """The variables that are read behind the loop; before it, a thread finds what there was before all turns."""
@@ -137,42 +192,66 @@ class _Turn:
         instructions = (one for label in blocks for one in self._flow.instructions(label))
         return {one.attributes[0] for one in instructions if one.op == "get"}
 
-    def own_parts(self, nest: Nest, iterators: Mapping[str, int]) -> tuple[OwnPart, ...] | None:
+    def own_parts(self, iterators: Mapping[str, int]) -> tuple[OwnPart, ...] | None:
         """The parts of the arrays that are written, if every turn has its own."""
-        accesses = [
-            (one.attributes[0], label, one)
-            for label in self._labels
-            for one in self._flow.instructions(label)
-            if one.op in {"load", "store"}
-        ]
-        written = {array for array, _, one in accesses if one.op == "store"}
-        if written != {number for number, one in enumerate(nest.arrays) if one.is_written}:
+        parts: dict[int, list[set[tuple[int, int, int]]]] = {}
+        written: set[int] = set()
+        for label in self._labels:
+            for one in self._flow.instructions(label):
+                for array, indices, is_written in self._accesses(one):
+                    found = set(self._parts(label, indices, iterators))
+                    parts.setdefault(array, []).append(found)
+                    written |= {array} if is_written else set()
+        if written != {number for number, one in enumerate(self._nest.arrays) if one.is_written}:
             return None  # something is stored that changes nothing
-        found = []
+        own = []
         for array in sorted(written):
-            parts = [
-                set(self._parts(nest, label, one, iterators))
-                for number, label, one in accesses
-                if number == array
-            ]
-            common = set.intersection(*parts)
+            common = set.intersection(*parts[array])
             if not common:
                 return None
-            axis, iterator, more = min(common)
-            found.append(OwnPart(array, axis, iterator, more))
-        return tuple(found)
+            own.append(OwnPart(array, *min(common)))
+        return tuple(own)
+
+    def _accesses(
+        self, one: Instruction
+    ) -> Iterator[tuple[int, tuple[tuple[int, Value], ...], bool]]:
+        """The given arrays that an instruction reads or writes, with the axes along which it stays at one index."""
+        if one.op in {"load", "store"}:
+            array = one.attributes[0]
+            indices = enumerate(one.inputs[: self._nest.numbered[array].ndim])
+            reached = [(array, tuple(indices), one.op == "store")]
+        else:
+            views = list(_views(self._nest, one))
+            reached = []
+            for number, (view, places) in enumerate(views):
+                walked = {axis[0] for axis in view.axes if axis is not None}
+                fixed = tuple(each for each in enumerate(places) if each[0] not in walked)
+                is_target = one.op in WRITERS and number == len(views) - 1
+                reached.append((view.array, fixed, is_target))
+        yield from (each for each in reached if each[0] < len(self._nest.arrays))
 
     def _parts(
-        self, nest: Nest, label: str, one: Instruction, iterators: Mapping[str, int]
+        self, label: str, indices: Iterable[tuple[int, Value]], iterators: Mapping[str, int]
     ) -> Iterator[tuple[int, int, int]]:
-        """Along which axes an access has an index that is its turn's own: the axis, the iterator, and what is more."""
-        axes = nest.numbered[one.attributes[0]].ndim
-        for axis, index in enumerate(one.inputs[:axes]):
+        """Along which axes an index is its turn's own: the axis, the iterator, and what is more."""
+        for axis, index in indices:
             place = self._place(label, index)
             for name, number in iterators.items():
                 if place is not None and place[0] == atom("get", f"{name}.next"):
                     yield axis, number, place[1]
 
     def _place(self, label: str, index: Value) -> tuple[object, int] | None:
+        """An index; of one that is counted from the end where it is negative, what it is else."""
         value = self._integers.value(label, index)
-        return None if value is None else split(value)
+        if value is not None:
+            return split(value)
+        makers = {one.result: one for one in self._flow.instructions(label)}
+        maker = makers.get(index)
+        if maker is None or maker.op != "select":
+            return None
+        test, _, plain = maker.inputs
+        asked = makers.get(test)
+        if asked is None or asked.op != "ilt" or asked.inputs[0] != plain:
+            return None
+        limit = self._integers.value(label, asked.inputs[1])
+        return self._place(label, plain) if limit == constant(0) else None

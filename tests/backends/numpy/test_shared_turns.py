@@ -132,7 +132,47 @@ def complex_rows(x, out):
     return z
 
 
+def rows(x, out):
+    for i in range(len(out)):
+        row = out[i] - out[i].mean()
+        out[i] = row / np.sqrt((row * row).sum()) + x[0, 0]
+
+
+def reduced(x, out):
+    for i in range(len(out)):
+        out[i, 0] = np.exp(x[i]).sum() + np.maximum(x[i], 0.5).max()
+
+
+def all_rows(x, out):
+    x = x[:50]
+    for i in range(len(out)):
+        out[i, 1] = np.sqrt(((x - x[i % 50]) ** 2).sum(axis=1)).min()
+
+
+def neighbours(x, out):
+    for i in range(1, len(x) - 1):
+        out[i, 1:-1] = 0.25 * (x[i - 1, :2] + x[i + 1, :2] + x[i, 1:] + x[i, :-1])
+
+
+def products(x, out):
+    for i in range(len(x)):
+        out[i, 2] = x[i] @ x[0]
+        out[i, :3] = x[:3] @ x[i]
+
+
+def parts_of_columns(x, out):
+    out = out.T
+    for i in range(out.shape[1]):
+        out[1:, i] = out[:-1, i] * x[i, 0]
+
+
 INDEPENDENT = (
+    rows,
+    reduced,
+    all_rows,
+    neighbours,
+    products,
+    parts_of_columns,
     distances,
     in_place,
     columns,
@@ -229,7 +269,28 @@ def left_early(x, out):
     return i
 
 
+def swept(x, out):
+    for i in range(1, len(out) - 1):
+        out[i, 1:-1] = 0.25 * (out[i - 1, 1:-1] + out[i + 1, 1:-1] + out[i, :-2] + out[i, 2:])
+
+
+def whole(x, out):
+    for i in range(len(x)):
+        out[i] = out[:, 0].sum()
+
+
+def kept_rows(x, out):
+    row = x[0] * 2.0
+    for i in range(len(x)):
+        out[i, :3] = row
+        row = x[i] + 1.0
+    return row
+
+
 DEPENDENT = (
+    swept,
+    whole,
+    kept_rows,
     prefix,
     summed,
     symmetric,
@@ -404,7 +465,6 @@ def test_parts_that_cannot_be(parts: Any, error: str) -> None:
     _tiles.Nest(4096, None, slots, (), 0, (), 0, ((0, 0, 1, 0),))
     with pytest.raises((ValueError, TypeError), match=error):
         _tiles.Nest(4096, None, slots, (), 0, (), 0, parts)
-    with pytest.raises(ValueError, match="not independent"):
-        _tiles.Nest(4096, None, slots, (("d", 1),), 0, (), 0, ((0, 0, 1, 0),))
-    with pytest.raises(ValueError, match="not independent"):
-        _tiles.Nest(4096, None, slots, (), 1, (), 0, ((0, 0, 1, 0),))
+    for other, exits in ((("grown", False, False, ((0, "float", False),)), 0), (("range",), 1)):
+        with pytest.raises(ValueError, match="not independent"):
+            _tiles.Nest(4096, None, (*slots, other), (("d", 1),), 0, (), exits, ((0, 0, 1, 0),))

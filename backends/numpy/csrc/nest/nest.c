@@ -423,8 +423,7 @@ static int
 read_parts(Nest *self, PyObject *given)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(given);
-    if (count != self->written || self->memories > self->temporaries + self->lists ||
-        self->temporaries > 0 || self->changing > 0 || self->rebound > 0 || self->exits > 0 ||
+    if (count != self->written || self->changing > 0 || self->rebound > 0 || self->exits > 0 ||
         self->generators > 0 || self->range < 0 || self->given < self->slots) {
         PyErr_Format(PyExc_ValueError, "turns of such a nest are not independent: %R", given);
         return -1;

@@ -1,11 +1,14 @@
 /*
  * Turns that do not depend on each other, shared among threads. Each of these runs the nest's
- * machine code over some turns, with cells of its own, as if the loop had no others. Where any is
- * odd nothing of it counts: the caller restores what was saved, and does the turns alone.
+ * machine code over some turns, with cells and temporaries of its own, as if the loop had no
+ * others. Where any is odd nothing of it counts: the caller restores what was saved, and does the
+ * turns alone.
  */
 #include "nest/sharing.h"
 
 enum { PARTS_OF_EACH = 4 }; /* for a thread, as turns may be of different lengths */
+
+bool turns_are_shared;
 
 typedef struct {
     SharedTurns *shared;
@@ -99,8 +102,13 @@ run_parts(void *context, npy_intp first, npy_intp past)
     Register cells[nest->cells];
     memcpy(cells, shared->before, sizeof cells);
     cells_begin(nest, cells, begin, end - begin);
+    NestMemory memory[nest->memories + 1];
+    memset(memory, 0, sizeof memory);
     status_clear();
-    int verdict = shared->function(shared->words, cells, nest->memory);
+    int verdict = shared->function(shared->words, cells, memory);
+    for (int i = 0; i < nest->memories; i++) {
+        memory_give(memory[i].data);
+    }
     bool flagged = (status_numbered(status_raw()) & shared->mask) != 0;
     if (verdict != 0 || flagged || cells[nest->cells - 1].whole != 0) {
         return -1;
@@ -117,5 +125,8 @@ shared_turns_run(SharedTurns *shared)
 {
     int64_t most = (int64_t)threads_count() * PARTS_OF_EACH;
     Parts parts = {.shared = shared, .parts = shared->turns < most ? shared->turns : most};
-    return threads_run_awake(run_parts, &parts, parts.parts, 1);
+    turns_are_shared = true;
+    bool done = threads_run_awake(run_parts, &parts, parts.parts, 1);
+    turns_are_shared = false;
+    return done;
 }

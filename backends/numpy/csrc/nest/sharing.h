@@ -21,12 +21,13 @@ bool shared_turns_run(SharedTurns *shared);
 typedef struct Sharing Sharing;
 
 extern int64_t sharing_fewest_elements;
+extern bool turns_are_shared; /* now: their statements are not */
 
 /* Whether a statement has enough elements to look at how long it takes. */
 static inline bool
 sharing_is_possible(int64_t elements)
 {
-    return elements >= sharing_fewest_elements && threads_count() > 1;
+    return elements >= sharing_fewest_elements && threads_count() > 1 && !turns_are_shared;
 }
 
 Sharing *sharing_of(const void *statement, int64_t elements);
