@@ -25,17 +25,9 @@ from ufuse.graph.nest import (
     View,
 )
 
-NUMBER_OPS = {op for op, _ in SIGNATURES} | {
-    "const",
-    "get",
-    "set",
-    "select",
-    "call",
-    "dim",
-    "doubt_if",
-}
+NUMBER_OPS = {op for op, _ in SIGNATURES} | set("const get set select call dim doubt_if".split())
 # What a turn may consist of beside these, where none of NumPy's loops needs the lock of the interpreter.
-ARRAY_OPS = {"load", "store", "alloc", "map", "fold", "reduce", "dot", "matmul"}
+ARRAY_OPS = set("load store alloc map fold reduce dot matmul".split())
 FREE_DTYPES = {np.dtype(bool), np.dtype(np.float32), np.dtype(np.float64)}
 
 
@@ -149,12 +141,9 @@ class _Turn:
 
     def carries_nothing(self, iterators: Mapping[str, int]) -> bool:
         """Whether no turn reads what another has set, but for how far the loop is; the last one sets all results."""
-        counted = {TURNS} | {f"{name}.{part}" for name in iterators for part in ("next", "left")}
-        steps = {TURNS: constant(-1)}
-        for name in iterators:
-            steps[f"{name}.next"] = atom("get", f"{name}.step")
-            steps[f"{name}.left"] = constant(-1)
-        changed = _changed(self._flow, self._labels) - counted
+        steps = {TURNS: constant(-1), f"{next(iter(iterators))}.left": constant(-1)}
+        steps |= {f"{name}.next": atom("get", f"{name}.step") for name in iterators}
+        changed = _changed(self._flow, self._labels) - steps.keys()
         if any(self._integers.steps.get(name) != step for name, step in steps.items()):
             return False
         results = changed & ({cell.name for cell in self._nest.cells} | self._read_behind())

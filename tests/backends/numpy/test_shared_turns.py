@@ -111,6 +111,11 @@ def zipped(x, out):
         out[i, 0] = a * b + i
 
 
+def rows_of_two(x, out):
+    for row, to in zip(x, out):  # noqa: B905
+        to[0] = row[0] + row[1]
+
+
 def branches(x, out):
     for i in range(len(x)):
         y = x[i, 0] if x[i, 0] < 0.5 else -x[i, 1]
@@ -179,6 +184,8 @@ INDEPENDENT = (
     backwards,
     two_arrays,
     last_values,
+    zipped,
+    rows_of_two,
     branches,
     functions,
     complex_rows,
@@ -307,6 +314,16 @@ DEPENDENT = (
 def test_turns_that_need_others(function: Callable[..., None]) -> None:
     """They run one after another."""
     assert shared_turns(function, arrays) == 0
+
+
+def items(x, y):
+    for i, item in enumerate(x):
+        y[i] = item * x[0]
+
+
+def test_lists() -> None:
+    """Those that are read only."""
+    assert shared_turns(items, lambda: (numbers(10 * LONG).tolist(), np.zeros(10 * LONG))) > LONG
 
 
 def added(x, y):

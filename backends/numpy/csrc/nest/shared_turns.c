@@ -76,17 +76,17 @@ shared_turns_fit(const SharedTurns *shared)
     return arrays_are_apart(nest, shared->words);
 }
 
-/* Move all iterators by so many turns; as many are left to do then. */
+/* Move all iterators by so many turns; how many are left says the first. */
 static void
 cells_begin(const Nest *nest, Register *cells, int64_t skipped, int64_t turns)
 {
     for (int i = 0, cell = 0; i < nest->slots; i++) {
         if (slot_iterates(&nest->slot[i])) {
             cells[cell].whole += skipped * cells[cell + 1].whole;
-            cells[cell + 2].whole -= skipped;
         }
         cell += slot_cells(&nest->slot[i]);
     }
+    cells[nest->range_cell + 2].whole -= skipped;
     cells[nest->cells - 1].whole = turns;
 }
 
