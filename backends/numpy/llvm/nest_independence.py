@@ -70,7 +70,9 @@ def _is_plain(slot: object) -> bool:
 
 
 def _is_free(nest: Nest, one: Instruction) -> bool:
-    """Whether threads may do an instruction at once."""
+    """Whether threads may do an instruction at once: functions that CPython computes itself are objects of it."""
+    if one.op == "call":
+        return not str(one.attributes[0]).startswith("python.")
     if one.op == "map":
         (statement,) = one.attributes
         return all(FREE_DTYPES.issuperset(step.dtypes) for step in statement.steps)

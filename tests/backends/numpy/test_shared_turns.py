@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -294,7 +295,20 @@ def kept_rows(x, out):
     return row
 
 
+def of_python(x, out):
+    for i in range(len(x)):
+        out[i, 0] = math.hypot(x[i, 0], x[i, 1])
+
+
+def of_integers(x, out):
+    out = out.view(np.int64)
+    for i in range(len(x)):
+        out[i] += 1
+
+
 DEPENDENT = (
+    of_python,
+    of_integers,
     swept,
     whole,
     kept_rows,
@@ -312,7 +326,7 @@ DEPENDENT = (
 
 @pytest.mark.parametrize("function", DEPENDENT)
 def test_turns_that_need_others(function: Callable[..., None]) -> None:
-    """They run one after another."""
+    """They run one after another; so do those that call what needs the GIL."""
     assert shared_turns(function, arrays) == 0
 
 
