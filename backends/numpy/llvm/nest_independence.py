@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -46,7 +47,12 @@ def own_parts(nest: Nest) -> tuple[OwnPart, ...] | None:
 
     Where an array that is written shares memory with another one, or an index wraps, they may depend all the same.
     """
-    if nest.exits or not all(_is_plain(slot) for slot in nest.slots):
+    instructions = (one for block in nest.blocks for one in block.instructions)
+    if (
+        nest.exits
+        or not all(_is_plain(slot) for slot in nest.slots)
+        or not all(_is_free(nest, one) for one in instructions)
+    ):
         return None
     turn = _outermost(nest, Flow(nest))
     if turn is None:
@@ -110,17 +116,13 @@ def _outermost(nest: Nest, flow: Flow) -> _Turn | None:
         return None
     (header,) = headers
     labels = loops.pop(header)
-    inside = [one for label in labels for one in flow.instructions(label)]
     outside = [one for label in flow.blocks.keys() - labels for one in flow.instructions(label)]
-    if not all(_is_free(nest, one) for one in inside) or any(
-        one.op not in NUMBER_OPS for one in outside
-    ):
+    if any(one.op not in NUMBER_OPS for one in outside):
         return None
     for other, blocks in ((header, labels), *loops.items()):
         if not all(label in labels and flow.is_dominated(label, other) for label in blocks):
             return None
-    inner = {other: _changed(flow, inside) for other, inside in loops.items()}
-    return _Turn(nest, flow, header, labels, Integers(flow, header, labels, {}, inner))
+    return _Turn(nest, flow, header, labels, loops)
 
 
 def _changed(flow: Flow, labels: set[str]) -> set[str]:
@@ -133,21 +135,29 @@ class _Turn:
     """The blocks of a turn, and what is known of its integers."""
 
     def __init__(
-        self, nest: Nest, flow: Flow, header: str, labels: set[str], integers: Integers
+        self,
+        nest: Nest,
+        flow: Flow,
+        header: str,
+        labels: set[str],
+        loops: Mapping[str, set[str]],
     ) -> None:
         self._nest = nest
         self._flow = flow
         self._header = header
         self._labels = labels
-        self._integers = integers
+        self._loops = loops  # those inside, by their headers
+
+    @cached_property
+    def _integers(self) -> Integers:
+        inner = {header: _changed(self._flow, inside) for header, inside in self._loops.items()}
+        return Integers(self._flow, self._header, self._labels, {}, inner)
 
     def carries_nothing(self, iterators: Mapping[str, int]) -> bool:
         """Whether no turn reads what another has set, but for how far the loop is; the last one sets all results."""
         steps = {TURNS: constant(-1), f"{next(iter(iterators))}.left": constant(-1)}
         steps |= {f"{name}.next": atom("get", f"{name}.step") for name in iterators}
         changed = _changed(self._flow, self._labels) - steps.keys()
-        if any(self._integers.steps.get(name) != step for name, step in steps.items()):
-            return False
         results = changed & ({cell.name for cell in self._nest.cells} | self._read_behind())
         behind: dict[str, set[str | int]] = {}
         # Blocks stand behind those that lead to them: a way back leads to a block that was seen, and more is set there.
@@ -164,7 +174,7 @@ class _Turn:
             behind[label] = known
             if self._header in self._flow.blocks[label].end.targets and not results <= known:
                 return False
-        return True
+        return all(self._integers.steps.get(name) == step for name, step in steps.items())
 
     def _temporaries(self, one: Instruction) -> set[str | int]:
         """The numbers of the temporaries that an instruction reads or writes."""
