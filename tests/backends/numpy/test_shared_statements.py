@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ import ufuse
 from tests.support.native_loops import native_turns
 from tests.support.nest_code import Machine
 from tests.support.random_maps import Draw, outcome
+from tests.support.sharing import always_shared, in_python_threads
 from ufuse.backends.numpy import _tiles
 from ufuse.graph.nest import TURNS
 
@@ -31,13 +31,10 @@ MANY = 400  # turns: fewer are unrolled
 
 
 @pytest.fixture(autouse=True)
-def always_shared() -> Iterator[None]:
-    """Threads share every statement, whether that pays or not."""
-    count = _tiles.threads()
-    before = _tiles.share_statements(1, 0)
-    yield
-    _tiles.share_statements(*before)
-    _tiles.set_threads(count)
+def all_are_shared() -> Iterator[None]:
+    """Threads share every statement."""
+    with always_shared():
+        yield
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -157,20 +154,13 @@ def test_several_python_threads() -> None:
     wanted = numbers(100, 102)
     neighbours(wanted, MANY)
     compiled = ufuse.compile(neighbours)
-    found: list[bytes] = []
 
-    def run() -> None:
-        for _ in range(4):
-            x = numbers(100, 102)
-            compiled(x, MANY)
-            found.append(x.tobytes())
+    def call() -> bytes:
+        x = numbers(100, 102)
+        compiled(x, MANY)
+        return x.tobytes()
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert set(found) == {wanted.tobytes()}
+    assert in_python_threads(call, 4) == {wanted.tobytes()}
 
 
 def test_fork() -> None:

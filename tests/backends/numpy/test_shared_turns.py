@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ pytest.importorskip("llvmlite")
 import ufuse
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.nest_code import Code, array, number
+from tests.support.sharing import always_shared, in_python_threads
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_independence import OwnPart, own_parts
 from ufuse.graph.nest import RangeSlot
@@ -31,14 +31,10 @@ LONG = 3000  # turns: more than are tried at once
 
 
 @pytest.fixture(autouse=True)
-def always_shared() -> Iterator[None]:
-    """Threads share whatever they can, whether that pays or not."""
-    count = _tiles.threads()
-    before = _tiles.share_statements(1, 0)
-    _tiles.set_threads(3)
-    yield
-    _tiles.share_statements(*before)
-    _tiles.set_threads(count)
+def all_are_shared() -> Iterator[None]:
+    """Threads share whatever they can."""
+    with always_shared(threads=3):
+        yield
 
 
 def shared_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
@@ -451,20 +447,13 @@ def test_several_python_threads() -> None:
     x = numbers(60, 3)
     distances(x, wanted)
     compiled = ufuse.compile(distances)
-    found: list[bytes] = []
 
-    def run() -> None:
-        for _ in range(8):
-            out = np.zeros((60, 60))
-            compiled(x, out)
-            found.append(out.tobytes())
+    def call() -> bytes:
+        out = np.zeros((60, 60))
+        compiled(x, out)
+        return out.tobytes()
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert set(found) == {wanted.tobytes()}
+    assert in_python_threads(call, 8) == {wanted.tobytes()}
 
 
 def test_own_parts() -> None:

@@ -10,16 +10,16 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.support.sharing import always_shared
 from tests.whole.fuzz.kinds import KINDS, Kind
 from tests.whole.fuzz.limits import limited
 from tests.whole.fuzz.shrink import shrunk
-from ufuse.backends.numpy import _tiles
 
 CHUNK = 100
 THREADS = 3  # where they share what they can: in every other chunk
@@ -61,21 +61,6 @@ def differs_like(asked: Asked, kind: str) -> Callable[[Any], bool]:
     return fails
 
 
-@contextlib.contextmanager
-def shared(*, is_shared: bool) -> Iterator[None]:
-    """Let threads share of loops whatever they can inside, though it pays for nothing so small; or as usual."""
-    if not is_shared:
-        yield
-        return
-    count, before = _tiles.threads(), _tiles.share_statements(1, 0)
-    _tiles.set_threads(THREADS)
-    try:
-        yield
-    finally:
-        _tiles.share_statements(*before)
-        _tiles.set_threads(count)
-
-
 def report(seed: int, asked: Asked) -> bool:
     """Run one program; print it where it differs."""
     program = asked.kind.generated(seed)
@@ -104,7 +89,7 @@ def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     failed = 0
     for seed in seeds:
         progress.write_text(str(seed))
-        with shared(is_shared=seed // CHUNK % 2 == 1):
+        with always_shared(THREADS) if seed // CHUNK % 2 else contextlib.nullcontext():
             failed += not report(seed, asked)
         faulthandler.cancel_dump_traceback_later()
     return failed

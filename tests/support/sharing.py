@@ -1,0 +1,38 @@
+"""Threads that share of native loops whatever they can."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+from ufuse.backends.numpy import _tiles
+
+
+@contextlib.contextmanager
+def always_shared(threads: int | None = None) -> Iterator[None]:
+    """Statements and turns are shared inside, whether that pays or not; among so many threads."""
+    count, before = _tiles.threads(), _tiles.share_statements(1, 0)
+    if threads is not None:
+        _tiles.set_threads(threads)
+    try:
+        yield
+    finally:
+        _tiles.share_statements(*before)
+        _tiles.set_threads(count)
+
+
+def in_python_threads(call: Callable[[], bytes], times: int) -> set[bytes]:
+    """What a call gives in each of several Python threads at once, which make it so many times."""
+    found: list[bytes] = []
+
+    def run() -> None:
+        found.extend(call() for _ in range(times))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(found) == times * len(threads)
+    return set(found)
