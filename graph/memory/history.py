@@ -52,12 +52,12 @@ def part_of(access: Access, *, alone: bool) -> Part:
     level: list[tuple[object, int] | None] = []
     block: list[int] = []
     for one in extents:
-        if one is None:
+        if one is None or one[1] < 0 <= one[2]:  # blocks of any size end before 0, and begin there
             level.append(None)
             block.append(0)
             continue
         base, low, high = one
-        bits = (low ^ high).bit_length() if (low < 0) == (high < 0) else 64
+        bits = (low ^ high).bit_length()
         level.append((base, bits))
         block.append(low >> bits)
     return Part(access, extents, alone and is_dense(access.region), tuple(level), tuple(block))

@@ -14,8 +14,9 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.text import parse
 
 LENGTH = 12  # of the known axis
-PLACES = ("0", "1", "5", "11", "n-1", "n-2", "m")
+PLACES = ("0", "1", "5", "11", "n-1", "n-2", "m", "m-1", "m+2")
 SPANS = ("1:n-1", "0:n-2", "2:n", "0:n", "n-3:n", "1:1+m", "0:n:2", "1:n:2")
+SPANS += ("m-2:m+2", "m:m+4", "m-4:m", "m-1:m+1", "m-6:m-2", "m+2:m+9")  # on both sides of a base
 
 
 def place(draw: random.Random) -> str:
