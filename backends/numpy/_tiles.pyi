@@ -12,7 +12,11 @@ _Segment: TypeAlias = (
     tuple[Loop, _Values, _Values, _Kind, int]
     | tuple[Loop, _Values, _Values, _Kind, int, bytes | None]
 )
-_How: TypeAlias = tuple[str] | tuple[str, tuple[int, ...] | Literal["C"] | int | bool | None]
+_How: TypeAlias = (
+    tuple[str]
+    | tuple[str, tuple[int, ...] | Literal["C"] | int | bool | None]
+    | tuple[str, int, bool]  # "into", whose last says whether the operation itself writes there
+)
 _Slot: TypeAlias = (
     # the dtype's character, axes, whether it is written, whether the variable is bound again
     tuple[Literal["array"], str, int, bool]

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.fallback import Fallback
+from ufuse.backends.numpy.fallback import OUT, Fallback
 from ufuse.backends.numpy.llvm import compiler
 from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
 from ufuse.backends.numpy.loops import loop_object
 from ufuse.backends.numpy.report import Report, Warner, out_of_order
 from ufuse.backends.numpy.scalars import Code
-from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.backends.planning.kernels import KernelPlan, Result, Segment
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.backends.protocol import Options
 
@@ -83,6 +83,13 @@ def _cost(plan: KernelPlan) -> float:
     return sum(COSTS.get(segment.loop.name, 0.4) for segment in plan.segments) or 0.4
 
 
+def _how(result: Result) -> tuple[Any, ...]:
+    """How `_tiles.Kernel` gives a result: of a target also whether the operation itself writes to it."""
+    if result.how[0] != "into":
+        return result.how
+    return (*result.how, result.node.attributes.get("casting") == OUT)
+
+
 def kernel_object(plan: KernelPlan, options: Options) -> Any:
     """The kernel of a plan."""
     grown: dict[str, Any] = {}
@@ -97,7 +104,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
         tuple(operand.dtype for operand in plan.operands),
         tuple((temporary.dtype, temporary.is_row) for temporary in plan.temporaries),
         tuple(plain(segment) for segment in plan.segments),
-        tuple((result.value, result.how) for result in plan.results),
+        tuple((result.value, _how(result)) for result in plan.results),
         rows=plan.rows,
         cost=_cost(plan),
         **grown,

@@ -109,7 +109,8 @@ class KernelBuilder:
             assert isinstance(node.type, ArrayType)
             value = self._read(node.inputs[1], node.type.dtype, node, "map", "cast")
             count = len(self.plan.operands)
-            if value >= count and self.plan.temporaries[value - count].is_row:
+            # What is stored lies in memory as the target does: who reads it there takes the loops for that.
+            if value < count or self.plan.temporaries[value - count].is_row:
                 value = self._emit(copy_loop(node.type.dtype), (value,), node, "map")
             self.values[node] = value
             return

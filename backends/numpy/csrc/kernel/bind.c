@@ -1,6 +1,8 @@
 /* kernel_run: bind the arguments, find the space, run the tiles, return the results. */
 #include "kernel/bind.h"
 
+#include <stdlib.h>
+
 /* Set how many elements a row has: the last axis, in kernels by rows. */
 static bool
 split_rows(Binding *binding)
@@ -256,6 +258,81 @@ give_results(Binding *binding, char (*out)[MAX_ITEM], PyObject **results)
     return 0;
 }
 
+/*
+ * Whether the loops treat every element as NumPy's do, wherever tiles begin. Not where NumPy may
+ * write with other steps than the kernel: into memory that is not contiguous (one operation that
+ * both write there has the same), or in place to one element.
+ */
+static bool
+keeps_all_places(const Binding *binding)
+{
+    const Run *run = &binding->run;
+    const Kernel *kernel = run->kernel;
+    if (binding->elements == 0) {
+        return true;
+    }
+    if (kernel->rows || binding->elements == 1) {
+        return false;
+    }
+    for (int i = 0; i < kernel->results; i++) {
+        const Result *result = &kernel->result[i];
+        if (result->kind != RESULT_INTO) {
+            continue;
+        }
+        bool linear = run->readings[result->operand] == READ_LINEAR;
+        npy_intp step = walk_step(&run->walks[result->operand]);
+        bool as_numpy = result->given_out && step > 0 && run->native == NULL &&
+                        run->plain->segments == 1 && result->read_before &&
+                        !has_twin(binding, result->operand);
+        if (!linear || (step != kernel->value[result->operand].itemsize && !as_numpy)) {
+            return false;
+        }
+    }
+    for (int s = 0; s < run->plain->segments; s++) {
+        const Segment *segment = &run->plain->segment[s];
+        if (!segment->loop->position_dependent || segment->kind >= SEGMENT_REDUCE) {
+            continue;
+        }
+        if (segment->loop->position_dependent_limit != 0) {
+            return false;
+        }
+        for (int j = 0; j < segment->loop->inputs; j++) {
+            int v = segment->values[j];
+            if (v < kernel->operands && run->readings[v] != READ_LINEAR) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The elements of tiles that were withheld, as pairs (first, past); NULL also where there is none.
+ */
+static PyObject *
+withheld_list(const Run *run)
+{
+    if (memchr(run->withheld, 1, (size_t)run->tiles) == NULL) {
+        return NULL;
+    }
+    PyObject *found = PyList_New(0);
+    for (npy_intp i = 0; found != NULL && i < run->tiles; i++) {
+        npy_intp first = i;
+        while (i < run->tiles && run->withheld[i]) {
+            i++;
+        }
+        if (i == first) {
+            continue;
+        }
+        PyObject *pair = Py_BuildValue("(nn)", tile_start(run, first) * run->row,
+                                       tile_past(run, i - 1) * run->row);
+        if (pair == NULL || PyList_Append(found, pair) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(pair);
+    }
+    return found;
+}
+
 /* From the known space to computed results; 0, 1, -1 as kernel_run. */
 static int
 run_bound(Binding *binding, char (*out)[MAX_ITEM])
@@ -292,6 +369,9 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
             run->expansions = 0;
         }
     }
+    if (run->checks_for_unlike && kernel->has_into) {
+        run->withholds = run->checks_for_unlike = !keeps_all_places(binding);
+    }
     int result = bind_results(binding);
     if (result != 0) {
         return result;
@@ -301,7 +381,7 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
 
 /* The same, with the arrays that only some kernels need on this function's stack. */
 static int
-run_with_memory(Binding *binding, PyObject **results, PyObject **flags)
+run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject **withheld)
 {
     Run *run = &binding->run;
     Kernel *kernel = run->kernel;
@@ -341,6 +421,17 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags)
             result = RUN_FAILED;
         }
     }
+    if (result == 0 && run->withholds) {
+        *withheld = withheld_list(run);
+        if (*withheld == NULL && PyErr_Occurred()) {
+            Py_CLEAR(*flags);
+            for (int i = 0; i < kernel->results; i++) {
+                Py_CLEAR(results[i]);
+            }
+            result = RUN_FAILED;
+        }
+    }
+    free(binding->withheld_many);
     free_total_memory(binding);
     for (int i = 0; i < kernel->results; i++) {
         Py_XDECREF(arrays[i]);
@@ -351,13 +442,17 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags)
 /*
  * Run the kernel on borrowed `arguments`, one per operand. RUN_DONE: `results`, one for each of the
  * kernel's, and `flags` (None or a tuple) are new references. RUN_REFUSED: nothing was written and
- * there is no exception; with `may_refuse` also where the bits would not be NumPy's (unlike.c).
- * RUN_FAILED: exception. Only flags in `mask` are reported. Runs
- * Python code only through on_hot, and may release the GIL.
+ * there is no exception. RUN_FAILED: exception. Only flags in `mask` are reported. Runs Python code
+ * only through on_hot, and may release the GIL.
+ *
+ * Where the bits would not be NumPy's (unlike.c) the kernel refuses or, if it writes over operands,
+ * gives in `withheld` a list of pairs (first, past), which is NULL otherwise: the elements, in the
+ * order of the walk, that are in no result yet. Where the pointer is NULL, nobody looks for such
+ * elements in kernels that write over operands.
  */
 int
-kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
-           PyObject **results, PyObject **flags)
+kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, PyObject **results,
+           PyObject **flags, PyObject **withheld)
 {
     _Alignas(16) char packed[kernel->operands + 1][MAX_ITEM];
     Binding binding;
@@ -369,12 +464,17 @@ kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_r
     binding.run.any_copies = false;
     binding.run.starts = NULL;
     binding.run.flagged = 0;
-    binding.run.checks_for_unlike = may_refuse && !kernel->has_into;
+    binding.run.checks_for_unlike =
+        kernel->position_dependent && (!kernel->has_into || withheld != NULL);
     binding.run.met_unlike = false;
+    binding.run.withholds = false;
+    binding.run.withheld = NULL;
+    binding.run.unsure = false;
     binding.arguments = arguments;
     binding.packed = packed;
     binding.starts = NULL;
     binding.partials = NULL;
+    binding.withheld_many = NULL;
     if (!take_arguments(&binding)) {
         return RUN_REFUSED;
     }
@@ -397,7 +497,10 @@ kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_r
         native->references++;
     }
     Py_INCREF(kernel);
-    int result = run_with_memory(&binding, results, flags);
+    if (withheld != NULL) {
+        *withheld = NULL;
+    }
+    int result = run_with_memory(&binding, results, flags, withheld);
     plan_release(plain);
     plan_release(native);
     Py_DECREF(kernel);

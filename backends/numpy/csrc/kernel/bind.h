@@ -18,6 +18,7 @@ typedef struct {
     npy_intp elements;
     npy_intp *starts;
     char *partials;
+    unsigned char withheld[16], *withheld_many; /* by tile, where they are few or many */
 } Binding;
 
 /* arguments.c */
@@ -25,6 +26,7 @@ bool take_arguments(Binding *binding);
 
 /* results.c */
 int bind_results(Binding *binding);
+bool has_twin(const Binding *binding, int target);
 
 /* tiling.c: 0, 1, -1 as kernel_run. */
 int run_space(Binding *binding, char (*out)[MAX_ITEM], double work);

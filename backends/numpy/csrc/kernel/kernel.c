@@ -123,6 +123,7 @@ read_how(Kernel *self, Result *result, PyObject *how)
             return -1;
         }
         self->has_into = true;
+        result->given_out = PyTuple_GET_SIZE(how) == 3 && PyTuple_GET_ITEM(how, 2) == Py_True;
         return 0;
     }
     if (PyUnicode_CompareWithASCIIString(kind, "scalar") == 0 && !self->rows) {
@@ -231,6 +232,8 @@ examine_plain(Kernel *self)
         self->totals += segment->kind == SEGMENT_TOTAL;
         self->raises |= segment->loop->raises;
         self->depends_on_strides |= segment->loop->depends_on_strides;
+        self->position_dependent |=
+            segment->loop->position_dependent && segment->kind < SEGMENT_REDUCE;
     }
     return 0;
 }
@@ -346,7 +349,7 @@ kernel_method_run(Kernel *self, PyObject *const *args, Py_ssize_t count)
                             PyTuple_GET_SIZE(args[0]));
     }
     PyObject *results[MAX_VALUES], *flags;
-    int done = kernel_run(self, ((PyTupleObject *)args[0])->ob_item, mask, true, results, &flags);
+    int done = kernel_run(self, ((PyTupleObject *)args[0])->ob_item, mask, results, &flags, NULL);
     if (done != RUN_DONE) {
         return done == RUN_REFUSED ? Py_NewRef(Py_NotImplemented) : NULL;
     }

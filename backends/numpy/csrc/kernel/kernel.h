@@ -43,6 +43,7 @@ typedef struct {
     bool direct;      /* segments write the value straight into the result's memory */
     bool unread;      /* into: no plain segment reads the operand */
     bool read_before; /* into: no plain segment reads the operand once the value is made */
+    bool given_out;   /* into: NumPy's loop, too, would write to the operand */
     int axes;         /* new: of the order, or -1 for C order */
     signed char order[MAX_AXES];
 } Result;
@@ -57,6 +58,7 @@ typedef struct {
     PyObject_HEAD
     int operands, values, results;
     bool rows, raises, has_into, maps_rows, depends_on_strides;
+    bool position_dependent; /* some plain segment's loop is */
     int totals;
     Value *value;
     Result *result;
@@ -76,8 +78,8 @@ void plan_release(Plan *plan);
 int plan_traverse(const Plan *plan, visitproc visit, void *arg);
 int number_between(PyObject *number, Py_ssize_t past, const char *what);
 
-int kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, bool may_refuse,
-               PyObject **results, PyObject **flags);
+int kernel_run(Kernel *kernel, PyObject *const *arguments, unsigned mask, PyObject **results,
+               PyObject **flags, PyObject **withheld);
 
 /* arguments.c */
 bool kernel_takes_numbers(const Kernel *kernel, PyObject *const *arguments, unsigned mask);
@@ -127,7 +129,11 @@ typedef struct {
     unsigned char *bits; /* flags by plain segment, of the whole run */
     long long flagged;
     npy_intp failed_tile;
-    bool checks_for_unlike, met_unlike; /* pairs whose bits depend on their position: unlike.c */
+    /* Pairs whose bits depend on their position: unlike.c. A run that writes over operands cannot
+     * refuse when it meets some: it withholds the tiles in which it does. */
+    bool checks_for_unlike, met_unlike, withholds;
+    unsigned char *withheld; /* by tile; or NULL */
+    bool unsure;             /* a partial sum is not NumPy's for certain: total.c */
 } Run;
 
 /* run.c, total.c, unlike.c */
@@ -136,9 +142,11 @@ size_t scratch_needed(const Run *run);
 npy_intp tree_starts(npy_intp size, npy_intp granule, npy_intp largest, npy_intp **starts);
 int total_partial(const Total *total, npy_intp tile, npy_intp first, npy_intp count, char *input,
                   npy_intp step);
-bool met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count,
-                     const char *out, npy_intp step);
+bool suspects_unlike_pair(const Loop *loop, npy_intp count, const char *out, npy_intp step);
+bool met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count);
 bool met_out_of_range(const Loop *loop, const Walk *input, npy_intp first, npy_intp count);
+bool total_is_unsure(const Total *total, npy_intp tile, npy_intp count, const char *input,
+                     npy_intp step);
 int total_finish(const Run *run, const Total *total, char *out, bool *exact);
 
 static inline npy_intp

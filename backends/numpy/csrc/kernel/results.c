@@ -37,7 +37,7 @@ new_result(Binding *binding, const Result *result)
 /* Whether another operand shares the memory of operand `target`: the planner gives only equal
  * views.
  */
-static bool
+bool
 has_twin(const Binding *binding, int target)
 {
     const void *data = PyArray_DATA((PyArrayObject *)binding->arguments[target]);
@@ -66,9 +66,9 @@ bind_into(Binding *binding, const Result *result)
         memcmp(PyArray_SHAPE(array), space->shape, sizeof(npy_intp) * (size_t)space->axes) != 0) {
         return false;
     }
-    bool replayed = run->native != NULL;
+    bool again = run->native != NULL || run->withholds; /* what was read may be read again */
     if (run->readings[result->operand] == READ_LINEAR && run->direct[result->value] == NULL &&
-        !has_twin(binding, result->operand) && (replayed ? result->unread : result->read_before)) {
+        !has_twin(binding, result->operand) && (again ? result->unread : result->read_before)) {
         run->direct[result->value] = run->walks[result->operand].base;
         run->direct_step[result->value] = walk_step(&run->walks[result->operand]);
         return true;

@@ -311,8 +311,15 @@ segment_total(const Tile *tile, const Segment *segment)
     for (int i = 0; i < run->total_count; i++) {
         if (run->totals[i].value == segment->values[1]) {
             int input = segment->values[0];
-            return total_partial(&run->totals[i], tile->tile, tile->from, tile->elements,
-                                 tile->data[input], tile->step[input]);
+            const Total *total = &run->totals[i];
+            int result = total_partial(total, tile->tile, tile->from, tile->elements,
+                                       tile->data[input], tile->step[input]);
+            if (result == 0 && run->tiles > 1 &&
+                total_is_unsure(total, tile->tile, tile->elements, tile->data[input],
+                                tile->step[input])) {
+                __atomic_store_n(&((Run *)run)->unsure, true, __ATOMIC_RELAXED);
+            }
+            return result;
         }
     }
     return 0;
@@ -329,7 +336,8 @@ keeps_places(const Tile *tile, const Segment *segment)
     bool rows = segment->kind == SEGMENT_MAP_ROW;
     npy_intp from = rows ? tile->first : tile->from, count = rows ? tile->count : tile->elements;
     bool last = tile->tile == run->tiles - 1;
-    if (segment->mixes_rows || from % PHASE != 0 || (count % PHASE != 0 && !last)) {
+    if (run->withholds || segment->mixes_rows || from % PHASE != 0 ||
+        (count % PHASE != 0 && !last)) {
         return false;
     }
     for (int i = 0; i < 2; i++) {
@@ -382,12 +390,18 @@ look_for_unlike(const Tile *tile, const Segment *segment)
         if ((segment->values[0] == segment->values[1] && !product) || keeps_places(tile, segment)) {
             return;
         }
+        int out = segment->values[2];
+        if (!suspects_unlike_pair(loop, count, tile->data[out], tile->step[out])) {
+            return;
+        }
         first[0] = input_walk(tile, segment, 0, &inputs[0]);
         first[1] = input_walk(tile, segment, 1, &inputs[1]);
-        int out = segment->values[2];
-        met = met_unlike_pair(loop, inputs, first, count, tile->data[out], tile->step[out]);
+        met = met_unlike_pair(loop, inputs, first, count);
     }
-    if (met) {
+    if (met && tile->run->withholds) {
+        tile->run->withheld[tile->tile] = 1;
+    }
+    else if (met) {
         __atomic_store_n(&((Run *)tile->run)->met_unlike, true, __ATOMIC_RELAXED);
     }
 }
@@ -517,7 +531,9 @@ run_tiles(Run *run, npy_intp first, npy_intp past, unsigned char *bits)
             run->failed_tile = i;
             return -1;
         }
-        commit_tile(&tile);
+        if (!run->withholds || run->withheld[i] == 0) {
+            commit_tile(&tile);
+        }
     }
     return 0;
 }

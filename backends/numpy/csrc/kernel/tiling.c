@@ -1,6 +1,8 @@
 /* Tiles of a space: how large, on which threads. */
 #include "kernel/bind.h"
 
+#include <stdlib.h>
+
 enum {
     TILE_BYTES = 48 * 1024, /* of all values of a tile: about what the first cache holds */
     TILE_LEAST = 512,       /* elements */
@@ -139,6 +141,25 @@ run_all(Binding *binding, double work)
     return -1;
 }
 
+/* Room to say which tiles are withheld. -1: exception. */
+static int
+withhold_nothing(Binding *binding)
+{
+    Run *run = &binding->run;
+    if (run->tiles <= (npy_intp)sizeof binding->withheld) {
+        memset(binding->withheld, 0, sizeof binding->withheld);
+        run->withheld = binding->withheld;
+        return 0;
+    }
+    free(binding->withheld_many);
+    run->withheld = binding->withheld_many = calloc((size_t)run->tiles, 1);
+    if (run->withheld == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
 /*
  * Run the tiles; run them again with whole inputs where partial results do not decide a total's
  * bits. 0, 1, -1 as kernel_run.
@@ -156,6 +177,9 @@ run_space(Binding *binding, char (*out)[MAX_ITEM], double work)
         if (run->total_count > 0 && total_memory(binding, exact) < 0) {
             return -1;
         }
+        if (run->withholds && withhold_nothing(binding) < 0) {
+            return -1;
+        }
         run->scratch_bytes = scratch_needed(run);
         if (run_all(binding, work) < 0) {
             return -1;
@@ -163,7 +187,7 @@ run_space(Binding *binding, char (*out)[MAX_ITEM], double work)
         if (run->met_unlike) {
             return RUN_REFUSED;
         }
-        bool again = false;
+        bool again = run->unsure;
         for (int i = 0; i < run->total_count; i++) {
             if (total_finish(run, &run->totals[i], out[i], &again) < 0) {
                 return -1;

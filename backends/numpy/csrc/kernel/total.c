@@ -1,6 +1,7 @@
 /* Totals: a fold over a whole space, in parts, with the bits of NumPy's one call over all of it. */
 #include "kernel/kernel.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -109,6 +110,56 @@ total_partial(const Total *total, npy_intp tile, npy_intp first, npy_intp count,
     }
     memcpy(partial, input, (size_t)itemsize);
     return fold_call(loop, partial, input + step, count - 1, step);
+}
+
+/* Whether a sum of these numbers is NaN, and may be one of several. */
+#define IS_UNSURE(NAME, TYPE, MOST)                                                                \
+    static bool NAME(const char *sum, const char *input, npy_intp step, npy_intp count, int parts) \
+    {                                                                                              \
+        const TYPE *sums = (const TYPE *)sum;                                                      \
+        if (!isnan(sums[0]) && !isnan(sums[parts - 1])) {                                          \
+            return false;                                                                          \
+        }                                                                                          \
+        const TYPE *seen = NULL;                                                                   \
+        for (npy_intp i = 0; i < count * parts; i++) {                                             \
+            const TYPE *item = (const TYPE *)(input + i / parts * step) + i % parts;               \
+            bool makes_nan = fabs((double)*item) > MOST; /* an infinity, or soon one */            \
+            bool unlike = isnan(*item) && seen != NULL && memcmp(item, seen, sizeof(TYPE)) != 0;   \
+            if (makes_nan || unlike) {                                                             \
+                return true;                                                                       \
+            }                                                                                      \
+            seen = isnan(*item) ? item : seen;                                                     \
+        }                                                                                          \
+        return false;                                                                              \
+    }
+IS_UNSURE(is_unsure_float, float, (double)FLT_MAX * 1e-9)
+IS_UNSURE(is_unsure_double, double, DBL_MAX * 1e-9)
+
+/*
+ * Whether a tile's partial sum is NaN, and NumPy's may be another one: of two unlike NaN it keeps
+ * the left or the right by how deep in the tree they meet.
+ */
+bool
+total_is_unsure(const Total *total, npy_intp tile, npy_intp count, const char *input, npy_intp step)
+{
+    if (total->whole != NULL || total->fold != FOLD_PAIRWISE) {
+        return false;
+    }
+    const char *sum = total->partials + tile * MAX_ITEM;
+    switch (total->segment->loop->types[1]) {
+    case NPY_FLOAT:
+        return is_unsure_float(sum, input, step, count, 1);
+    case NPY_CFLOAT:
+        return is_unsure_float(sum, input, step, count, 2);
+    case NPY_DOUBLE:
+        return is_unsure_double(sum, input, step, count, 1);
+    case NPY_CDOUBLE:
+        return is_unsure_double(sum, input, step, count, 2);
+    case NPY_LONGDOUBLE:
+        return isnan(*(const npy_longdouble *)sum);
+    default:
+        return isnan(((const npy_longdouble *)sum)[0]) || isnan(((const npy_longdouble *)sum)[1]);
+    }
 }
 
 /* One component of the sum of two partial sums. Of two unlike NaN NumPy's choice is not known. */

@@ -92,14 +92,24 @@ any_unlike(const char *one, const char *other, npy_intp count, bool is_float, bo
     UNLIKE(double)
 }
 
+/* Whether the results of such a segment let an unlike pair be possible. */
+bool
+suspects_unlike_pair(const Loop *loop, npy_intp count, const char *out, npy_intp step)
+{
+    int type = loop->types[2];
+    bool is_complex = PyTypeNum_ISCOMPLEX(type);
+    bool is_float = type == NPY_FLOAT || type == NPY_CFLOAT;
+    npy_intp itemsize = (is_float ? 4 : 8) * (is_complex ? 2 : 1);
+    return step != itemsize || any_suspect(out, is_complex ? 2 * count : count, is_float,
+                                           loop->position_dependent_zeros);
+}
+
 /*
  * Whether a segment of a loop that is `Loop.position_dependent` met an unlike pair. `inputs` walk
- * its two inputs over `count` elements from `first`; `out` is contiguous unless `step` says
- * otherwise.
+ * its two inputs over `count` elements from `first`.
  */
 bool
-met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count,
-                const char *out, npy_intp step)
+met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy_intp count)
 {
     int type = loop->types[2];
     bool is_complex = PyTypeNum_ISCOMPLEX(type);
@@ -112,9 +122,6 @@ met_unlike_pair(const Loop *loop, const Walk *inputs, const npy_intp *first, npy
             !any_suspect(inputs[i].base, 1, is_float, loop->position_dependent_zeros)) {
             return false;
         }
-    }
-    if (step == itemsize && !any_suspect(out, parts, is_float, loop->position_dependent_zeros)) {
-        return false;
     }
     char *copies = malloc((size_t)(2 * count * itemsize) + 1);
     if (copies == NULL) {

@@ -108,6 +108,16 @@ report_flags(const Program *self, int number, PyObject *flags, State *state)
     return STEP_DONE;
 }
 
+static PyObject *
+tuple_of(PyObject *const *items, int count)
+{
+    PyObject *made = PyTuple_New(count);
+    for (int i = 0; made != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(items[i]));
+    }
+    return made;
+}
+
 /*
  * Call `fallback` for a step whose operations NumPy has to do after a visible write, one by one.
  * Runs Python code. The results are new references.
@@ -122,10 +132,7 @@ run_fallback(const Program *self, int number, PyObject *const *arguments, PyObje
         PyErr_Format(PyExc_RuntimeError, "step %d refuses after a write was seen", number);
         return -1;
     }
-    PyObject *given = PyTuple_New(step->inputs.count), *made = NULL;
-    for (int i = 0; given != NULL && i < step->inputs.count; i++) {
-        PyTuple_SET_ITEM(given, i, Py_NewRef(arguments[i]));
-    }
+    PyObject *given = tuple_of(arguments, step->inputs.count), *made = NULL;
     if (given != NULL && begin_telling(self, state) == 0) {
         made = PyObject_CallFunction(self->fallback, "iO", number, given);
     }
@@ -143,6 +150,24 @@ run_fallback(const Program *self, int number, PyObject *const *arguments, PyObje
     }
     Py_DECREF(made);
     return 0;
+}
+
+/* Have NumPy compute what a kernel withheld, and write it to the kernel's results. Runs Python
+ * code. */
+static int
+run_withheld(const Program *self, int number, PyObject *const *arguments, PyObject *const *results,
+             PyObject *withheld)
+{
+    const Step *step = &self->step[number];
+    PyObject *given = tuple_of(arguments, step->inputs.count);
+    PyObject *made = tuple_of(results, step->outputs.count), *done = NULL;
+    if (given != NULL && made != NULL) {
+        done = PyObject_CallFunction(self->fallback, "iOOO", number, given, made, withheld);
+    }
+    Py_XDECREF(given);
+    Py_XDECREF(made);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
 }
 
 static void
@@ -179,12 +204,26 @@ step_kernel(const Program *self, int number, PyObject **slots, State *state)
     if (kernel->on_hot != NULL) {
         leave_strict(state); /* it runs Python code */
     }
-    int done = kernel_run(kernel, arguments, state->mask, !step->committed, results, &flags);
+    PyObject *withheld = NULL;
+    int done = kernel_run(kernel, arguments, state->mask, results, &flags,
+                          self->fallback != NULL ? &withheld : NULL);
     if (done == RUN_REFUSED) {
         return refused(self, number, slots, arguments, results, state);
     }
     if (done == RUN_FAILED) {
         return outcome_of_exception(step);
+    }
+    if (withheld != NULL) {
+        leave_strict(state);
+        int status = run_withheld(self, number, arguments, results, withheld);
+        Py_DECREF(withheld);
+        if (status < 0) {
+            for (int i = 0; i < step->outputs.count; i++) {
+                Py_DECREF(results[i]);
+            }
+            Py_DECREF(flags);
+            return STEP_FAILED;
+        }
     }
     store_results(step, slots, results);
     Outcome outcome = flags == Py_None ? STEP_DONE : report_flags(self, number, flags, state);
