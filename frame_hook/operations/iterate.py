@@ -187,10 +187,25 @@ def described_kind(symbol: Symbol) -> str:
 def _iterator_of_instance(interpreter: Interpreter, symbol: Symbol) -> Symbol:
     method = special_method(interpreter, symbol, "__iter__")
     if method is not None:
-        return interpreter.call(method)
+        result = interpreter.call(method)
+        if not _has_next(interpreter.trace.look(result)):
+            raise GraphBreak("operator", f"__iter__ that gives {described_kind(result)}")
+        return result
     if special_method(interpreter, symbol, "__getitem__") is not None:
         return new_iterator(interpreter, "getitem", [symbol])
     raise GraphBreak("operator", f"iterating over {described_kind(symbol)}")
+
+
+def _has_next(symbol: Symbol) -> bool:
+    """Whether something is an iterator."""
+    match symbol:
+        case Iterator() | Generator():
+            return True
+        case Instance(kind=kind):
+            return static_lookup(kind, "__next__") is not ABSENT
+        case Constant(value=value) | Opaque(value=value):
+            return hasattr(type(value), "__next__")
+    return False
 
 
 def fixed_range(interpreter: Interpreter, symbol: Range) -> range:

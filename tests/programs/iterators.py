@@ -433,3 +433,48 @@ def numbers_too_large_for_itertools(x):
         except (ValueError, OverflowError) as error:
             found.append(str(error))
     return found, x + 1
+
+
+CALLS = []
+
+
+class IteratesNothing:
+    """Its `__iter__` does something, and gives what is no iterator."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def __iter__(self):
+        CALLS.append(type(self.given).__name__)
+        return self.given
+
+
+def in_a_loop(v):
+    for _ in v:
+        pass
+
+
+def text_of_error(function, given):
+    try:
+        return len(list(function(given) or ()))
+    except TypeError as error:
+        return str(error)
+
+
+@PROGRAMS.cut()
+def what_is_no_iterator(x):
+    CALLS.clear()
+    found = [
+        text_of_error(function, IteratesNothing(given))
+        for given in (x, [1, 2], 5, IteratesNothing(1), iter("ab"), x.ndim)
+        for function in (in_a_loop, iter, enumerate, zip, list, lambda v: map(abs, v) and None)
+    ]
+    return found, list(CALLS), x + 1
+
+
+@PROGRAMS.cut()
+def no_iterator_where_one_is_wanted(x):
+    y = x * 2
+    for a, b in zip(IteratesNothing(y)):
+        y = y + a * b
+    return y
