@@ -134,3 +134,23 @@ def test_totals(dtype: str) -> None:
             places = rng.integers(0, size, 8)
             x[places] = rng.choice([np.nan, -np.nan], 8)
             assert total(x).tobytes() == compiled(x).tobytes(), size
+
+
+@pytest.mark.parametrize("length", [1, 6, 5000])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_looking_for_pairs_warns_of_nothing(dtype: str, length: int) -> None:
+    """No flag is raised by who looks whether numbers are NaN."""
+
+    def program(x: Any, y: Any) -> Any:
+        x[::2] = np.minimum(y, 1.0) + 1.0
+        t = np.negative(y)
+        return np.maximum(t, y) * 2.0, t.sum()
+
+    compiled = ufuse.compile(program)
+    y = np.full(length, np.nan, dtype)
+    y[::2] *= -1.0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            compiled(np.zeros(2 * length, dtype), y)
+    assert not told

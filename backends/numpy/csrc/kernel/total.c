@@ -112,7 +112,10 @@ total_partial(const Total *total, npy_intp tile, npy_intp first, npy_intp count,
     return fold_call(loop, partial, input + step, count - 1, step);
 }
 
-/* Whether a sum of these numbers is NaN, and may be one of several. */
+/*
+ * Whether a sum of these numbers is NaN, and may be one of several: unlike NaN are among them, or
+ * infinities (or what soon adds up to one). Raises no flag.
+ */
 #define IS_UNSURE(NAME, TYPE, MOST)                                                                \
     static bool NAME(const char *sum, const char *input, npy_intp step, npy_intp count, int parts) \
     {                                                                                              \
@@ -123,7 +126,7 @@ total_partial(const Total *total, npy_intp tile, npy_intp first, npy_intp count,
         const TYPE *seen = NULL;                                                                   \
         for (npy_intp i = 0; i < count * parts; i++) {                                             \
             const TYPE *item = (const TYPE *)(input + i / parts * step) + i % parts;               \
-            bool makes_nan = fabs((double)*item) > MOST; /* an infinity, or soon one */            \
+            bool makes_nan = isgreater(fabs((double)*item), MOST);                                 \
             bool unlike = isnan(*item) && seen != NULL && memcmp(item, seen, sizeof(TYPE)) != 0;   \
             if (makes_nan || unlike) {                                                             \
                 return true;                                                                       \
