@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.fallback import OUT, Fallback
+from ufuse.backends.numpy.fallback import Fallback
 from ufuse.backends.numpy.llvm import compiler
 from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 from ufuse.backends.numpy.llvm.tiers import NativeSegment, native_segments
 from ufuse.backends.numpy.loops import loop_object
+from ufuse.backends.numpy.plain import OUT
 from ufuse.backends.numpy.report import Report, Warner, out_of_order
 from ufuse.backends.numpy.scalars import Code
 from ufuse.backends.planning.kernels import KernelPlan, Result, Segment

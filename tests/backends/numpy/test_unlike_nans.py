@@ -66,8 +66,22 @@ def standardised(x: Any, y: Any, r: Any) -> None:
     x[...] = x - y.max(axis=-1, keepdims=True) + r
 
 
+def and_totals(x: Any, y: Any, r: Any) -> Any:
+    """Sums of what is written and of what is not."""
+    t = x * y
+    x[...] = t + r
+    return t.sum(), x.max(), (x * 2.0).sum()
+
+
+def sum_of_what_is_written(x: Any, y: Any, r: Any) -> Any:
+    """One sum, of an array that is changed in place."""
+    x += y
+    return x.sum()
+
+
 PROGRAMS = [
     assigned, assigned_both, in_place, given_out, kept_as_well, written_twice, both, after_a_write, standardised,
+    and_totals, sum_of_what_is_written,
 ]  # fmt: skip
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "dense": lambda x: x,
@@ -77,14 +91,16 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "inner": lambda x: np.pad(x, 1)[tuple(slice(1, -1) for _ in x.shape)],
     "rows reversed": lambda x: x[::-1].copy()[::-1],
 }
-SHAPES = ((1,), (7,), (33,), (3000,), (40_000,), (5, 7), (40, 130), (300, 257))
+SHAPES = (
+    ((1,),) * 6 + ((1, 1),) * 6 + ((7,), (33,), (3000,), (40_000,), (5, 7), (40, 130), (300, 257))
+)
 
 
 def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
     """Numbers with some NaN of either sign, and infinities."""
     rng = np.random.default_rng(seed)
     made = rng.normal(size=shape)
-    special = rng.random(shape) < 0.2
+    special = rng.random(shape) < (0.2 if made.size > 1 else 0.8)
     made[special] = rng.choice([np.nan, -np.nan, np.inf, -np.inf], special.sum())
     made[special] = np.copysign(made[special], rng.normal(size=special.sum()))
     return made.astype(dtype)

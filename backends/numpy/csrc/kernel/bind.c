@@ -306,14 +306,10 @@ keeps_all_places(const Binding *binding)
     return true;
 }
 
-/* The elements of tiles that were withheld, as pairs (first, past); NULL also where there is none.
- */
+/* The elements of tiles that were withheld, as pairs (first, past). NULL: an exception. */
 static PyObject *
-withheld_list(const Run *run)
+withheld_pairs(const Run *run)
 {
-    if (memchr(run->withheld, 1, (size_t)run->tiles) == NULL) {
-        return NULL;
-    }
     PyObject *found = PyList_New(0);
     for (npy_intp i = 0; found != NULL && i < run->tiles; i++) {
         npy_intp first = i;
@@ -331,6 +327,54 @@ withheld_list(const Run *run)
         Py_XDECREF(pair);
     }
     return found;
+}
+
+/*
+ * What the totals were made of, in the order of the walk, by the numbers of their results: not of
+ * those that any order of elements gives. NULL: an exception.
+ */
+static PyObject *
+withheld_totals(const Run *run)
+{
+    const Kernel *kernel = run->kernel;
+    PyObject *found = PyDict_New();
+    for (int i = 0; found != NULL && i < kernel->results; i++) {
+        for (int t = 0; found != NULL && t < run->total_count; t++) {
+            const Total *total = &run->totals[t];
+            if (kernel->result[i].value != total->value || total->whole == NULL) {
+                continue;
+            }
+            npy_intp size = run->size, bytes = size * total->input_itemsize;
+            PyArray_Descr *descr = kernel->value[total->input].descr;
+            Py_INCREF(descr);
+            PyArrayObject *whole = memory_new_array(descr, 1, &size, NULL, bytes);
+            PyObject *number = PyLong_FromLong(i);
+            if (whole == NULL || number == NULL ||
+                PyDict_SetItem(found, number, (PyObject *)whole) < 0) {
+                Py_CLEAR(found);
+            }
+            else {
+                memcpy(PyArray_BYTES(whole), total->whole, (size_t)bytes);
+            }
+            Py_XDECREF(number);
+            Py_XDECREF((PyObject *)whole);
+        }
+    }
+    return found;
+}
+
+/* What NumPy has to know to compute what was withheld; NULL also where nothing was. */
+static PyObject *
+withheld_pair(const Run *run)
+{
+    if (memchr(run->withheld, 1, (size_t)run->tiles) == NULL) {
+        return NULL;
+    }
+    PyObject *pairs = withheld_pairs(run), *totals = pairs ? withheld_totals(run) : NULL;
+    PyObject *made = totals ? PyTuple_Pack(2, pairs, totals) : NULL;
+    Py_XDECREF(pairs);
+    Py_XDECREF(totals);
+    return made;
 }
 
 /* From the known space to computed results; 0, 1, -1 as kernel_run. */
@@ -422,7 +466,7 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject
         }
     }
     if (result == 0 && run->withholds) {
-        *withheld = withheld_list(run);
+        *withheld = withheld_pair(run);
         if (*withheld == NULL && PyErr_Occurred()) {
             Py_CLEAR(*flags);
             for (int i = 0; i < kernel->results; i++) {
@@ -446,8 +490,9 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject
  * only through on_hot, and may release the GIL.
  *
  * Where the bits would not be NumPy's (unlike.c) the kernel refuses or, if it writes over operands,
- * gives in `withheld` a list of pairs (first, past), which is NULL otherwise: the elements, in the
- * order of the walk, that are in no result yet. Where the pointer is NULL, nobody looks for such
+ * gives in `withheld` a pair, which is NULL otherwise: a list of pairs (first, past), the elements,
+ * in the order of the walk, that are in no result yet; and for the number of each total that they
+ * may change all elements that it was made of. Where the pointer is NULL, nobody looks for such
  * elements in kernels that write over operands.
  */
 int

@@ -194,12 +194,10 @@ run_space(Binding *binding, char (*out)[MAX_ITEM], double work)
             }
             add_total_flags(run, run->totals[i].segment);
         }
-        if (run->total_count > 0) {
-            free_total_memory(binding);
-        }
         if (!again || exact) {
             return 0;
         }
+        free_total_memory(binding);
         run->native = NULL;
     }
     return 0;

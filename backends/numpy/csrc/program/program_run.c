@@ -118,6 +118,17 @@ tuple_of(PyObject *const *items, int count)
     return made;
 }
 
+/* Whether the fallback gave what it has to; an exception where not. */
+static bool
+are_results(PyObject *made, int count)
+{
+    if (PyTuple_Check(made) && PyTuple_GET_SIZE(made) == count) {
+        return true;
+    }
+    PyErr_Format(PyExc_TypeError, "expected a tuple of %d, not %R", count, made);
+    return false;
+}
+
 /*
  * Call `fallback` for a step whose operations NumPy has to do after a visible write, one by one.
  * Runs Python code. The results are new references.
@@ -140,8 +151,7 @@ run_fallback(const Program *self, int number, PyObject *const *arguments, PyObje
     if (made == NULL) {
         return -1;
     }
-    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != count) {
-        PyErr_Format(PyExc_TypeError, "expected a tuple of %d, not %R", count, made);
+    if (!are_results(made, count)) {
         Py_DECREF(made);
         return -1;
     }
@@ -152,10 +162,12 @@ run_fallback(const Program *self, int number, PyObject *const *arguments, PyObje
     return 0;
 }
 
-/* Have NumPy compute what a kernel withheld, and write it to the kernel's results. Runs Python
- * code. */
+/*
+ * Have NumPy compute what a kernel withheld, and write it to the kernel's results, some of which
+ * may be replaced. Runs Python code.
+ */
 static int
-run_withheld(const Program *self, int number, PyObject *const *arguments, PyObject *const *results,
+run_withheld(const Program *self, int number, PyObject *const *arguments, PyObject **results,
              PyObject *withheld)
 {
     const Step *step = &self->step[number];
@@ -166,8 +178,15 @@ run_withheld(const Program *self, int number, PyObject *const *arguments, PyObje
     }
     Py_XDECREF(given);
     Py_XDECREF(made);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
+    if (done == NULL || !are_results(done, step->outputs.count)) {
+        Py_XDECREF(done);
+        return -1;
+    }
+    for (int i = 0; i < step->outputs.count; i++) {
+        Py_SETREF(results[i], Py_NewRef(PyTuple_GET_ITEM(done, i)));
+    }
+    Py_DECREF(done);
+    return 0;
 }
 
 static void
