@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ufuse.backends.numpy.plain import plain_call
+from ufuse.backends.numpy.plain import OUT, plain_call, stores_given_out
 from ufuse.backends.numpy.report import LoggedCalls, Warner
 from ufuse.backends.numpy.withheld import Elements, complete
 from ufuse.backends.planning.kernels import KernelPlan
@@ -70,13 +70,22 @@ class Fallback:
         values: dict[Node, Any] = {}
         chains: dict[Any, Chain] = {}
         calls = LoggedCalls()
+        stores = stores_given_out(kernel)
         for node, sources, position in kernel.operations:
+            if node in values:
+                continue  # a store that its operation has done
             inputs = [values[one] if isinstance(one, Node) else arguments[one] for one in sources]
             warner = self.warner
             if "warns_as" in node.attributes:
                 chain = node.attributes["warns_as"]
                 warner = chains.setdefault(chain, Chain(chain[0], self.warner))
             function, inputs = plain_call(node, inputs)
+            if store := stores.get(node):
+                target = arguments[store.inputs[0]]  # type: ignore[index]
+                keywords = {"out": target, "casting": OUT}
+                calls.call(warner, position, node.location, function, *inputs, **keywords)
+                values[node] = values[store.node] = target
+                continue
             result = calls.call(warner, position, node.location, function, *inputs)
             values[node] = inputs[0] if node.op.kind is Kind.STORE else result
         return tuple(values[result.node] for result in kernel.results)

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ufuse.backends.planning.kernels import KernelPlan, Operation
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType
 
 OUT = "same_kind"  # how a store casts that gives an operation the array to write to
+
+
+def stores_given_out(kernel: KernelPlan) -> dict[Node, Operation]:
+    """The stores to arrays that were given to an operation as its `out`, by that operation.
+
+    `np.copyto` casts like them; where its value has another use it is no such store.
+    """
+    uses = Counter(one for operation in kernel.operations for one in operation.inputs)
+    uses.update(result.node for result in kernel.results)
+    return {
+        made: one
+        for one in kernel.operations
+        if one.node.attributes.get("casting") == OUT
+        and isinstance(made := one.inputs[1], Node)
+        and uses[made] == 1
+        and made.op.kind is Kind.MAP
+        and made.op.ufunc is not None
+    }
 
 
 def plain_call(node: Node, inputs: list[Any]) -> tuple[Callable[..., Any], list[Any]]:

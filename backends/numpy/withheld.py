@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.plain import OUT, plain_call
+from ufuse.backends.numpy.plain import OUT, plain_call, stores_given_out
 from ufuse.backends.planning.kernels import KernelPlan
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
@@ -62,16 +62,14 @@ def _values(kernel: KernelPlan, arguments: tuple[Any, ...]) -> dict[Node, Any]:
             target = arguments[result.how[1]]
             copy = _like(target)
             given = [copy if _is_same(one, target) else one for one in given]
-    stores = {
-        one.inputs[1]: one for one in kernel.operations if one.node.attributes.get("casting") == OUT
-    }
+    stores = stores_given_out(kernel)
     values: dict[Node, Any] = {}
     with np.errstate(all="ignore"):
         for node, sources, _ in kernel.operations:
             inputs = [values[one] if isinstance(one, Node) else given[one] for one in sources]
             function, inputs = plain_call(node, inputs)
             store = stores.get(node)
-            if store is not None and isinstance(function, np.ufunc):
+            if store is not None:
                 target = given[store.inputs[0]]  # type: ignore[index]
                 values[node] = values[store.node] = function(*inputs, out=target, casting=OUT)
             elif node.op.kind is not Kind.STORE:

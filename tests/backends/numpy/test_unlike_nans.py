@@ -66,6 +66,14 @@ def standardised(x: Any, y: Any, r: Any) -> None:
     x[...] = x - y.max(axis=-1, keepdims=True) + r
 
 
+def copied(x: Any, y: Any, r: Any) -> Any:
+    """What is copied goes on to be what it was."""
+    t = x + y
+    np.copyto(x, t)
+    x *= r
+    return t, t + x
+
+
 def and_totals(x: Any, y: Any, r: Any) -> Any:
     """Sums of what is written and of what is not."""
     t = x * y
@@ -81,7 +89,7 @@ def sum_of_what_is_written(x: Any, y: Any, r: Any) -> Any:
 
 PROGRAMS = [
     assigned, assigned_both, in_place, given_out, kept_as_well, written_twice, both, after_a_write, standardised,
-    and_totals, sum_of_what_is_written,
+    copied, and_totals, sum_of_what_is_written,
 ]  # fmt: skip
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "dense": lambda x: x,
