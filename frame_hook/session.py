@@ -154,7 +154,7 @@ class Session:
                 _leave_behind(cache, header, record)
                 if not record.whole_tries and not self.every_frame:
                     whole.put_off(cache, measures=self.measures)
-            if found is None:
+            if found is None or record.visits[position].turns_once:
                 _unroll_again(cache, position, record)
             made = position if isinstance(found, _hook.Entry) else None
             cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
@@ -600,7 +600,7 @@ class Session:
 
 
 def _unroll_again(cache: Any, header: int, record: CodeRecord) -> None:
-    """A loop that was not unrolled because it might become a nest, and does not, is unrolled again at the next call."""
+    """A loop that was not unrolled as it might become a nest, and seems not to, is unrolled again at the next call."""
     table = by_position(cache.code)
     if not record.visits[header].is_unrolled:
         record.visits[header].is_unrolled = True

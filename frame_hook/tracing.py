@@ -299,7 +299,7 @@ class Tracer:
             deadline=deadline,
             left_headers=headers if self._leaves_loops else headers & while_headers(code),
             open_headers=headers,
-            leaves_loop=partial(self._leaves, code, position, function, trace),
+            leaves_loop=partial(self._leaves, code, position, function, trace, record),
             nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
             headers=headers_outside(code, position) if self._ends_at_nests else (),
             may_go_on=partial(goes_on, code, position),
@@ -321,10 +321,16 @@ class Tracer:
 
     @staticmethod
     def _leaves(
-        code: CodeType, start: int, function: FunctionType, trace: Trace, frame: Frame
+        code: CodeType,
+        start: int,
+        function: FunctionType,
+        trace: Trace,
+        record: CodeRecord,
+        frame: Frame,
     ) -> bool:
         """Whether a trace ends before a loop."""
-        return goes_on(code, start, frame.position) and is_left(function, trace, frame, start)
+        goes = goes_on(code, start, frame.position)
+        return goes and is_left(function, trace, frame, start, record)
 
     def _end(
         self, code: CodeType, position: int, deadline: float | None

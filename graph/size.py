@@ -207,6 +207,25 @@ def _evaluate_atom(atom: Atom, bindings: Mapping[str, int]) -> int:
     return left // right if atom.operator == "//" else left % right
 
 
+def depth(value: Size) -> int:
+    """How many numbers are held at once while an expression is computed, from left to right and factors last."""
+    if isinstance(value, int):
+        return 1
+    return max(
+        (position > 0) + _depth_of_product(monomial, factor)
+        for position, (monomial, factor) in enumerate(value.terms)
+    )
+
+
+def _depth_of_product(monomial: Monomial, factor: int) -> int:
+    atoms = [(position > 0) + _depth_of_atom(atom) for position, atom in enumerate(monomial)]
+    return max([*atoms, 1 if factor == 1 or not monomial else 2])
+
+
+def _depth_of_atom(atom: Atom) -> int:
+    return 1 if isinstance(atom, Symbol) else max(depth(atom.left), 1 + depth(atom.right))
+
+
 def weight(value: Size) -> int:
     """How much there is to compute: the terms and atoms of an expression, counted as often as they occur."""
     if isinstance(value, int):

@@ -28,6 +28,7 @@ MOST_REMADE = 48  # code objects that were made at one place and died
 MOST_MADE = 256
 LONG_ENOUGH = 2e-3  # seconds of a run, where there were fewer
 KNOWN_TURNS = 4  # timed in one run of a loop: they tell how long it takes
+FEW_RUNS = 3  # of a loop that turns but once or twice in each, before that is believed
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
 RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
@@ -85,7 +86,7 @@ class Visits:
     failures: int = 0
     is_settled: bool = False
     refused: str | None = None
-    is_unrolled: bool = False  # since it was refused
+    is_unrolled: bool = False  # since it was refused, or seen to turn but once
     is_read: bool = False  # once, to see whether it can be
     prepared: tuple[Any, Any] | None = None  # what was read then, behind what it depends on
     is_due: bool = False  # a `while` loop: it is compiled for the sake of a loop inside
@@ -101,6 +102,11 @@ class Visits:
         if self.refused is not None:
             return False
         return self.timed < KNOWN_TURNS and self.begun < MOST_BEGUN
+
+    @property
+    def turns_once(self) -> bool:
+        """Whether no run that was seen had more than two turns."""
+        return self.timed <= 1 and self.begun >= FEW_RUNS
 
     def rest(self, iterator: Any, left: int, calls: int, called: float) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""

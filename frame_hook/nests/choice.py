@@ -52,6 +52,7 @@ MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 NOT_VISITED = Visits()
 UNROLLED_AT_MOST = 300  # instructions of a loop: to trace more takes longer than to make a nest
+LONG_TURN = 40  # instructions of a `while` loop: to trace them takes longer than to make a nest
 INNER_TURNS = 8  # that an inner loop is taken to have, before its iterator is known
 READ_AFTER = 3e-3  # seconds: reading takes about as long
 NEVER_USED = (list, dict, set, str)  # as globals of nests
@@ -68,14 +69,19 @@ def open_headers(code: CodeType, record: CodeRecord) -> frozenset[int]:
     )
 
 
-def is_left(function: FunctionType, trace: Trace, frame: Frame, start: int) -> bool:
+def is_left(
+    function: FunctionType, trace: Trace, frame: Frame, start: int, record: CodeRecord
+) -> bool:
     """Whether a trace from a position ends before the loop at which it stands: that is long, and may become a nest.
 
-    How long `while` loops are is not known. Where a trace begins within one it is not unrolled.
+    How long `while` loops are is not known. Where a trace begins within one it is not unrolled, nor where one turn is
+    long: it would be traced for a graph that the nest makes needless.
     """
     if frame.position in while_headers(frame.code):
-        inside = start in loop_positions(frame.code, frame.position)
-        return inside and _why_not(frame.code, frame.position, function) is None
+        inside = loop_positions(frame.code, frame.position)
+        is_new = not record.visits.get(frame.position, NOT_VISITED).is_unrolled
+        is_left = start in inside or (len(inside) >= LONG_TURN and is_new)
+        return is_left and _why_not(frame.code, frame.position, function) is None
     left, header = _turns_left(trace, frame.stack[-1]), frame.position
     if left * instructions_of_turn(frame.code)[header] < UNROLLED_AT_MOST:
         return False

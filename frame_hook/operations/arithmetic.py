@@ -35,7 +35,7 @@ from ufuse.frame_hook.objects.values import (
 )
 from ufuse.frame_hook.operations import containers, deques, iterate
 from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
-from ufuse.frame_hook.trace.guards import postfix
+from ufuse.frame_hook.trace.guards import DEEPEST, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
@@ -82,7 +82,8 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
-# Product of the weights of two size expressions; past it both are guarded to be constant, or loops would grow them.
+# Product of the weights of two size expressions; past it, as where one is deep, both are guarded to be constant, or
+# loops would grow them.
 HEAVIEST = 2500
 ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int of two digits inside CPython
 SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
@@ -342,9 +343,12 @@ def _on_numbers(
             )
             if name == "mod" and plain and _is_remainder_of_itself(trace, a, b):
                 return left
-            if size.weight(a) * size.weight(b) > HEAVIEST:
-                a, b = trace.sizes.fixed(a), trace.sizes.fixed(b)
-            return _small_enough(trace, on_sizes(a, b))
+            if (
+                size.weight(a) * size.weight(b) > HEAVIEST
+                or size.depth(found := on_sizes(a, b)) > DEEPEST
+            ):
+                found = on_sizes(trace.sizes.fixed(a), trace.sizes.fixed(b))
+            return _small_enough(trace, found)
         if name != "truediv":
             c, d = Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
             return _on_constants(name, c, d, in_place=in_place)

@@ -12,7 +12,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.places import NAMED, Named, shown
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
-from ufuse.graph.size import Division, Expression, Size, Symbol
+from ufuse.graph.size import Division, Expression, Size, Symbol, depth
 
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 # Operands that reports keep as they are: numbers, text, and what is made of these.
@@ -20,6 +20,7 @@ KEPT_AS_THEY_ARE = frozenset(
     {int, float, complex, bool, str, bytes, frozenset, type(None), type(...), Source, Expression}
 )
 
+DEEPEST = 30  # of what C computes: with another number beside it, it takes all room there
 SYMMETRIC = frozenset({"DIFFERENT", "DISJOINT", "SAME"})  # whose two registers may be exchanged
 
 # What is wrong when a row fails. `{0}`, … are its operands, or the fields that `check` was given instead: `{0}` is
@@ -218,20 +219,30 @@ def postfix(size: Size, leaves: dict[str, tuple[Any, ...]]) -> list[tuple[Any, .
     """`size` in reverse Polish form for C; `leaves` says how each symbol is read.
 
     Raises:
-        GraphBreak: it holds a number that no 64 bits hold.
+        GraphBreak: it holds a number that no 64 bits hold, or C has no room for so deep a number.
 
     """
+    if depth(size) > DEEPEST:
+        raise GraphBreak("operator", "numbers that are computed from each other in many steps")
+    return _postfix(size, leaves)
+
+
+def _postfix(size: Size, leaves: dict[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     if isinstance(size, int):
         if not -(2**63) <= size < 2**63:
             raise GraphBreak("operator", "arithmetic with very large numbers")
         return [("const", size)]
     program: list[tuple[Any, ...]] = []
     for position, (monomial, factor) in enumerate(size.terms):
-        product: list[tuple[Any, ...]] = [("const", factor)] if factor != 1 or not monomial else []
+        product: list[tuple[Any, ...]] = []
         for atom in monomial:
             first = not product
             product += _postfix_atom(atom, leaves)
             if not first:
+                product.append(("mul",))
+        if factor != 1 or not monomial:
+            product.append(("const", factor))
+            if monomial:
                 product.append(("mul",))
         program += product
         if position:
@@ -245,7 +256,7 @@ def _postfix_atom(
     if isinstance(atom, Symbol):
         return [leaves[atom.name]]
     operator = ("floordiv",) if atom.operator == "//" else ("mod",)
-    return [*postfix(atom.left, leaves), *postfix(atom.right, leaves), operator]
+    return [*_postfix(atom.left, leaves), *_postfix(atom.right, leaves), operator]
 
 
 def lower_bound(size: Size, least: dict[str, int]) -> int | None:

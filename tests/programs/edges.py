@@ -741,3 +741,12 @@ def missing_attributes(x):
         except AttributeError as error:
             said.append(str(error))
     return x + 1, said
+
+
+@PROGRAMS.either(lambda: (x(), 700))
+def numbers_of_many_steps(x, n):
+    left = right = n
+    for _ in "a" * 60:
+        left = 2 * left % 1009
+        right = 1009 // (right + 1)
+    return x * left, right

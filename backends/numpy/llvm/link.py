@@ -91,8 +91,11 @@ def _note(key: str, kept: Kept, functions: dict[str, int]) -> None:
 
 
 def finds_kept() -> bool:
-    """Whether this process has found kept code; where some was missing, it has loaded LLVM as well."""
-    return bool(_loaded)
+    """Whether this process has found kept code, or is likely to; where some was missing, it has loaded LLVM as well."""
+    if _loaded:
+        return True
+    cache = object_cache.cache_in_use()
+    return cache is not None and cache.had_code
 
 
 def is_linked(row: str) -> bool:

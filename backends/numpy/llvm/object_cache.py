@@ -17,7 +17,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -122,6 +122,14 @@ class Cache:
                     yield path, path.lstat()
                 except FileNotFoundError:  # another process removed it
                     continue
+
+    @cached_property
+    def had_code(self) -> bool:
+        """Whether there was any when this was first asked."""
+        try:
+            return any(path.suffix == SUFFIX for path in self.folder.iterdir())
+        except OSError:
+            return False
 
     def info(self) -> Info:
         """How much there is."""

@@ -258,6 +258,8 @@ def test_the_same_code_without_llvm(in_use: Cache, monkeypatch: pytest.MonkeyPat
     monkeypatch.delitem(sys.modules, "llvmlite.binding")
     assert BACKEND.nest_seconds() < 0.02
     forget(monkeypatch)
+    assert BACKEND.nest_seconds() < 0.02
+    monkeypatch.setattr(object_cache, "_caches", [])
     assert BACKEND.nest_seconds() > 0.05
     with pytest.raises(TypeError):
         Work(lambda: nests.compiled_nest(simple_nest(2.0))).result()

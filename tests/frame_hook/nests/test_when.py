@@ -120,6 +120,30 @@ def test_a_trace_ends_before_a_long_loop() -> None:
             assert len(first.graph.nodes) <= 3
 
 
+def settled(x, most):
+    """A `while` loop whose turn is long."""
+    change, turns = 1.0, 0
+    while change > 1e-9 and turns < most:
+        above, below = np.maximum(x, 1.0), np.minimum(x, 9.0)
+        new = x * 0.25 + above * 0.5 + below * 0.25
+        new = new - new * 0.01 + 0.02
+        change = np.abs(new - x).max()
+        x = new
+        turns += 1
+    return x, turns
+
+
+def test_a_trace_ends_before_a_while_loop() -> None:
+    """Not behind a long turn, until the loop is seen to turn but once a call: then graphs reach into it."""
+    compiled = ufuse.compile(settled)
+    for most in (1, 9):
+        compiled.reset()
+        for call in range(4):
+            compiled(np.arange(9.0), most)
+            reaches = any("maximum" in str(graph) for graph in compiled.graphs)
+            assert reaches is (most == 1 and call == 3)
+
+
 def test_a_long_run_that_does_not_pay_is_not_stopped_at_each_turn() -> None:
     """Its header is not looked at again before it ends: suspensions would take longer than the turns."""
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.trace.guards import GuardProgram
+import random
+
+import pytest
+
+from ufuse.frame_hook.trace.guards import DEEPEST, GuardProgram, postfix
+from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
-from ufuse.graph.size import divide
+from ufuse.graph.size import Size, depth, divide, symbol
+
+LEAVES = {name: ("int", at) for at, name in enumerate("nmk")}
 
 
 def test_two_numbers_of_one_name_are_described() -> None:
@@ -24,3 +31,45 @@ def test_a_relation_is_decided_once() -> None:
     sizes.example = None  # type: ignore[method-assign, assignment]  # who decides needs examples
     assert sizes.decide("gt", n, other)
     assert not sizes.decide("gt", 1, 2)
+
+
+def _random_number(draw: random.Random, steps: int) -> Size:
+    known: list[Size] = [symbol(name) for name in LEAVES]
+    for _ in range(steps):
+        one, other = draw.choice(known[-3:]), draw.choice([*known, 3, -1])
+        match draw.choice("+*/%"):
+            case "+":
+                made = one + other
+            case "*":
+                made = one * other
+            case sign:
+                made = divide("//" if sign == "/" else "%", *draw.sample((one, other + 2), 2))
+        known.append(symbol("n") if isinstance(made, int) else made)
+    return known[-1]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_depth_is_what_the_program_holds(seed: int) -> None:
+    """The program of a number holds as many numbers at once as `depth` says, whatever it is computed from."""
+    number = _random_number(random.Random(seed), 1 + seed % 7)  # noqa: S311  not for secrets
+    if depth(number) > DEEPEST:
+        with pytest.raises(GraphBreak, match="in many steps"):
+            postfix(number, LEAVES)
+        return
+    held = most = 0
+    for step in postfix(number, LEAVES):
+        held += 1 if step[0] in ("int", "const") else -1
+        most = max(most, held)
+    assert (held, most) == (1, depth(number))
+
+
+def test_a_number_that_is_too_deep_breaks() -> None:
+    """C has room for so many numbers at once; on the left of a division it needs none."""
+    left: Size = symbol("n")
+    right: Size = symbol("n")
+    for _ in range(DEEPEST):
+        left, right = divide("%", 2 * left, 1009), divide("//", 1009, right + 1)
+    assert depth(left) == 2
+    assert len(postfix(left, LEAVES)) == 4 * DEEPEST + 1
+    with pytest.raises(GraphBreak, match="in many steps"):
+        postfix(right, LEAVES)

@@ -279,6 +279,15 @@ read_instruction(Scalars *self, Instruction *one, PyObject *given)
     return 0;
 }
 
+/* A comparison whose result the next instruction checks is checked by itself. */
+static void
+join_check(Instruction *one, const Instruction *next)
+{
+    bool compares = one->operation >= OPERATION_LT && one->operation <= OPERATION_GE;
+    bool checks = next->operation == OPERATION_HOLDS || next->operation == OPERATION_FAILS;
+    one->then = compares && checks && next->a == one->out ? next->operation : 0;
+}
+
 static int
 read_code(Scalars *self, PyObject *given)
 {
@@ -288,6 +297,9 @@ read_code(Scalars *self, PyObject *given)
         self->instructions++;
         if (read_instruction(self, &self->code[i], PyTuple_GET_ITEM(given, i)) < 0) {
             return -1;
+        }
+        if (i > 0) {
+            join_check(&self->code[i - 1], &self->code[i]);
         }
     }
     return self->code == NULL ? -1 : 0;

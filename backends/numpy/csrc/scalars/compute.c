@@ -347,6 +347,7 @@ compute(const Instruction *code, int count, const Place *places, char *const *at
 {
     unsigned seen = 0;
     for (const Instruction *one = code; one < code + count; one++) {
+        bool holds;
         switch ((Operation)one->operation) {
         case OPERATION_LOAD:
             registers[one->out] = number_load(places[one->b].number.type, at[one->b]);
@@ -371,8 +372,15 @@ compute(const Instruction *code, int count, const Place *places, char *const *at
         case OPERATION_NE:
         case OPERATION_GT:
         case OPERATION_GE:
-            registers[one->out].whole = compared((Operation)one->operation, (Held)one->held,
-                                                 registers[one->a], registers[one->b]);
+            holds = compared((Operation)one->operation, (Held)one->held, registers[one->a],
+                             registers[one->b]);
+            registers[one->out].whole = holds;
+            if (one->then != 0) {
+                if (holds != (one->then == OPERATION_HOLDS)) {
+                    return SCALARS_REFUSE;
+                }
+                one++;
+            }
             break;
         case OPERATION_TRUTH:
             registers[one->out].whole = truth((Held)one->held, registers[one->a]);

@@ -78,6 +78,7 @@ typedef enum {
 typedef struct {
     unsigned char operation, held, bits;
     unsigned char from; /* Held of a CONVERT's operand */
+    unsigned char then; /* of a comparison: the HOLDS or FAILS that comes next, or 0 */
     bool python; /* of Python's own numbers, which never wrap, and raise where NumPy's warn */
     short out, a, b;
     Loop *loop;
