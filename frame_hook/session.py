@@ -36,7 +36,7 @@ from ufuse.frame_hook.nests.choice import (
     written_slots,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
-from ufuse.frame_hook.nests.positions import behind_loop, loop_positions
+from ufuse.frame_hook.nests.positions import behind_loop, loop_positions, while_headers
 from ufuse.frame_hook.nests.records import LoopRecord, loop_records
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
@@ -154,8 +154,10 @@ class Session:
                 _leave_behind(cache, header, record)
                 if not record.whole_tries and not self.every_frame:
                     whole.put_off(cache, measures=self.measures)
-            if found is None or record.visits[position].turns_once:
+            if found is None:
                 _unroll_again(cache, position, record)
+            elif position in while_headers(code) and record.visits[position].is_followed_now():
+                _trace_to_loops_again(cache)
             made = position if isinstance(found, _hook.Entry) else None
             cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
             if (found is not None) != (position in record.left_to_nests):
@@ -600,16 +602,21 @@ class Session:
 
 
 def _unroll_again(cache: Any, header: int, record: CodeRecord) -> None:
-    """A loop that was not unrolled as it might become a nest, and seems not to, is unrolled again at the next call."""
+    """A loop that was not unrolled because it might become a nest, and does not, is unrolled again at the next call."""
     table = by_position(cache.code)
     if not record.visits[header].is_unrolled:
         record.visits[header].is_unrolled = True
         record.kept_loops -= {
             one for one in record.kept_loops if successors(table[one])[-1] == header
         }
-        for entry in cache.entries(0):
-            if entry.data.ends_with is not None and entry.data.ends_with.code == "loop":
-                cache.remove(0, entry)
+        _trace_to_loops_again(cache)
+
+
+def _trace_to_loops_again(cache: Any) -> None:
+    """The next call is traced anew, if its first graph ends before a loop."""
+    for entry in cache.entries(0):
+        if entry.data.ends_with is not None and entry.data.ends_with.code == "loop":
+            cache.remove(0, entry)
 
 
 def _drop_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:

@@ -86,10 +86,11 @@ class Visits:
     failures: int = 0
     is_settled: bool = False
     refused: str | None = None
-    is_unrolled: bool = False  # since it was refused, or seen to turn but once
+    is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
     prepared: tuple[Any, Any] | None = None  # what was read then, behind what it depends on
     is_due: bool = False  # a `while` loop: it is compiled for the sake of a loop inside
+    is_followed: bool = False  # a `while` loop: traces from before it go on in its first turn
 
     @property
     def is_timed(self) -> bool:
@@ -103,10 +104,12 @@ class Visits:
             return False
         return self.timed < KNOWN_TURNS and self.begun < MOST_BEGUN
 
-    @property
-    def turns_once(self) -> bool:
-        """Whether no run that was seen had more than two turns."""
-        return self.timed <= 1 and self.begun >= FEW_RUNS
+    def is_followed_now(self) -> bool:
+        """Whether it is seen just now that a `while` loop turns at most twice: so traces may go on in it."""
+        if self.is_followed or self.timed > 1 or self.begun < FEW_RUNS:
+            return False
+        self.is_followed = True
+        return True
 
     def rest(self, iterator: Any, left: int, calls: int, called: float) -> float | None:
         """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""

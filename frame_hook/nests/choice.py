@@ -79,8 +79,8 @@ def is_left(
     """
     if frame.position in while_headers(frame.code):
         inside = loop_positions(frame.code, frame.position)
-        is_new = not record.visits.get(frame.position, NOT_VISITED).is_unrolled
-        is_left = start in inside or (len(inside) >= LONG_TURN and is_new)
+        is_followed = record.visits.get(frame.position, NOT_VISITED).is_followed
+        is_left = start in inside or (len(inside) >= LONG_TURN and not is_followed)
         return is_left and _why_not(frame.code, frame.position, function) is None
     left, header = _turns_left(trace, frame.stack[-1]), frame.position
     if left * instructions_of_turn(frame.code)[header] < UNROLLED_AT_MOST:
