@@ -155,10 +155,15 @@ def store_result(
     value = _ufunc_node(trace, ufunc, nodes)
     kind = value.type
     assert isinstance(kind, ArrayType)
-    if not target.type.contiguous and ops.depends_on_strides(ufunc.__name__, kind.dtype):
+    is_repeated = kind.shape != target.type.shape
+    has_gaps = is_repeated or not target.type.contiguous
+    if has_gaps and ops.depends_on_strides(ufunc.__name__, kind.dtype):
         raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
+    if is_repeated and trace.sizes.decide("eq", total(target.type.shape), 0):
+        # NumPy computes nothing then, and so warns of nothing.
+        raise GraphBreak("numpy-call", f"{ufunc.__name__} into an array without elements")
     if target.type.dtype.kind in "fc" and not np.can_cast(kind.dtype, target.type.dtype, "safe"):
         # The cast may overflow, and NumPy's warning then names the ufunc.
         raise GraphBreak("numpy-call", f"{ufunc.__name__} with a result narrower than its loop")

@@ -155,3 +155,26 @@ def test_a_number_goes_into_no_element(program: Callable[..., Any], dtype: str) 
     for size in (0, 3):
         for number in NUMBERS:
             check(program, lambda size=size, number=number: (np.zeros(size, dtype), number))
+
+
+def divided_into(d: Any, c: Any) -> Any:
+    np.add(d, 1, out=d)
+    nothing = d[:0] * 2
+    np.divide(d, c, out=nothing)
+
+
+def divided_into_a_column(d: Any, c: Any) -> Any:
+    np.add(d, 1, out=d)
+    nothing = d[:0, None] * 2
+    return np.divide(d, c, out=nothing)
+
+
+def divided_before(d: Any, c: Any) -> Any:
+    return np.divide(d, c, out=d[:0])
+
+
+@pytest.mark.parametrize("program", [divided_into, divided_into_a_column, divided_before])
+@pytest.mark.parametrize("divisor", [np.zeros(1), np.zeros(()), np.zeros((1, 1))])
+def test_elements_go_into_none(program: Callable[..., Any], divisor: Any) -> None:
+    """NumPy divides nothing by zero where the result has no element, behind a write as before one."""
+    check(program, lambda: (np.ones(1), divisor.copy()))
