@@ -99,7 +99,10 @@ def _later(call: Callable[[Any], None]) -> Callable[[tuple[Any]], object]:
 
 def _begin(call: Callable[[Any], None], made: Any) -> None:
     """In a thread, which only begins the work: that is waited for before a fork and at exit."""
-    Work(partial(_answer, call, made))
+    try:
+        Work(partial(_answer, call, made))
+    except MemoryError:  # the nest has its code, and goes on with it
+        made.answered()
 
 
 def _answer(call: Callable[[Any], None], made: Any) -> None:

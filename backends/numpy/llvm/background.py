@@ -49,12 +49,13 @@ class Work(Generic[T]):
         if self.is_over:
             return
         self.running.acquire()
-        start_new_thread(self._run, (_End(self),))
+        end = _End(self)  # also where no thread can be started
         _begun[:] = [work for work in _begun if not work.is_over] + [self]
+        start_new_thread(self._run, (end,))
 
     def _run(self, end: _End) -> None:
-        self._threads.append(get_native_id())
         try:
+            self._threads.append(get_native_id())
             self._results.append(self._call())
         except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
             self._errors.append(error)

@@ -16,6 +16,7 @@ from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy import _tiles
+from ufuse.backends.numpy import nests as makers
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.background import Work
@@ -290,6 +291,26 @@ def test_where_more_effort_fails_first_code_stays(monkeypatch: pytest.MonkeyPatc
     made(a, iter(range(1000)))
     best(a, iter(range(1000)))
     assert a.tolist() == [2.0 * (calls + 2)] * 1000
+
+
+def test_without_memory_to_begin_first_code_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nest does not wait for what will not come, and nothing is printed."""
+
+    def fails(call: Any) -> None:
+        raise MemoryError
+
+    code = Code(array("a", is_written=True), RANGE)
+    i = code.header("i", "body")
+    code.store(0, i, code.op("add", code.load(0, i), code.real(2.0)))
+    code.end("jump", "header")
+    made: Any = nest_object(code.nest())
+    monkeypatch.setattr(makers, "Work", fails)
+    a, calls = np.zeros(1000), 0
+    while made.tuner is not None or made.improver is not None:
+        made(a, iter(range(1000)))
+        calls += 1
+    assert is_answered(made)
+    assert a.tolist() == [2.0 * calls] * 1000
 
 
 def test_it_is_made_while_the_nest_runs() -> None:

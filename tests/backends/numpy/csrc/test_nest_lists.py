@@ -128,9 +128,10 @@ def test_no_memory(turns: int) -> None:
     """Whatever allocation fails: all lists have what so many turns give, and nothing is lost."""
     testing = pytest.importorskip("_testcapi")
     made: Any = nest_object(everything())
+    made.tuner = made.improver = None  # no other thread is to be the one that gets no memory
+    background.finish()
     made.budget = 1e6
     made(*lists(), iter(range(1000)))
-    background.finish()  # no other thread is to be the one that gets no memory
     ends = set()
     places = range(0, 6 * turns + 40, 1 + turns // 100)
     blocks = 0
