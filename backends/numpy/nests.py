@@ -35,8 +35,8 @@ def nest_object(nest: Nest) -> Callable[..., object] | None:
         return None
     try:
         return Work(partial(_made, nest)).result()
-    except TimeoutError:
-        logging.getLogger("ufuse.kernels").info("a loop took too long to be compiled")
+    except TimeoutError as why:
+        logging.getLogger("ufuse.kernels").info("a loop could not be compiled: %s", why)
         return None
 
 
@@ -100,8 +100,10 @@ def _later(call: Callable[[Any], None]) -> Callable[[tuple[Any]], object]:
 def _begin(call: Callable[[Any], None], made: Any) -> None:
     """In a thread, which only begins the work: that is waited for before a fork and at exit."""
     try:
-        Work(partial(_answer, call, made))
-    except MemoryError:  # the nest has its code, and goes on with it
+        has_begun = Work(partial(_answer, call, made)).has_begun
+    except MemoryError:
+        has_begun = False
+    if not has_begun:  # the nest has its code, and goes on with it
         made.answered()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import time
 from _thread import allocate_lock, get_native_id, start_new_thread
@@ -37,6 +38,7 @@ class Work(Generic[T]):
     """A call that has begun in a thread which `threading` does not list: its own locks would be taken in this one.
 
     When Python ends nothing begins any more: modules that are imported then are not told that it ends.
+    Nor does anything where the system gives no thread: the program would not have asked for one, so it gets no error.
     """
 
     def __init__(self, call: Callable[[], T]) -> None:
@@ -45,13 +47,19 @@ class Work(Generic[T]):
         self._errors: list[BaseException] = []
         self._threads: list[int] = []
         self.is_over = bool(_ended)
+        self.has_begun = False
         self.running = allocate_lock()  # an interrupted waiter may leave it taken
         if self.is_over:
             return
         self.running.acquire()
-        end = _End(self)  # also where no thread can be started
+        end = _End(self)
         _begun[:] = [work for work in _begun if not work.is_over] + [self]
-        start_new_thread(self._run, (end,))
+        try:
+            start_new_thread(self._run, (end,))
+            self.has_begun = True
+        except (RuntimeError, MemoryError):
+            end.release()
+            logging.getLogger("ufuse.kernels").info("no thread could be started", exc_info=True)
 
     def _run(self, end: _End) -> None:
         try:
@@ -69,7 +77,7 @@ class Work(Generic[T]):
         if self._errors:
             raise self._errors[0]
         if not self._results:
-            raise TimeoutError("the thread was interrupted as it began, or Python ends")
+            raise TimeoutError("no thread began, it was interrupted as it did, or Python ends")
         return self._results[0]
 
     def wait(self, seconds: float) -> bool:

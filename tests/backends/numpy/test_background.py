@@ -7,9 +7,13 @@ import sys
 import threading
 import time
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
+import ufuse
+from tests.support.tiles import assert_same
 from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 
@@ -85,3 +89,42 @@ def test_nothing_begins_when_python_ends(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(TimeoutError, match="Python ends"):
         work.result()
     assert begun == []
+
+
+NO_THREAD = [RuntimeError("can't start new thread"), MemoryError()]
+
+
+@pytest.mark.parametrize("error", NO_THREAD, ids=["limit", "memory"])
+def test_where_no_thread_can_be_started(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing begins, nothing is waited for, and the program that did not ask for a thread gets no error."""
+    monkeypatch.setattr(background, "start_new_thread", Mock(side_effect=error))
+    started = time.perf_counter()
+    work = Work(lambda: 1)
+    assert not work.has_begun
+    assert work.wait(LONGEST_WAIT)
+    background.finish()
+    assert time.perf_counter() - started < LONGEST_WAIT
+    with pytest.raises(TimeoutError, match="no thread began"):
+        work.result()
+
+
+@pytest.mark.parametrize("error", NO_THREAD, ids=["limit", "memory"])
+@pytest.mark.parametrize("before", [0, 1, 3], ids=["first call", "second", "fourth"])
+def test_compiled_calls_without_threads(
+    before: int, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From any call on, also where a retrace or hot code asks for one: what eager NumPy gives."""
+
+    def plain(x: Any) -> Any:
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i] * 2.0
+        return total, np.tanh(x * x + 1.0) * 3.0
+
+    function = ufuse.compile(plain)
+    for calls in range(60):
+        if calls == before:
+            monkeypatch.setattr(background, "start_new_thread", Mock(side_effect=error))
+        x = np.linspace(0.5, 2.0, 3000 + 7 * (calls > 40), dtype="f4" if calls > 50 else "f8")
+        for found, expected in zip(function(x), plain(x), strict=True):
+            assert_same(found, expected)

@@ -6,6 +6,7 @@ import math
 import random
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy import nests as makers
-from ufuse.backends.numpy.llvm import nests
+from ufuse.backends.numpy.llvm import background, nests
 from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_plain import carried
@@ -293,18 +294,21 @@ def test_where_more_effort_fails_first_code_stays(monkeypatch: pytest.MonkeyPatc
     assert a.tolist() == [2.0 * (calls + 2)] * 1000
 
 
-def test_without_memory_to_begin_first_code_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "name", "error"),
+    [(makers, "Work", MemoryError), (background, "start_new_thread", RuntimeError)],
+    ids=["memory", "threads"],
+)
+def test_without_memory_or_threads_first_code_stays(
+    module: Any, name: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The nest does not wait for what will not come, and nothing is printed."""
-
-    def fails(call: Any) -> None:
-        raise MemoryError
-
     code = Code(array("a", is_written=True), RANGE)
     i = code.header("i", "body")
     code.store(0, i, code.op("add", code.load(0, i), code.real(2.0)))
     code.end("jump", "header")
     made: Any = nest_object(code.nest())
-    monkeypatch.setattr(makers, "Work", fails)
+    monkeypatch.setattr(module, name, Mock(side_effect=error))
     a, calls = np.zeros(1000), 0
     while made.tuner is not None or made.improver is not None:
         made(a, iter(range(1000)))
