@@ -58,6 +58,7 @@ class Entry:
     data: Any
     valid: bool
     is_loop: bool
+    turn_ns: int
     @property
     def artefact(self) -> Callable[..., Any] | None: ...
     @property

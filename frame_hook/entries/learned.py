@@ -58,12 +58,12 @@ class Visits:
 
     `longest` is the most turns that were left at the first visit of a run, `turns` how many of the present run were
     timed, `timed` the most of one. `runs` is how often the loop was timed, `seconds` what these took, about, `counted`
-    what the present run has of it, and `turn` what a turn took. `begun` counts the runs that were seen; `calls` is how
-    many calls of the function there were before the last of these, `called` how long they took. `mean` is what the loop
-    takes in a call, about, `unseen` what it took in all those in which it was not seen. `vain_ends` counts visits with
-    no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
-    first turn, `failures` tries to read it. `is_settled`: it gets no more nests than it has. `refused` says why it has
-    none.
+    what the present run has of it, `turn` what a turn took, `inside` what the loops inside take in one, about. `begun`
+    counts the runs that were seen; `calls` is how many calls of the function there were before the last of these,
+    `called` how long they took. `mean` is what the loop takes in a call, about, `unseen` what it took in all those in
+    which it was not seen. `vain_ends` counts visits with no turn left since a trace from there came to nothing, `waits`
+    how often it waited for a loop around it, or for its first turn, `failures` tries to read it. `is_settled`: it gets
+    no more nests than it has. `refused` says why it has none.
     """
 
     iterator: Any = None
@@ -73,6 +73,7 @@ class Visits:
     timed: int = 0
     when: float = 0.0
     turn: float = 0.0
+    inside: float = 0.0
     begun: int = 0
     runs: int = 0
     seconds: float = 0.0
@@ -103,6 +104,11 @@ class Visits:
         if self.refused is not None:
             return False
         return self.timed < KNOWN_TURNS and self.begun < MOST_BEGUN
+
+    @property
+    def turn_ns(self) -> int:
+        """How many nanoseconds a turn takes plain Python, about; 0: it is not known."""
+        return int((self.turn or self.inside) * 1e9)
 
     def is_followed_now(self) -> bool:
         """Whether it is seen just now that a `while` loop turns at most twice: so traces may go on in it."""
@@ -157,6 +163,7 @@ class Visits:
         self.runs += not self.counted
         self.seconds += elapsed - self.counted
         self.counted = elapsed
+        self.turn = elapsed / self.turns
         return elapsed
 
 

@@ -574,6 +574,7 @@ class Loops:
             if any(entry.artefact.doubts for entry in cache.entries(outer)):
                 break
             found.append(outer)
+            record.visits.setdefault(outer, Visits()).inside = turn
             position = outer
         return found
 

@@ -59,6 +59,9 @@ typedef struct {
                                           ours; NULL: none of ours runs */
     int64_t session_began; /* processor time of the thread when a session was last asked */
     int64_t session_ns;    /* and what of it sessions took */
+    int64_t plain_ns;      /* what loops would have taken plain Python, as far as that was asked for
+                              and is known: `plain_time.h` */
+    int timed;             /* runs of trials that ask for it now */
     int eager;             /* calls of enter_eager() without leave_eager(), and captures that run */
     char *stack_soft; /* below this address the hook lets frames nest no deeper; NULL: the stack has
                          not been measured */

@@ -157,6 +157,7 @@ cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry)
             (size_t)(at->count - place) * sizeof(Entry *));
     at->entries[place] = (Entry *)Py_NewRef((PyObject *)entry);
     at->count++;
+    entry->magnitude = cache->magnitude;
     reopen_trials(cache);
     return 0;
 }

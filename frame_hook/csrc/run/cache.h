@@ -58,6 +58,7 @@ typedef struct {
     Py_ssize_t leader;           /* the position whose turns are being timed, or -1 */
     long long epoch;             /* of arrivals at that position */
     int largest;                 /* of the magnitudes of calls; -1: none was measured */
+    int magnitude;               /* of the last call whose way was chosen by it */
     bool gave_back;              /* loops, at that magnitude */
     int loops_wait;     /* so many calls tell nothing, as some loop may become native code soon */
     int64_t ask_after;  /* the session is not asked for entries before (`now_ns`) */

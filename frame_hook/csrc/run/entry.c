@@ -579,6 +579,8 @@ static PyMemberDef Entry_members[] = {
     {"data", T_OBJECT, offsetof(Entry, data), 0, "Anything its maker wants to keep with it."},
     {"is_loop", T_BOOL, offsetof(Entry, is_loop), 0,
      "Whether it runs turns of a loop: it may decline often, and its own turns are not timed."},
+    {"turn_ns", T_LONGLONG, offsetof(Entry, turn_ns), 0,
+     "How many nanoseconds such a turn takes plain Python, about; 0: it is not known."},
     {"expects", T_INT, offsetof(Entry, expects), 0,
      "How many sides of branches it takes for granted: where one is not taken it declines, and "
      "another entry may run."},

@@ -42,6 +42,8 @@ typedef struct {
     bool valid;
     int expects;  /* sides of branches that it takes for granted; where one is not, it declines */
     bool is_loop; /* the artefact runs turns of a loop, and declines where it cannot */
+    long long turn_ns; /* what such a turn takes plain Python, about; 0: not known */
+    int magnitude;     /* of the call in which that was found */
     long long hits;
     long long asks_after; /* so many more runs: then the session may make a longer one; 0: never */
     long long were_true;  /* of the conditions of a branch at its end */

@@ -1,6 +1,7 @@
 #include "run/measure.h"
 
 #include "python/state.h"
+#include "run/plain_time.h"
 #include "run/session.h"
 
 /* A call as long as this pays for asking again whether a trace may be made: it may be by now. */
@@ -19,6 +20,7 @@ hold_again(CodeCache *cache, Trial *trial)
 {
     cache->run_ns += trial->runs * samples_median(&trial->samples[trial->way]);
     trial_clear(trial);
+    trial->measured_only = true;
     cache->passed = 0;
     cache->calls_pay = false;
 }
@@ -54,6 +56,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     if (trial == NULL) {
         return;
     }
+    cache->magnitude = magnitude;
     if (magnitude > cache->largest) {
         if (cache->gave_back) {
             cache->gave_back = false;
@@ -89,6 +92,7 @@ begin_measured(CodeCache *cache, Measured *run)
 {
     cache->measuring = true;
     cache->way = run->way;
+    run->plain_ns = plain_time_begin();
     run->before = ufuse_disturbances;
     run->began = now_ns();
 }
@@ -103,6 +107,7 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
 {
     int64_t ns = now_ns() - run->began - (ufuse_disturbances.session_ns - run->before.session_ns);
     Trial *trial = run->trial;
+    int64_t plain_ns = plain_time_end(run->plain_ns);
     cache->run_ns += ns;
     cache->measuring = false;
     if (trial->decided) {
@@ -111,6 +116,9 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     bool put_off = cache->put_off && cache->ask_after != 0;
     if (put_off && ns >= PAYS_NS) {
         cache->ask_after = 0;
+    }
+    if (run->way == WAY_COMPILED) {
+        trial_estimate(trial, ns, plain_ns);
     }
     bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;

@@ -11,6 +11,7 @@ typedef struct {
     Trial *trial; /* of the cache; NULL: it is not timed */
     Way way;
     int64_t began;
+    int64_t plain_ns; /* of the thread, when it began */
     Disturbances before;
 } Measured;
 

@@ -4,6 +4,7 @@
 #include "python/frames.h"
 #include "python/ranges.h"
 #include "python/recursion.h"
+#include "run/plain_time.h"
 #include "run/region.h"
 #include "run/session.h"
 #include "run/turns.h"
@@ -145,7 +146,12 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     if (found <= 0) {
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
     }
+    bool counts = plain_time_counts(entry, cache);
+    long long turns = counts ? entry_turns(entry) : 0;
     RunOutcome outcome = entry_run(entry, registers, result, next);
+    if (counts && outcome != RUN_RAISED) {
+        plain_time_add(entry, entry_turns(entry) - turns);
+    }
     if (outcome == RUN_DECLINED && entry->expects > 0) {
         outcome = take_other_side(cache, position, registers, &entry, result, next);
     }

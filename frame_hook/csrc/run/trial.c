@@ -23,6 +23,7 @@ enum {
     FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
     MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
     WORLDS = 8,             /* times as long: one run of another way is enough */
+    ESTIMATED_WORLDS = 16,  /* times as long by an estimate: no run of plain Python is needed */
     LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
     PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
     BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
@@ -133,13 +134,13 @@ is_tried(int way, bool tries_callees)
 /*
  * The way that the next run of an undecided trial is to go: compiled twice, then in turn. One plain
  * run comes earlier where compiled ones are disturbed: nothing disturbs plain runs, and the others
- * are compared with it.
+ * are compared with it; but not where it is known to take far longer.
  */
 Way
 trial_next(const Trial *trial, bool tries_callees)
 {
     Way next = WAY_COMPILED;
-    if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0) {
+    if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0 && trial->far_slower == 0) {
         return WAY_PLAIN;
     }
     for (int way = 0; way < N_WAYS && trial->samples[WAY_COMPILED].count >= 2; way++) {
@@ -214,6 +215,18 @@ cost_of(const Trial *trial, Way best)
     return cost;
 }
 
+/* The trial is over; the next one will cost about as many nanoseconds, and waits for so long. */
+static void
+decide(Trial *trial, Way best, int64_t cost)
+{
+    trial->way = best;
+    trial->decided = true;
+    trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
+    int64_t own = samples_median(&trial->samples[best]);
+    long long runs = cost * MOST_LOST / (own > 0 ? own : 1);
+    trial->left = trial->runs = runs > trial->period ? runs : trial->period;
+}
+
 /* Note how long a run in one way took. Returns whether that decides the trial. */
 bool
 trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
@@ -224,6 +237,11 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     }
     samples_add(&trial->samples[way], ns);
     trial->discarded = 0;
+    if (way == WAY_COMPILED && trial->far_slower > 0 && trial->samples[way].count >= 2 &&
+        trial->samples[WAY_PLAIN].count == 0) {
+        decide(trial, WAY_COMPILED, trial->far_slower);
+        return true;
+    }
     for (int other = 0; other < N_WAYS; other++) {
         if (is_tried(other, tries_callees) && trial->samples[other].count == 0) {
             return false;
@@ -233,13 +251,20 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     if (!is_clear(trial, best, tries_callees)) {
         return false;
     }
-    trial->way = best;
-    trial->decided = true;
-    trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
-    int64_t own = samples_median(&trial->samples[best]);
-    long long runs = cost_of(trial, best) * MOST_LOST / (own > 0 ? own : 1);
-    trial->left = trial->runs = runs > trial->period ? runs : trial->period;
+    decide(trial, best, cost_of(trial, best));
     return true;
+}
+
+/*
+ * A compiled run took `ns`, and plain Python would have taken at least about `plain_ns`. Where that
+ * is far longer, nobody waits for a plain run: that is made up for later, when it is a small part
+ * of the time.
+ */
+void
+trial_estimate(Trial *trial, int64_t ns, int64_t plain_ns)
+{
+    bool is_far = !trial->measured_only && plain_ns / ESTIMATED_WORLDS > ns;
+    trial->far_slower = is_far ? plain_ns : 0;
 }
 
 /*

@@ -1,5 +1,6 @@
 #include "run/turns.h"
 
+#include "run/plain_time.h"
 #include "run/session.h"
 
 /*
@@ -25,8 +26,9 @@ typedef struct Turns {
     Disturbances before;  /* when the turn began */
     long long epoch;      /* of the cache, when the frame was here last and did not lead */
     int64_t began;
-    int crossings; /* stops met in this turn */
-    int count;     /* turns timed */
+    int64_t plain_ns; /* of the thread, when it began */
+    int crossings;    /* stops met in this turn */
+    int count;        /* turns timed */
     Way way;
     bool timed;
     Py_ssize_t leader; /* the position that led when the frame was here, and how often it was */
@@ -99,10 +101,13 @@ note_turn(Turns *turns, long long activation, int64_t now)
         return false;
     }
     turns->count++;
+    int64_t ns = now - turns->began - (ufuse_disturbances.session_ns - turns->before.session_ns);
+    if (turns->way == WAY_COMPILED) {
+        trial_estimate(&turns->trial, ns, ufuse_thread.plain_ns - turns->plain_ns);
+    }
     if (trial_discard(&turns->trial, &turns->before)) {
         return false;
     }
-    int64_t ns = now - turns->began - (ufuse_disturbances.session_ns - turns->before.session_ns);
     if (turns->way == WAY_PLAIN) {
         int64_t most = ns / turns->crossings / 10 * 9;
         crossing_ns = most < crossing_ns && most > 0 ? most : crossing_ns;
@@ -186,5 +191,6 @@ turn_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
     ufuse_disturbances.trials += in_loop;
     turns->before = ufuse_disturbances;
     turns->began = now;
+    turns->plain_ns = ufuse_thread.plain_ns;
     return turns->way == WAY_PLAIN;
 }

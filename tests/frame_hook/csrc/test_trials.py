@@ -188,6 +188,71 @@ def test_looking_again_takes_a_small_part_of_the_time(session) -> None:
     assert compiled.__ufuse_hits__ == hits
 
 
+class Turning:
+    """An artefact that runs as many turns of a loop as its argument has items, at once."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def __call__(self, value: list[int]) -> list[int]:
+        """Run them."""
+        self.turns += len(value)
+        return value
+
+
+def loop_of(session: Session, turn_ns: int) -> tuple[Any, list[object]]:
+    """A dispatcher whose entry runs as many turns as its argument has items, and what ran in plain Python."""
+    plain: list[object] = []
+
+    def f(x):
+        plain.append(x)
+        time.sleep(SLOW)
+        return x
+
+    own = entry(inputs=(0,), artefact=Turning(), outputs=1, ending=("return", 1))
+    own.turn_ns = turn_ns
+    compiled = measured(session, f)
+    compiled.__ufuse_cache__.clear()
+    compiled([0] * 600)  # the entry comes in a call of this size
+    plain.clear()
+    compiled.__ufuse_cache__.add(0, own)
+    session.decisions.clear()
+    return compiled, plain
+
+
+def test_a_loop_that_plain_python_takes_far_longer_for_is_not_run_plainly(session) -> None:
+    """What its turns take is known: a plain call would stall the program for nothing."""
+    compiled, plain = loop_of(session, 10_000_000)
+    call_until(lambda: bool(session.decisions), compiled, [0] * 600)
+    assert session.decisions == [(None, "compiled")]
+    assert not plain
+
+
+def test_what_is_estimated_is_measured_later(session) -> None:
+    """Once a plain call is a small part of the time the estimate is looked at."""
+    compiled, plain = loop_of(session, 1_000)
+    for _ in range(200_000):
+        compiled([0] * 600)
+        if plain:
+            break
+    assert plain
+
+
+@pytest.mark.parametrize("turn_ns", [0, 1])
+def test_a_loop_whose_gain_is_not_known_is_timed_both_ways(session, turn_ns) -> None:
+    """Turns of an unknown time, or of one that is no clear gain."""
+    compiled, plain = loop_of(session, turn_ns)
+    call_until(lambda: bool(session.decisions), compiled, [0] * 600)
+    assert plain
+
+
+def test_smaller_calls_are_not_estimated_by_larger_ones(session) -> None:
+    """A turn of theirs may take less: loops inside have fewer turns."""
+    compiled, plain = loop_of(session, 10_000_000)
+    call_until(lambda: bool(session.decisions), compiled, [0] * 4)
+    assert plain
+
+
 def test_what_hardly_gains_runs_plainly(session) -> None:
     """A fiftieth is no gain. Of many trials some may be decided by other things that the machine does."""
 
