@@ -116,8 +116,8 @@ def _has_nest(cache: Any, header: int, record: CodeRecord) -> bool:
 def _may_vary(symbol: Symbol | None) -> bool:
     """Whether a variable that a nest changes may have this value before."""
     if isinstance(symbol, Unread):
-        return isinstance(symbol.value, int | float | np.generic | np.ndarray | None)
-    return isinstance(symbol, Number | Integer | Constant | Array | Unbound | None)
+        return isinstance(symbol.value, int | float | np.generic | np.ndarray | tuple | None)
+    return isinstance(symbol, Number | Integer | Constant | Array | Tuple | Unbound | None)
 
 
 @per_code

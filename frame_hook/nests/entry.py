@@ -19,13 +19,14 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
+from ufuse.frame_hook.nests.carried import Given, same_or_new
 from ufuse.frame_hook.nests.either import WidenError
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Exit, Read, Reader
 from ufuse.frame_hook.nests.unrolling import RollError
-from ufuse.frame_hook.nests.values import EitherError, NotNativeError
+from ufuse.frame_hook.nests.values import EitherError, Known, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -281,28 +282,32 @@ def _ending(
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
     recipe = Recipe(trace, others=len(slots) + bool(read.exits))
-    numbers = {slot.name: recipe.number(Made("output", i)) for i, (_, slot) in enumerate(slots)}
+    outputs = {slot.name: Made("output", i) for i, (_, slot) in enumerate(slots)}
     own = {
-        register: numbers[slot.name]
+        register: recipe.number(outputs[slot.name])
         for register, slot in slots
         if isinstance(slot, ArraySlot) or slot.is_given
     }
+    for slot, items in read.tuples.items():
+        own[slot] = _tuple(recipe, slot, items, outputs, items)
     registers = tuple(
         -1 if register in read.empty else own.get(register, register) for register in range(size)
     )
     ending: tuple[Any, ...] = "resume", position, registers, handled_slot(code, position)
     if not read.exits:
         return len(slots), recipe.for_c(), ending
-    states = tuple(_behind(one, read, code, size, numbers, recipe) for one in read.exits)
+    states = tuple(_behind(one, read, code, size, outputs, recipe) for one in read.exits)
     return len(slots) + 1, recipe.for_c(), ("choose", ending, *states)
 
 
 def _behind(
-    one: Exit, read: Read, code: CodeType, size: int, numbers: Mapping[str, int], recipe: Recipe
+    one: Exit, read: Read, code: CodeType, size: int, outputs: Mapping[str, Made], recipe: Recipe
 ) -> tuple[Any, ...]:
     """The state in which a frame goes on behind an exit. Iterators of inner loops are only dropped there."""
     new = {
-        slot: numbers[what] if isinstance(what, str) else recipe.number(recipe.constant(what.value))
+        slot: _tuple(recipe, slot, what, outputs, read.tuples.get(slot))
+        if isinstance(what, tuple)
+        else recipe.number(_made(recipe, what, outputs))
         for slot, what in one.values.items()
     }
     depth = len(instructions.slot_names(code)) + instructions.flow(code).depths[one.position]
@@ -315,3 +320,17 @@ def _behind(
         for register in range(depth)
     )
     return "resume", one.position, registers, handled_slot(code, one.position)
+
+
+def _tuple(
+    recipe: Recipe, slot: int, items: Given, outputs: Mapping[str, Made], given: Given | None
+) -> int:
+    """The register of a tuple; where it has the items of the one that is in a local, it may be that one."""
+    made = [_made(recipe, one, outputs) for one in items]
+    if items == given:
+        return recipe.number(recipe.call(same_or_new, slot, *made))
+    return recipe.number(recipe.row("tuple", *made))
+
+
+def _made(recipe: Recipe, what: str | Known, outputs: Mapping[str, Made]) -> Made:
+    return outputs[what] if isinstance(what, str) else recipe.constant(what.value)

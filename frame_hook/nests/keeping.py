@@ -80,9 +80,9 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return views.keep(reader, item)
         case Lazy():
             return keep(reader, name, elementwise.computed(reader, item))
-        case Items(items):
+        case Items(items, register):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
-            return ItemsKind(tuple(_keep_item(reader, *pair) for pair in pairs))
+            return ItemsKind(tuple(_keep_item(reader, *pair) for pair in pairs), register)
         case RangeOf(start, stop, step):
             for part, value in (("start", start), ("stop", stop), ("step", step)):
                 out.set(f"{name}.{part}", value)
@@ -114,7 +114,7 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return views.kept(reader, kind)
         case ItemsKind():
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
-            return Items(tuple(kept(reader, *pair) for pair in pairs))
+            return Items(tuple(kept(reader, *pair) for pair in pairs), kind.register)
         case RangeKind():
             return RangeOf(*(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step")))
     return kind

@@ -112,6 +112,12 @@ class Outside:
         """A variable of the frame that the loop does not write."""
         return self.item(self._trace.state[slot])
 
+    def members(self, slot: int) -> tuple[int, ...]:
+        """The registers of the items of a tuple in a variable of the frame."""
+        symbol = self._trace.look(self._trace.state[slot])
+        assert isinstance(symbol, Tuple)
+        return tuple(one.source.register for one in symbol.items if isinstance(one, Unread))
+
     def unbound(self, slot: int) -> None:
         """A variable of the frame has no value."""
         symbol = self._trace.state[slot]
@@ -250,6 +256,7 @@ class Outside:
                 return Known(value)
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
                 return self._things.setdefault(source.register, Thing(source, symbol.value))
-            case Tuple(items=items):
-                return Items(tuple(map(self.item, items)))
+            case Tuple(items=items, source=source):
+                register = None if source is None else source.register
+                return Items(tuple(map(self.item, items)), register)
         raise NotNativeError("it uses a variable from outside that is no constant")

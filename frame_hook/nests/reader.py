@@ -20,6 +20,7 @@ from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.code.places import ON_STACK
 from ufuse.frame_hook.nests import (
     calls,
+    carried,
     complexes,
     conversions,
     either,
@@ -48,6 +49,8 @@ from ufuse.frame_hook.nests.values import (
     EitherKind,
     Holder,
     Item,
+    Items,
+    ItemsKind,
     Kind,
     Known,
     Lazy,
@@ -86,7 +89,7 @@ ITERATOR = "turn"  # the variables of the outermost loop's iterator
 MOST_EXITS = 32
 DOUBT = "doubt"
 OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL")
-SlotKind = NumberKind | ArrayKind  # of slots of the frame
+SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,8 @@ class Exit:
     """
 
     position: int
-    values: dict[int, str | Known]  # the names of the nest's slots, or constants
+    # The names of the nest's slots, or constants; of a tuple those of its items.
+    values: dict[int, str | Known | carried.Given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,8 @@ class Read:
     What the nest alone makes has some slot of the frame that is bound.
     `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
     a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
-    the header with which the nest may begin, the kinds of the frame's numbers.
+    the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
+    have the items of a local.
     """
 
     nest: Nest
@@ -117,6 +122,7 @@ class Read:
     begins: tuple[dict[int, NumberKind], ...]
     written: frozenset[int]
     exits: tuple[Exit, ...]
+    tuples: dict[int, tuple[str, ...]]
 
 
 class Reader(Holders):
@@ -160,17 +166,19 @@ class Reader(Holders):
             slot: kind
             for slot in range(len(self.own.names))
             if state[slot] is not null
-            and (kind := _slot_kind(slot, state[slot])) is not None
+            and (kind := _slot_kind(slot, state[slot], is_written=slot in self._written))
+            is not None
             and not self._is_idle(slot)
         }
         # Whose new values the frame gets back.
         self._changed = frozenset(
             slot
             for slot in self._written
-            if isinstance(self.kinds.get(slot), NumberKind | ArrayKind)
+            if isinstance(self.kinds.get(slot), NumberKind | ArrayKind | ItemsKind)
         )
         # Locals that begin without a value, or with None: of the others the kinds.
         self._nothing: dict[int, ConstantKind | None] = {}
+        self._tuples: dict[int, tuple[int, ...]] = {}  # the registers of their items, by slot
         self._viewed: set[int] = set()  # slots of array variables that may be views
         self._labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
@@ -239,6 +247,9 @@ class Reader(Holders):
         for slot, kind in self._unsettled():
             self.frame.slots[slot] = EitherKind(kind.kind)
         self._guard_numbers()
+        for slot, own in self.kinds.items():
+            if isinstance(own, ItemsKind):
+                self._tuples[slot] = self.outside.members(slot)
         self._label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
             self.frame.slots = others
@@ -299,6 +310,8 @@ class Reader(Holders):
             kind = self._kind(slot)
             if slot in self.lists.grown:
                 slots.append(self.lists.slot(self._text(slot), slot, first))
+            elif isinstance(kind, ItemsKind):
+                slots += carried.number_slots(names[slot], kind)
             elif isinstance(kind, ArrayKind):
                 value = self.given(slot)
                 slots.append(
@@ -321,7 +334,8 @@ class Reader(Holders):
         bound_registers = (*iterators, *(one for one in used if one not in lists))
         if self._is_while and not bound_registers:
             raise NotNativeError("it uses no number and no array")
-        registers = [*used, *drawn, *bound_registers[:1] * len(self._made), *iterators]
+        own = [each for one in used for each in self._tuples.get(one, (one,))]
+        registers = [*own, *drawn, *bound_registers[:1] * len(self._made), *iterators]
         slots += (GeneratorSlot(self.outside.generators[one]) for one in drawn)
         slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in self._made.items())
         slots += self.results()
@@ -348,6 +362,7 @@ class Reader(Holders):
             begins,
             self._written,
             tuple(self._exits),
+            carried.tuples(names, self.kinds),
         )
 
     def _text(self, slot: int) -> str:
@@ -424,6 +439,11 @@ class Reader(Holders):
                 fits = self.out.op(
                     "and", I1, fits, tag if kind.numpy else self.out.op("not", I1, tag)
                 )
+            for slot in self._tuples:
+                items = kinds[slot]
+                assert isinstance(items, ItemsKind)
+                for one in carried.begin(self, self.own.names[slot], items):
+                    fits = self.out.op("and", I1, fits, one)
             self.out.end("branch", self._labels[version], following, condition=fits)
         blocks = self.out.blocks
         first = next(i for i, block in enumerate(blocks) if block.label == "begin")
@@ -589,6 +609,7 @@ class Reader(Holders):
             isinstance(kind, NumberKind)
             or (isinstance(kind, ConstantKind) and is_none(kind.item))
             or (slot in self._changed and isinstance(kind, ArrayKind | TemporaryKind | ViewKind))
+            or carried.can_give_back(kind)
             or slot not in self._written
             or (slot not in live and slot not in self._changed)
             for slot, kind in version.locals
@@ -615,6 +636,9 @@ class Reader(Holders):
             if isinstance(kind, NumberKind):
                 if not isinstance(now, NumberKind) or now.kind != kind.kind:
                     return f"{self.own.names[slot]} changes its type"
+            elif isinstance(kind, ItemsKind):
+                if not carried.fits(kind, now):
+                    return f"{self.own.names[slot]} changes the types of its items"
             elif not isinstance(now, ArrayKind | TemporaryKind | ViewKind):
                 return f"{self.own.names[slot]} is no array any more"
         return None
@@ -648,10 +672,10 @@ class Reader(Holders):
         self._exits.append(Exit(version.position, self._give_back(version)))
         self.out.end("leave", number=len(self._exits))
 
-    def _give_back(self, version: Version) -> dict[int, str | Known]:
+    def _give_back(self, version: Version) -> dict[int, str | Known | carried.Given]:
         """Write what the frame gets back; the names of the nest's slots that have it, by the frame's."""
         out = self.out
-        found: dict[int, str | Known] = {}
+        found: dict[int, str | Known | carried.Given] = {}
         for slot, kind in version.locals:
             name = self.own.names[slot]
             if isinstance(kind, NumberKind) and slot in self._written:
@@ -665,6 +689,9 @@ class Reader(Holders):
                 )
                 out.set(f"{name}.numpy", whose)
                 found[slot] = name
+            elif isinstance(kind, ItemsKind) and slot in self._written:
+                own = self.kinds.get(slot)
+                found[slot] = carried.give_back(self, name, kind, own, self._made)
             elif isinstance(kind, ConstantKind):
                 found[slot] = kind.item
             elif slot not in self._changed:
@@ -839,6 +866,8 @@ class Reader(Holders):
             return
         if isinstance(self.kinds.get(slot), ArrayKind):
             raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
+        if isinstance(item, Items) and isinstance(self.kinds.get(slot), ItemsKind):
+            item = carried.with_numbers(self, item)
         if not _is_number(item):
             self.slots[slot] = keeping.keep(self, function.names[slot], item)
             return
@@ -922,8 +951,10 @@ def _stack_variable(function: Function, place: int) -> str:
     return f"{function.prefix}.stack{place}"
 
 
-def _slot_kind(slot: int, value: Any) -> SlotKind | None:
-    """What a nest may do with a value of the frame; None: nothing."""
+def _slot_kind(slot: int, value: Any, *, is_written: bool) -> SlotKind | None:
+    """What a nest may do with a value of the frame; None: nothing. A tuple that the loop does not write is known."""
     if type(value) is np.ndarray:
         return array_kind(slot, value)
+    if is_written and (kind := carried.kind_of_tuple(value)) is not None:
+        return kind
     return kind_of(value)

@@ -121,9 +121,10 @@ class ViewKind:
 
 @dataclass(frozen=True, slots=True)
 class ItemsKind:
-    """A tuple, by the kinds of its items."""
+    """A tuple, by the kinds of its items; `register` as of `Items`."""
 
     items: tuple[Kind, ...]
+    register: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +314,10 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple."""
+    """A tuple; of one from outside of the loop the register that it lies in."""
 
     items: tuple[Item, ...]
+    register: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

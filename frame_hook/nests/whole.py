@@ -263,6 +263,8 @@ class WholeReader(Reader):
     def _form(self, item: Item, leaves: list[Leaf]) -> Form:
         """What is given, and as numbers and arrays with their places."""
         match item:
+            case Items(register=int(register)):
+                return Given(register)
             case Items(items):
                 return tuple(self._form(one, leaves) for one in items)
             case Known(value) if kind_of(value) is not None:
