@@ -119,6 +119,8 @@ class Writer:
         default_factory=list
     )  # loop variables that are bound, the innermost last
     lists: dict[str, str] = field(default_factory=dict)  # name: "d", "l", "?" or "t", of tuples
+    tuples: dict[str, str] = field(default_factory=dict)  # name: for each item "d", "l" or "?"
+    unread: set[str] = field(default_factory=set)  # tuples that begin as something else
     free: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     depth: int = 1
@@ -200,6 +202,8 @@ class Writer:
             return f"len({self.rng.choice(list(self.lists))})"
         if self.lists and self.chance(0.15) and (found := self.item_of_list("l")):
             return found
+        if self.tuples and self.chance(0.2) and (found := self.item_of_tuple("l")):
+            return found
         if self.ints and self.chance(0.6):
             return self.rng.choice(self.ints)
         if self.chance(0.3):
@@ -218,6 +222,8 @@ class Writer:
         if depth < 3 and self.chance(0.6):
             return self.filled(RARE_REALS if self.is_odd and self.chance(0.15) else REALS, depth)
         if self.lists and self.chance(0.3) and (item := self.item_of_list("d")):
+            return item
+        if self.tuples and self.chance(0.3) and (item := self.item_of_tuple("d")):
             return item
         found = self.array_of("d" if self.chance(0.8) else "dl?")
         if found and self.chance(0.5):
@@ -267,6 +273,9 @@ class Writer:
 
     def assignment(self) -> None:
         """To a local."""
+        if self.tuples and self.chance(0.25):
+            self.bind_tuple()
+            return
         kinds = [
             (self.ints, self.integer),
             (self.floats, self.real),
@@ -332,6 +341,35 @@ class Writer:
             self.put(f"{place}, {other} = {other}, {place}")
         else:
             self.put(f"{place} = {expression()}")
+
+    def item_of_tuple(self, kind: str) -> str | None:
+        """An item of a tuple, of a kind."""
+        known = [
+            f"{name}[{place}]"
+            for name, kinds in self.tuples.items()
+            for place, one in enumerate(kinds)
+            if one == kind and (name not in self.unread or self.chance(0.02))
+        ]
+        return self.rng.choice(known) if known else None
+
+    def bind_tuple(self) -> None:
+        """A new tuple in a local, now and then of another form, or of what was in two."""
+        name = self.rng.choice(list(self.tuples))
+        kinds = self.tuples[name]
+        if self.chance(0.03):
+            self.put(
+                f"{name} = {self.pick('None', '()', '(1,)', '(a, 1)', '3', '(0.5, 1, 2.0, 3)')}"
+            )
+            return
+        alike = [other for other, one in self.tuples.items() if one == kinds and other != name]
+        if alike and self.chance(0.3):
+            other = self.rng.choice(alike)
+            self.put(f"{name}, {other} = {other}, {name}")
+            return
+        expressions = {"d": self.real, "l": self.integer, "?": self.truth}
+        if self.chance(0.05):
+            expressions["d"] = expressions["l"] = self.anything
+        self.put(f"{name} = ({', '.join(expressions[one](1) for one in kinds)},)")
 
     def item_of_list(self, kind: str) -> str | None:
         """An item of a list of numbers of a kind."""
@@ -610,6 +648,26 @@ def begin_lists(rng: random.Random, writer: Writer) -> list[str]:
     return list(writer.lists)
 
 
+def begin_tuples(rng: random.Random, writer: Writer) -> list[str]:
+    """Some locals that are tuples of numbers, or become one; their names."""
+    starts = {
+        "d": ("0.0", "-0.0", "x", "INF", "np.float64(1.0)", "0"),
+        "l": ("0", "-1", "n", "True"),
+        "?": ("False",),
+    }
+    kinds = rng.choice(("ll", "ll", "ld", "dl", "dd", "l", "dl?"))
+    for name in ("pair", "where")[: rng.choice((1, 2))]:
+        if rng.random() < 0.2:
+            kinds = rng.choice(("ll", "ld", "ddd"))
+        writer.tuples[name] = kinds
+        start = f"({', '.join(rng.choice(starts[one]) for one in kinds)},)"
+        if rng.random() < 0.25:
+            start = rng.choice(("None", "()", "0"))
+            writer.unread.add(name)
+        writer.put(f"{name} = {start}")
+    return list(writer.tuples)
+
+
 def generated(seed: int) -> PythonProgram:
     """The program of a seed."""
     rng = random.Random(seed)  # noqa: S311  not for secrets
@@ -650,6 +708,8 @@ def generated(seed: int) -> PythonProgram:
     used = [name for name in NAMES if name not in names]
     if rng.random() < 0.4:
         used += begin_lists(rng, writer)
+    if rng.random() < 0.25:
+        used += begin_tuples(rng, writer)
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05
     for _ in range(rng.choice((1, 1, 2, 3))):
