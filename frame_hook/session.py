@@ -430,15 +430,24 @@ class Session:
             self.journal.note_given_up(cache.code, position)
 
     def decided(
-        self, cache: Any, positions: list[int] | None, way: str, compiled: int, plain: int
+        self,
+        cache: Any,
+        positions: list[int] | None,
+        way: str,
+        compiled: int,
+        plain: int,
+        is_cut: bool,
     ) -> None:
-        """A trial ended: how calls run from now on, or turns of the loop through these positions; times in ns."""
+        """A trial ended: how calls run from now on, or turns of the loop through these positions; times in ns.
+
+        `is_cut`: the plain run was cut short.
+        """
         code = cache.code
         if positions is None:
-            self.journal.note_decision(code, 0, way, compiled, plain)
+            self.journal.note_decision(code, 0, way, compiled, plain, is_cut=is_cut)
             return
         line = min(first_line(code, position) for position in positions)
-        self.journal.note_decision(code, line, way, compiled, plain)
+        self.journal.note_decision(code, line, way, compiled, plain, is_cut=is_cut)
         if way == "plain":
             for position in positions:
                 self._give_up(cache, position, "turns of its loop are faster in plain Python")

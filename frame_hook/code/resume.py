@@ -8,7 +8,7 @@ Resume code is the user's own code with a prologue in front and *stops* inside:
   the interpreter handles pending signals and requests for the GIL.
 - A stop stands before an instruction. Every path to that instruction suspends there: the state is
   moved out of the frame, and the frame returns what `suspend` gave. Where `suspend` gave None (lines are
-  being traced) the state is still in the frame, which runs on.
+  being traced, or nothing but CPython may run there now) the state is still in the frame, which runs on.
 
 Laws:
 

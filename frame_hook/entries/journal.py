@@ -66,6 +66,7 @@ class Decision:
         file, line: where its loop is; line is 0 for whole calls.
         way: how it runs from now on: "compiled", "callees" (only what it calls is compiled) or "plain".
         compiled, plain: nanoseconds of a call or of a turn of the loop.
+        is_cut: whether plain Python takes longer than that: its run was cut short.
 
     """
 
@@ -75,10 +76,11 @@ class Decision:
     way: str
     compiled: int
     plain: int
+    is_cut: bool = False
 
     def __str__(self) -> str:
         compiled, plain = duration(self.compiled / 1e9), duration(self.plain / 1e9)
-        times = f"{compiled} compiled, {plain} in plain Python"
+        times = f"{compiled} compiled, {'more than ' * self.is_cut}{plain} in plain Python"
         if not self.line:
             return f"{self.function}() runs {WAYS[self.way]} from now on: {times}"
         what = "is given back" if self.way == "plain" else "stays compiled"
@@ -165,9 +167,18 @@ class Journal:
             position,
         )
 
-    def note_decision(self, code: CodeType, line: int, way: str, compiled: int, plain: int) -> None:
+    def note_decision(
+        self,
+        code: CodeType,
+        line: int,
+        way: str,
+        compiled: int,
+        plain: int,
+        *,
+        is_cut: bool = False,
+    ) -> None:
         """Calls, or turns of the loop through a line, were timed: which way they run from now on."""
-        found = Decision(code.co_qualname, code.co_filename, line, way, compiled, plain)
+        found = Decision(code.co_qualname, code.co_filename, line, way, compiled, plain, is_cut)
         self.stats.given_back += way == "plain"
         if len(self.decisions) < MOST_TOLD:
             self.decisions.append(found)

@@ -46,6 +46,7 @@ from ufuse.graph.node import Location
 DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
+MOST_IDLE = 2_000  # instructions of a loop that adds nothing to the graph: plain Python takes a hundredth of the time
 CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
@@ -400,17 +401,22 @@ class Interpreter:
                 raise GraphBreak("loop")
             longest = max(root.jumps, key=lambda position: root.jumps[position])
             raise LoopTooLong(longest)
-        if frame is self.call_stack[0] and turns <= SAMPLED_TURNS:
-            before, frame.work[instruction.position] = (
-                frame.work.get(instruction.position),
-                (nodes, self.total),
-            )
-            left = _turns_left(frame)
-            if before is not None and (
-                nodes + (nodes - before[0]) * left > MOST_NODES
-                or self.total + (self.total - before[1]) * left > MOST_INSTRUCTIONS
-            ):
-                raise LoopTooLong(instruction.position)
+        if turns > SAMPLED_TURNS:
+            return
+        before = frame.work.get(instruction.position)
+        frame.work[instruction.position] = nodes, self.total
+        if before is None:
+            return
+        left, is_root = _turns_left(frame), frame is self.call_stack[0]
+        added, run = nodes - before[0], self.total - before[1]
+        is_idle = not added and run * left > MOST_IDLE
+        if is_idle and not is_root:
+            raise GraphBreak("loop")
+        if is_idle or (
+            is_root
+            and (nodes + added * left > MOST_NODES or self.total + run * left > MOST_INSTRUCTIONS)
+        ):
+            raise LoopTooLong(instruction.position)
 
     def _look_at_the_clock(self, frame: Frame, deadline: float) -> None:
         """Break a function that is inlined for too long; the root frame ends between two of its instructions."""

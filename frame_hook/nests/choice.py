@@ -38,7 +38,7 @@ MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
 ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
-ASK_LATEST = 1_000_000
+ASK_LATEST = 1_900_000
 RESTS = 2_000_000  # a run that is not looked at for so long is not stopped at its header
 NOW = 0
 MORE_TO_COME = 4  # times what a loop has taken so far
@@ -342,6 +342,13 @@ def _depends_on(position: int, state: tuple[Any, ...], record: CodeRecord) -> tu
     return (record.arrives.get(position), *kinds)
 
 
+def _is_worth_reading(cache: Any, visits: Visits) -> bool:
+    """Whether a loop, or the calls in which it was seen, have taken some times as long as reading it does."""
+    if visits.seconds >= READ_AFTER:
+        return True
+    return visits.runs >= FEWEST_RUNS and cache.run_ns / 1e9 >= 2 * READ_AFTER
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -381,7 +388,7 @@ class Loops:
             return self._captured_while(cache, position, function, state, record, waits=waits)
         left = turns_left(state[-1]) or 0
         if waits and (answer := self._put_off(cache, position, state, record)) != NOW:
-            if visits.seconds < READ_AFTER or visits.is_read or cache.entries(position):
+            if visits.is_read or cache.entries(position) or not _is_worth_reading(cache, visits):
                 return answer
             visits.is_read = True
             visits.refused = self._prepare(cache.code, position, function, state, record)
@@ -582,7 +589,7 @@ class Loops:
         self, cache: Any, position: int, state: tuple[Any, ...], record: CodeRecord
     ) -> int | None:
         """`NOW` where a loop or one around it is to be compiled; else as `capture`."""
-        rests, pays, depth = [], False, 1
+        rests, pays, depth, making = [], False, 1, self.maker.nest_seconds()
         inside = 0.0  # seconds that a turn takes at least, by the loop inside
         outermost, has_paid = position, False
         left_here = turns_left(state[-1]) or 0
@@ -595,9 +602,9 @@ class Loops:
             is_known = (rest is not None and visits.is_timed) or inside > 0 or visits.mean > 0
             is_known = is_known or visits.runs >= FEWEST_RUNS or bool(cache.entries(header))
             if visits.refused is None and is_known:
-                pays = pays or expected >= self.maker.nest_seconds()
+                pays = pays or expected >= making
                 outermost = header
-                has_paid = expected + MORE_TO_COME * before >= self.maker.nest_seconds()
+                has_paid = expected + MORE_TO_COME * before >= making
             is_timed = rest is not None and visits.is_timed
             inside = visits.counted if is_timed else inside * (left + 1)
             rests.append(rest)

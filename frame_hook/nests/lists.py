@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     NumberKind,
     Numbers,
     OtherList,
+    kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
 
@@ -141,6 +142,9 @@ def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
     found = reader.outside.lists.get(container.holder.slot)
     if found is None:
         name = reader.outside.text(container.holder.slot)
+        given = reader.outside.sequences[container.holder.slot]
+        if given and kind_of(given[0]) is None:
+            raise NotNativeError(f"{name} is a list of what are no numbers")
         raise NotNativeError(
             f"{name} is a list of what are no numbers of one type, so far", later=True
         )

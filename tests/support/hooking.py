@@ -65,10 +65,17 @@ class Session:
         self.eager.append((position, entry))
 
     def decided(
-        self, _cache: Any, positions: list[int] | None, way: str, compiled: int, plain: int
+        self,
+        _cache: Any,
+        positions: list[int] | None,
+        way: str,
+        compiled: int,
+        plain: int,
+        is_cut: bool,
     ) -> None:
         """Keep."""
         assert compiled > 0 <= plain
+        assert not is_cut or way == "compiled"
         self.decisions.append((positions, way))
 
     def larger(self, cache: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import ufuse
 from tests.support.unlimited import lift_limits
-from ufuse import decorator
+from ufuse import decorator, sharing
 from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook import session as sessions
 from ufuse.frame_hook.budget import Account, Allowance
@@ -224,6 +224,71 @@ def test_calls_pay_for_another_trace_of_what_is_compiled(monkeypatch: pytest.Mon
     time.sleep(sessions.ASK_AGAIN / 1e9)
     compiled(integers)
     assert compiled.stats.traces == 2
+
+
+def smoothed(x, out):
+    """A loop that native code does in a hundredth of the time."""
+    value = 0.0
+    for i in range(len(x)):
+        value = 0.9 * value + 0.1 * x[i]
+        out[i] = value
+    return value
+
+
+def in_epochs(x, out, log):
+    """That loop inside one that no native code has."""
+    for epoch in range(12):
+        value = 0.0
+        for i in range(len(x)):
+            value = 0.9 * value + 0.1 * x[i]
+            out[i] = value
+        log[f"{epoch}"] = value
+        log[f"sum {epoch}"] = (out * 2.0 + 1.0).sum()
+    return value
+
+
+@pytest.mark.parametrize(("function", "more"), [(smoothed, ()), (in_epochs, ({},))])
+def test_what_is_far_slower_in_plain_python_is_not_run_so_to_its_end(function, more) -> None:
+    """A plain call would stall the program. Of some tries one decides so: a busy machine may delay any."""
+    pytest.importorskip("llvmlite")
+    x, out, found = np.ones(300_000), np.ones(300_000), []
+    for _ in range(5):
+        sharing.forget()
+        compiled = ufuse.compile(function)
+        for _ in range(8):
+            compiled(x, out, *more)
+        found += compiled.__ufuse_session__.decisions
+        if any(one.is_cut for one in found):
+            break
+    (cut, *_) = (one for one in found if one.is_cut)
+    assert cut.way == "compiled"
+    assert cut.plain > cut.compiled
+    assert ", more than " in str(cut)
+
+
+def table_of_lists(n):
+    """A loop that may become native code, as far as can be seen at first, and does not."""
+    table = [[0] * n for _ in range(n)]
+    for i in range(1, n):
+        for j in range(1, n):
+            table[i][j] = table[i - 1][j] + j if j % 2 else table[i][j - 1]
+    return table[-1][-1]
+
+
+def test_frames_are_not_suspended_where_nothing_can_begin() -> None:
+    """A loop's header is met in each turn; the session is asked now and then."""
+    compiled = ufuse.compile(table_of_lists)
+    expected = table_of_lists(200)
+    for _ in range(3):
+        assert compiled(200) == expected
+    assert compiled.__ufuse_cache__.suspensions < 3 * 200 * 200 / 10
+
+
+def test_a_loop_that_computes_nothing_is_not_unrolled_for_long() -> None:
+    """Plain Python makes a list of lists in a hundredth of the time that a trace takes."""
+    compiled = ufuse.compile(table_of_lists)
+    compiled(1000)
+    assert compiled.stats.instructions < 3000
 
 
 def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:

@@ -34,6 +34,7 @@ typedef struct {
 typedef struct Resumption {
     PyObject *code;         /* borrowed: the resume code; only its frame may call restore() and
                                suspend() */
+    PyObject *cache;        /* borrowed: the CodeCache of the code that it was made from */
     FrameState *pending;    /* owned: what restore() is to move into the frame; NULL once it has */
     bool raises_later;      /* restore() has done that, and is called once more to raise */
     bool checks_signals;    /* poll for signals and GIL requests first */
@@ -62,6 +63,7 @@ typedef struct {
     int64_t plain_ns;      /* what loops would have taken plain Python, as far as that was asked for
                               and is known: `plain_time.h` */
     int timed;             /* runs of trials that ask for it now */
+    int64_t plain_until;   /* loops run plainly until then (`now_ns`); 0: as their entries are */
     int eager;             /* calls of enter_eager() without leave_eager(), and captures that run */
     char *stack_soft; /* below this address the hook lets frames nest no deeper; NULL: the stack has
                          not been measured */

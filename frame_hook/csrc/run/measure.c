@@ -20,7 +20,6 @@ hold_again(CodeCache *cache, Trial *trial)
 {
     cache->run_ns += trial->runs * samples_median(&trial->samples[trial->way]);
     trial_clear(trial);
-    trial->measured_only = true;
     cache->passed = 0;
     cache->calls_pay = false;
 }
@@ -45,6 +44,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
 {
     run->trial = NULL;
     run->way = WAY_COMPILED;
+    run->is_cut = false;
     cache->calls++;
     if (cache->measuring) {
         run->way = cache->way;
@@ -84,6 +84,10 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     }
     run->trial = trial;
     run->way = put_off ? WAY_PLAIN : trial_next(trial, tries_callees(cache));
+    run->is_cut = run->way == WAY_PLAIN && trial_cuts(trial);
+    if (run->is_cut) {
+        run->way = WAY_COMPILED;
+    }
 }
 
 /* The call begins. Pair it with `end_measured` where `run->trial` is not NULL. */
@@ -93,6 +97,11 @@ begin_measured(CodeCache *cache, Measured *run)
     cache->measuring = true;
     cache->way = run->way;
     run->plain_ns = plain_time_begin();
+    run->outer_until = ufuse_thread.plain_until;
+    if (run->is_cut) {
+        run->processor_ns = processor_ns();
+        ufuse_thread.plain_until = now_ns() + run->trial->cut_after;
+    }
     run->before = ufuse_disturbances;
     run->began = now_ns();
 }
@@ -105,9 +114,13 @@ begin_measured(CodeCache *cache, Measured *run)
 void
 end_measured(CodeCache *cache, Measured *run, bool succeeded)
 {
-    int64_t ns = now_ns() - run->began - (ufuse_disturbances.session_ns - run->before.session_ns);
+    int64_t spent = ufuse_disturbances.session_ns - run->before.session_ns;
+    int64_t ns = now_ns() - run->began - spent;
     Trial *trial = run->trial;
     int64_t plain_ns = plain_time_end(run->plain_ns);
+    if (run->is_cut) {
+        ufuse_thread.plain_until = run->outer_until;
+    }
     cache->run_ns += ns;
     cache->measuring = false;
     if (trial->decided) {
@@ -117,12 +130,20 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     if (put_off && ns >= PAYS_NS) {
         cache->ask_after = 0;
     }
+    if (run->is_cut) {
+        ufuse_disturbances.trials++;
+        if (trial_note_cut(trial, ns, processor_ns() - run->processor_ns - spent)) {
+            tell_decision(cache, NULL, trial);
+        }
+        return;
+    }
     if (run->way == WAY_COMPILED) {
         trial_estimate(trial, ns, plain_ns);
     }
     bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;
-    bool discarded = waits || !succeeded || trial_discard(trial, &run->before);
+    bool discarded = waits || !succeeded || run->outer_until != 0;
+    discarded = discarded || trial_discard(trial, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */
     if (discarded) {
         if (!waits && succeeded && run->way != WAY_PLAIN) {

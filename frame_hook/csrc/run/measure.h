@@ -11,7 +11,10 @@ typedef struct {
     Trial *trial; /* of the cache; NULL: it is not timed */
     Way way;
     int64_t began;
-    int64_t plain_ns; /* of the thread, when it began */
+    int64_t plain_ns;     /* of the thread, when it began */
+    bool is_cut;          /* its loops run plainly until it has taken `trial->cut_after` */
+    int64_t processor_ns; /* when such a run began */
+    int64_t outer_until;  /* `plain_until` of the thread then: a run around this one may be cut */
     Disturbances before;
 } Measured;
 

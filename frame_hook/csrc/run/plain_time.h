@@ -1,7 +1,7 @@
 /*
- * What plain Python would have taken for the turns of loops that ran as native code, as far as it
- * is known. It is counted only while a trial times something: there it saves a plain run, which may
- * take a hundred times as long as the compiled one.
+ * What plain Python takes for loops that run as native code. What it would have taken for their
+ * turns is counted while a trial times something, as far as it is known. Where that is far longer,
+ * a plain run of the whole would stall the program: loops then run plainly for some time only.
  */
 #ifndef UFUSE_PLAIN_TIME_H
 #define UFUSE_PLAIN_TIME_H
@@ -10,6 +10,7 @@
 
 #include "python/state.h"
 #include "run/cache.h"
+#include "run/trial.h"
 
 /* A run begins in this thread that asks. Pair it with `plain_time_end`, which is given the result.
  */
@@ -37,6 +38,19 @@ plain_time_counts(const Entry *entry, const CodeCache *cache)
 {
     return entry->turn_ns > 0 && (ufuse_thread.timed > 0 || cache->leader >= 0) &&
            cache->magnitude >= entry->magnitude;
+}
+
+/*
+ * Whether a loop that stands at its header is to go on in plain Python, though it has native code:
+ * the time for that is not up.
+ */
+static inline bool
+loops_run_plainly(void)
+{
+    if (ufuse_thread.plain_until != 0 && now_ns() >= ufuse_thread.plain_until) {
+        ufuse_thread.plain_until = 0;
+    }
+    return ufuse_thread.plain_until != 0;
 }
 
 long long entry_turns(const Entry *entry);

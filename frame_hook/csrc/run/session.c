@@ -158,7 +158,7 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 }
 
 /* Whether the session wants to be left alone now: all of a code object, or one position. */
-static bool
+bool
 is_left_alone(const CodeCache *cache, Py_ssize_t position)
 {
     const Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
@@ -422,10 +422,11 @@ tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
     PyObject *answer =
         method == NULL
             ? NULL
-            : PyObject_CallFunction(method, "OOsLL", cache, positions == NULL ? Py_None : positions,
-                                    ways[trial->way],
+            : PyObject_CallFunction(method, "OOsLLO", cache,
+                                    positions == NULL ? Py_None : positions, ways[trial->way],
                                     (long long)samples_median(&trial->samples[WAY_COMPILED]),
-                                    (long long)samples_median(&trial->samples[WAY_PLAIN]));
+                                    (long long)samples_median(&trial->samples[WAY_PLAIN]),
+                                    trial->is_cut ? Py_True : Py_False);
     Py_XDECREF(method);
     if (answer == NULL && report_exception(cache->session) < 0) {
         PyErr_WriteUnraisable(cache->session);

@@ -41,7 +41,8 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
     RunOutcome outcome = RUN_DECLINED;
     FrameState *next = NULL;
     Entry *entry = (Entry *)Py_XNewRef(cache->whole_call);
-    int fits = entry == NULL || !entry->valid ? 0 : entry_matches(entry, registers);
+    bool runs = entry != NULL && entry->valid && !loops_run_plainly();
+    int fits = runs ? entry_matches(entry, registers) : 0;
     if (fits > 0) {
         entry->hits++;
         outcome = entry_run(entry, registers, result, &next);
@@ -146,6 +147,10 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     if (found <= 0) {
         return found == 0 ? RUN_DECLINED : RUN_RAISED;
     }
+    if (entry->is_loop && loops_run_plainly()) {
+        Py_DECREF(entry);
+        return RUN_DECLINED;
+    }
     bool counts = plain_time_counts(entry, cache);
     long long turns = counts ? entry_turns(entry) : 0;
     RunOutcome outcome = entry_run(entry, registers, result, next);
@@ -169,6 +174,19 @@ nothing_begins_at(const CodeCache *cache, Py_ssize_t position)
 {
     const Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
     return at != NULL && at->given_up && at->count == 0;
+}
+
+/*
+ * Whether no entry begins at a position now, and the session is not asked for one: a frame that
+ * stops there need not leave CPython. The header of a loop is met in each turn.
+ */
+static bool
+nothing_begins_now(CodeCache *cache, Py_ssize_t position)
+{
+    if (cache_is_empty(cache, position)) {
+        return cache_given_up(cache, position) || is_left_alone(cache, position);
+    }
+    return cache_has_loop(cache, position) && loops_run_plainly();
 }
 
 /*
@@ -472,6 +490,7 @@ interpret_to_stop(CodeCache *cache, PyObject *function, FrameState *state, PyObj
         }
         PyObject *code = PyFunction_GET_CODE(resume);
         Resumption resumption = {.code = code,
+                                 .cache = (PyObject *)cache,
                                  .pending = state,
                                  .exception = exception,
                                  .checks_signals = checks_signals && attempts == 0,
@@ -669,7 +688,8 @@ restore_frame(PyObject *key)
  * suspend[position, depth] or suspend[position, depth, previous, errors, offsets]: move the slots
  * and the lowest `depth` stack values out of the frame that subscripts. Runs no Python code.
  * Returns a FrameState, which the frame has to return at once; None where the frame is to continue,
- * because it has to be interpreted; or NULL with SystemError or MemoryError.
+ * because it has to be interpreted, or nothing else may run there now; or NULL with SystemError or
+ * MemoryError.
  */
 static PyObject *
 suspend_frame(PyObject *key)
@@ -685,10 +705,11 @@ suspend_frame(PyObject *key)
                      key);
         return NULL;
     }
-    if (must_interpret(thread, resumption->code)) {
+    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
+    if (must_interpret(thread, resumption->code) ||
+        nothing_begins_now((CodeCache *)resumption->cache, position)) {
         Py_RETURN_NONE;
     }
-    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
     Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 1));
     StackMarks marks = {-1, NULL, NULL};
     if (((position == -1 || depth == -1) && PyErr_Occurred()) ||

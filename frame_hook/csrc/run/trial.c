@@ -23,7 +23,10 @@ enum {
     FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
     MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
     WORLDS = 8,             /* times as long: one run of another way is enough */
-    ESTIMATED_WORLDS = 16,  /* times as long by an estimate: no run of plain Python is needed */
+    ESTIMATED_WORLDS = 16,  /* times as long by an estimate: a plain run is cut short */
+    CUT_AFTER = 4,          /* times what a compiled run took */
+    MOST_CUTS = 8,          /* plain runs that are cut short, until one tells something */
+    LEAST_SHARE = 4,        /* of that time the processor's at least, where other processes run */
     LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
     PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
     BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
@@ -134,13 +137,13 @@ is_tried(int way, bool tries_callees)
 /*
  * The way that the next run of an undecided trial is to go: compiled twice, then in turn. One plain
  * run comes earlier where compiled ones are disturbed: nothing disturbs plain runs, and the others
- * are compared with it; but not where it is known to take far longer.
+ * are compared with it.
  */
 Way
 trial_next(const Trial *trial, bool tries_callees)
 {
     Way next = WAY_COMPILED;
-    if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0 && trial->far_slower == 0) {
+    if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0) {
         return WAY_PLAIN;
     }
     for (int way = 0; way < N_WAYS && trial->samples[WAY_COMPILED].count >= 2; way++) {
@@ -237,11 +240,6 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     }
     samples_add(&trial->samples[way], ns);
     trial->discarded = 0;
-    if (way == WAY_COMPILED && trial->far_slower > 0 && trial->samples[way].count >= 2 &&
-        trial->samples[WAY_PLAIN].count == 0) {
-        decide(trial, WAY_COMPILED, trial->far_slower);
-        return true;
-    }
     for (int other = 0; other < N_WAYS; other++) {
         if (is_tried(other, tries_callees) && trial->samples[other].count == 0) {
             return false;
@@ -251,20 +249,49 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     if (!is_clear(trial, best, tries_callees)) {
         return false;
     }
+    trial->is_cut = false;
     decide(trial, best, cost_of(trial, best));
     return true;
 }
 
 /*
- * A compiled run took `ns`, and plain Python would have taken at least about `plain_ns`. Where that
- * is far longer, nobody waits for a plain run: that is made up for later, when it is a small part
- * of the time.
+ * A compiled run took `ns`, and plain Python would have taken about `plain_ns` for its loops: where
+ * that is far longer, the first plain run is cut short.
  */
 void
 trial_estimate(Trial *trial, int64_t ns, int64_t plain_ns)
 {
-    bool is_far = !trial->measured_only && plain_ns / ESTIMATED_WORLDS > ns;
-    trial->far_slower = is_far ? plain_ns : 0;
+    trial->cut_after = plain_ns / ESTIMATED_WORLDS > ns ? CUT_AFTER * ns : 0;
+}
+
+/* Whether a plain run that comes next is to be cut short, after `trial->cut_after` nanoseconds. */
+bool
+trial_cuts(const Trial *trial)
+{
+    return trial->cut_after > 0 && trial->cuts < MOST_CUTS && trial->samples[WAY_PLAIN].count == 0;
+}
+
+/*
+ * Note a run whose loops ran plainly until it was cut: nanoseconds, and those of the processor.
+ * Where it was plain Python takes longer still: the trial is decided, and true is returned. Where
+ * it ended before plain Python is to be timed. Other processes may have had most of the time: then
+ * another run is cut.
+ */
+bool
+trial_note_cut(Trial *trial, int64_t ns, int64_t processor_ns)
+{
+    bool had_time = processor_ns >= trial->cut_after / LEAST_SHARE;
+    trial->cuts = ns < trial->cut_after ? MOST_CUTS : trial->cuts + 1;
+    if (ns < trial->cut_after || !had_time) {
+        return false;
+    }
+    if (trial->samples[WAY_COMPILED].count == 0) {
+        samples_add(&trial->samples[WAY_COMPILED], trial->cut_after / CUT_AFTER);
+    }
+    samples_add(&trial->samples[WAY_PLAIN], ns);
+    trial->is_cut = true;
+    decide(trial, WAY_COMPILED, cost_of(trial, WAY_COMPILED));
+    return true;
 }
 
 /*
@@ -290,6 +317,7 @@ void
 trial_clear(Trial *trial)
 {
     trial->decided = false;
+    trial->cuts = 0;
     trial->extent = 0;
     trial->larger = trial->smaller = 0;
     memset(trial->warmed, 0, sizeof(trial->warmed));

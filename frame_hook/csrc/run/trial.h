@@ -31,19 +31,19 @@ typedef struct {
     int warmed[N_WAYS]; /* runs that were too short to count where nothing was warm */
     Way way;            /* the fastest one, once it is decided */
     bool decided;
-    bool measured_only; /* plain Python is to be timed, whatever it is estimated to take */
-    int64_t far_slower; /* what plain Python takes by an estimate, where that is far longer than
-                           the last compiled run; else 0 */
-    int discarded;      /* runs that told nothing since the last sample */
-    int reopened;       /* how often something new was captured after it was decided */
-    int captured;       /* runs that captured something and told nothing */
-    size_t extent;      /* of the arguments of the runs that are compared */
-    int larger;         /* how often runs with larger arguments took their place */
-    int smaller;        /* runs that were not timed because theirs were smaller */
-    int rests;          /* plain runs, not timed, until it goes on */
-    long long left;     /* once decided: runs until the trial is held again */
-    long long runs;     /* the same when it was decided */
-    long long period;   /* runs from the last decision to the next trial */
+    bool is_cut;       /* the plain run that decided was cut short: plain Python takes longer */
+    int cuts;          /* plain runs that were cut short since it began */
+    int64_t cut_after; /* nanoseconds; 0: it is not known that plain Python takes far longer */
+    int discarded;     /* runs that told nothing since the last sample */
+    int reopened;      /* how often something new was captured after it was decided */
+    int captured;      /* runs that captured something and told nothing */
+    size_t extent;     /* of the arguments of the runs that are compared */
+    int larger;        /* how often runs with larger arguments took their place */
+    int smaller;       /* runs that were not timed because theirs were smaller */
+    int rests;         /* plain runs, not timed, until it goes on */
+    long long left;    /* once decided: runs until the trial is held again */
+    long long runs;    /* the same when it was decided */
+    long long period;  /* runs from the last decision to the next trial */
 } Trial;
 
 /*
@@ -67,6 +67,8 @@ Way trial_next(const Trial *trial, bool tries_callees);
 bool trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees);
 bool trial_discard(Trial *trial, const Disturbances *before);
 void trial_estimate(Trial *trial, int64_t ns, int64_t plain_ns);
+bool trial_cuts(const Trial *trial);
+bool trial_note_cut(Trial *trial, int64_t ns, int64_t processor_ns);
 void trial_rest(Trial *trial, int64_t ns);
 void trial_reopen(Trial *trial);
 int64_t samples_median(const Samples *samples);

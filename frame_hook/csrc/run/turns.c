@@ -26,9 +26,11 @@ typedef struct Turns {
     Disturbances before;  /* when the turn began */
     long long epoch;      /* of the cache, when the frame was here last and did not lead */
     int64_t began;
-    int64_t plain_ns; /* of the thread, when it began */
-    int crossings;    /* stops met in this turn */
-    int count;        /* turns timed */
+    int64_t plain_ns;     /* of the thread, when it began */
+    bool is_cut;          /* its loops run plainly until it has taken `trial.cut_after` */
+    int64_t processor_ns; /* when such a turn began */
+    int crossings;        /* stops met in this turn */
+    int count;            /* turns timed */
     Way way;
     bool timed;
     Py_ssize_t leader; /* the position that led when the frame was here, and how often it was */
@@ -102,6 +104,13 @@ note_turn(Turns *turns, long long activation, int64_t now)
     }
     turns->count++;
     int64_t ns = now - turns->began - (ufuse_disturbances.session_ns - turns->before.session_ns);
+    if (!turns->is_cut && ufuse_thread.plain_until != 0) {
+        return false;
+    }
+    if (turns->is_cut) {
+        ufuse_thread.plain_until = 0;
+        return trial_note_cut(&turns->trial, ns, processor_ns() - turns->processor_ns);
+    }
     if (turns->way == WAY_COMPILED) {
         trial_estimate(&turns->trial, ns, ufuse_thread.plain_ns - turns->plain_ns);
     }
@@ -187,6 +196,13 @@ turn_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
     turns->timed = true;
     turns->activation = activation;
     turns->way = in_loop ? trial_next(&turns->trial, false) : WAY_COMPILED;
+    turns->is_cut =
+        turns->way == WAY_PLAIN && trial_cuts(&turns->trial) && ufuse_thread.plain_until == 0;
+    if (turns->is_cut) {
+        turns->way = WAY_COMPILED;
+        turns->processor_ns = processor_ns();
+        ufuse_thread.plain_until = now + turns->trial.cut_after;
+    }
     turns->crossings = 1;
     ufuse_disturbances.trials += in_loop;
     turns->before = ufuse_disturbances;

@@ -160,9 +160,13 @@ def difference(program: Tried, backend: str = "numpy", world: type[World] = Worl
 
 def wavers(program: Tried, world: type[World]) -> bool:
     """Whether plain Python itself gives NaNs of either sign: which of two floats a product keeps depends on its warmth."""
+    return any(_wavers(program, world, given) for given in program.sets)
+
+
+def _wavers(program: Tried, world: type[World], warming: tuple[Given, ...]) -> bool:
     warm = world(program.source)
     for _ in range(WARM):
-        silent(warm, warm.function)(*warm.made(program.sets[0]))
+        silent(warm, warm.function)(*warm.made(warming))
     return any(_signs_differ(warm, world(program.source), given) for given in program.sets)
 
 
