@@ -148,6 +148,7 @@ def nest_entry(
     journal.stats.compile_seconds += compiling
     entry = _hook.Entry(ready.guards, read.slots, artefact, *ready.ending)
     entry.is_loop = True
+    entry.takes_contents = getattr(artefact, "takes_contents", False)
     record.begins[position] = record.begins.get(position, ()) + read.begins
     exits = frozenset(one.position for one in read.exits) - {position}
     record.exits[position] = record.exits.get(position, frozenset()) | exits

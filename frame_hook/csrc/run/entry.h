@@ -19,6 +19,7 @@ typedef struct {
     Py_ssize_t n_slots;
     Py_ssize_t position;
     Py_ssize_t handled; /* of the new state, or AS_BEFORE */
+    PyObject *contents; /* owned; of the new state, or NULL */
 } Resuming;
 
 typedef struct {
@@ -42,6 +43,9 @@ typedef struct {
     bool valid;
     int expects;  /* sides of branches that it takes for granted; where one is not, it declines */
     bool is_loop; /* the artefact runs turns of a loop, and declines where it cannot */
+    bool takes_contents; /* the artefact may be told what is known of arrays: see `call_knowing` */
+    PyObject *known_of;  /* owned; the last state's `contents`, or NULL */
+    PyObject *known;     /* owned; what the artefact was told then */
     long long hits;
     long long asks_after; /* so many more runs: then the session may make a longer one; 0: never */
     long long were_true;  /* of the conditions of a branch at its end */
@@ -61,6 +65,7 @@ typedef struct {
     Py_ssize_t n_used;   /* from here on, `values` is not initialised */
     Py_ssize_t capacity;
     bool owns_state;
+    PyObject *contents; /* borrowed; the state's, or NULL */
     PyObject *usual[USUAL_REGISTERS];
 } Registers;
 
