@@ -23,6 +23,7 @@ from benchmarks.cases.loops import GROUP, LOOPS
 from benchmarks.harness import Clock, seconds_per_call
 from benchmarks.report import save_rows
 from ufuse import sharing
+from ufuse.backends.numpy import nests as nest_objects
 from ufuse.backends.numpy.llvm import nests
 from ufuse.frame_hook.session import Session
 
@@ -234,11 +235,22 @@ def share_outside(inside: Sequence[float], whole: float) -> float:
     return 100 * (1 - sum(inside) / whole)
 
 
+def kept(found: list[Any], own: Callable[..., Any], *given: Any) -> Any:
+    """What a function gives, which is noted."""
+    made = own(*given)
+    found.append(made)
+    return made
+
+
 def transactions() -> Iterator[Figure]:
-    """Of calls that take long: the time outside of machine code, where memory is saved and numbers become objects."""
+    """Of loops that take long: the time outside of machine code, where memory is saved and numbers become objects.
+
+    Beside it which part of the whole call that is: a program's own copies and zeros are no transaction's.
+    """
     for name, size in LONG:
         program = LOOPS[f"{GROUP}.{name}"]
         seconds: list[float] = []
+        made: list[Any] = []
 
         def with_notes(own: Any, nest: Any, seconds: list[float] = seconds, **named: Any) -> Any:
             return noted(seconds, own(nest, **named))
@@ -246,14 +258,23 @@ def transactions() -> Iterator[Figure]:
         with (
             replaced(nests, "compiled_nest", with_notes),
             replaced(nests, "improved_nest", with_notes),
+            replaced(nest_objects, "_made", partial(kept, made)),
         ):
             compiled = run(program, size, ufuse.compile)
         arguments = program.make_args(size)
-        shares = []
+        shares, parts, calls = [], [], []
         for _ in range(PAIRS):
             seconds.clear()
+            before = sum(one.call_ns for one in made)
             whole = seconds_per_call(compiled, arguments, 1)
-            shares.append(share_outside(seconds, whole))
+            loops = 1e-9 * (sum(one.call_ns for one in made) - before)
+            shares.append(share_outside(seconds, loops))
+            parts.append(share_outside(seconds, whole))
+            calls.append(1e3 * whole)
+        print(
+            f"{name} of {size}: {statistics.median(calls):.3g} ms a call,"
+            f" {statistics.median(parts):.3g} % of it outside of machine code"
+        )
         yield Figure(
             f"{name} of {size}, outside of machine code", statistics.median(shares), "%", 5
         )

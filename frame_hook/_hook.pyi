@@ -11,8 +11,9 @@ Guard: TypeAlias = tuple[Any, ...]
 Step: TypeAlias = tuple[Any, ...]
 # `(name, operand, …)`; csrc/guards/recipe.c lists the names and their operands.
 Ending: TypeAlias = tuple[Any, ...]
-# `("return", register)`, `("resume", position, registers)`, -1 for an empty slot, or `("choose", *resumes)`: which of
-# these the last output says.
+# `("return", register)`, `("resume", position, registers[, handled[, contents]])`, -1 for an empty slot, or
+# `("choose", *resumes)`: which of these the last output says. `contents`: see `Entry.takes_contents`, for each slot,
+# where what equals another array names its slot.
 
 _DispatcherType = TypeVar("_DispatcherType", bound=type[Dispatcher])
 
@@ -59,6 +60,7 @@ class Entry:
     valid: bool
     is_loop: bool
     turn_ns: int
+    takes_contents: bool
     @property
     def artefact(self) -> Callable[..., Any] | None: ...
     @property

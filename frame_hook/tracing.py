@@ -18,6 +18,7 @@ from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.places import ON_STACK, in_words
 from ufuse.frame_hook.entries.branches import Forks
+from ufuse.frame_hook.entries.contents import known_contents
 from ufuse.frame_hook.entries.endings import (
     Choose,
     Ending,
@@ -365,7 +366,8 @@ class Tracer:
         elif interpreter.choice is not None:
             ending = chosen(interpreter, recipe, keeps_all=keeps_all)
         else:
-            ending = Resume(frame.position, state_registers(frame, recipe, keeps_all=keeps_all))
+            slots = state_registers(frame, recipe, keeps_all=keeps_all)
+            ending = Resume(frame.position, slots, known_contents(recipe, slots))
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
         idle = is_idle(graph)
         if trace.changes.effects and isinstance(ending, Resume) and ending.position == position:

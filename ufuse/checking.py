@@ -128,6 +128,8 @@ class CheckedNests:
 class CheckedNest:
     """What runs a nest, and then its definition on copies of what it was given, for as many turns."""
 
+    takes_contents = False  # here others hold the arrays, too
+
     def __init__(self, artefact: Any, nest: Nest) -> None:
         self._artefact = artefact
         self._nest = nest

@@ -14,8 +14,9 @@ import numpy as np
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
-from ufuse.backends.numpy.llvm.nest_independence import own_parts
+from ufuse.backends.numpy.llvm.nest_independence import outermost_turn, own_parts
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
+from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
     KINDS,
     ArraySlot,
@@ -74,9 +75,13 @@ def _made(
         )
         for view in nest.views
     )
-    parts = own_parts(nest)
+    turn = outermost_turn(nest)
+    parts = own_parts(nest, turn)
     own = None if parts is None else tuple(astuple(one) for one in parts)
-    made: Any = _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own)
+    rows = tuple(astuple(one) for one in written_rows(nest, turn))
+    made: Any = _tiles.Nest(
+        address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own, rows
+    )
     if good is None and not nests.is_of_arrays(nest):
         made.tuner = _later(partial(_tune, nest))
     kept = nests.kept_improvement(nest)

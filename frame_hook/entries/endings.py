@@ -183,15 +183,16 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The frame goes on at a position, with registers for every slot."""
+    """The frame goes on at a position, with registers for every slot; `contents`: see `known_contents`."""
 
     position: int
     slots: Registers
+    contents: tuple[int, ...] | None = None
 
     def for_c(self, code: CodeType, number: NumberOf) -> tuple[Any, ...]:
         """As `_hook.Entry` takes it."""
         slots = tuple(map(number, self.slots))
-        return "resume", self.position, slots, handled_slot(code, self.position)
+        return "resume", self.position, slots, handled_slot(code, self.position), self.contents
 
 
 @dataclass(frozen=True, slots=True)

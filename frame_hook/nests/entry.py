@@ -150,6 +150,7 @@ def nest_entry(
     entry = _hook.Entry(ready.guards, read.slots, artefact, *ready.ending)
     entry.is_loop = True
     entry.turn_ns = record.visits[position].turn_ns if position in record.visits else 0
+    entry.takes_contents = getattr(artefact, "takes_contents", False)
     record.begins[position] = record.begins.get(position, ()) + read.begins
     exits = frozenset(one.position for one in read.exits) - {position}
     record.exits[position] = record.exits.get(position, frozenset()) | exits

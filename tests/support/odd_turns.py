@@ -121,6 +121,49 @@ def left_late(a, d, place):
     return a, last, j
 
 
+# Of these a chunk saves rows, or nothing of new arrays --------------------------------------------------------------
+
+
+def backwards(a, d, place):
+    for i in range(len(d) - 1, -1, -1):
+        a[i, 1:-1] *= 0.5
+        a[i + place[i]] -= a[i, 0] / d[i]
+    return a, i
+
+
+def wrapping(a, d, place):
+    for i in range(len(d)):
+        a[i - 1, 3] += a[i + place[i], 2] / d[i]
+        a[i, 4] = i
+    return a, i
+
+
+def columns(a, d, place):
+    b = a.T
+    for i, by in enumerate(d):
+        b[2:5, i] = b[0, i] / by
+        b[1, i + place[i]] = b[2, i] + by
+    return a, i, by
+
+
+def sharing_memory(a, d, place):
+    x, y, z = a[1:], a[:-1], a[::-1]
+    for i in range(len(d) - 1):
+        x[i, 1] = y[i, 1] / d[i]
+        y[i, 2] = x[i + place[i], 2] * 0.5
+        z[i, 3] += 1.0
+    return a, i
+
+
+def copied(a, d, place):
+    now, behind = a.copy(), np.zeros((len(d), 3))
+    for i in range(len(d)):
+        now[3] += a[i + place[i]] / d[i]
+        behind[i] = now[3, :3]
+        behind[len(d) - 1, 0] += 1.0
+    return now, behind, i
+
+
 PROGRAMS = [
     elements,
     rows,
@@ -132,6 +175,11 @@ PROGRAMS = [
     whole,
     while_turning,
     left_late,
+    backwards,
+    wrapping,
+    columns,
+    sharing_memory,
+    copied,
 ]
 
 

@@ -42,20 +42,18 @@ class OwnPart:
     more: int
 
 
-def own_parts(nest: Nest) -> tuple[OwnPart, ...] | None:
+def own_parts(nest: Nest, turn: Turn | None) -> tuple[OwnPart, ...] | None:
     """The parts of all arrays that are written, where turns touch no others'; None where turns depend on each other.
 
     Where an array that is written shares memory with another one, or an index wraps, they may depend all the same.
     """
     instructions = (one for block in nest.blocks for one in block.instructions)
     if (
-        nest.exits
+        turn is None
+        or nest.exits
         or not all(_is_plain(slot) for slot in nest.slots)
         or not all(_is_free(nest, one) for one in instructions)
     ):
-        return None
-    turn = _outermost(nest, Flow(nest))
-    if turn is None:
         return None
     iterators = {
         slot.name: number for number, slot in enumerate(nest.slots) if isinstance(slot, RangeSlot)
@@ -106,8 +104,9 @@ def _views(nest: Nest, one: Instruction) -> Iterator[tuple[View, tuple[Value, ..
         at += ndim + part.computed_steps
 
 
-def _outermost(nest: Nest, flow: Flow) -> _Turn | None:
+def outermost_turn(nest: Nest) -> Turn | None:
     """A turn of the outermost loop; None where that is several, or more than numbers stand around it."""
+    flow = Flow(nest)
     loops: dict[str, set[str]] = {}
     for header, labels in flow.loops_by_header():
         loops.setdefault(header, set()).update(labels)
@@ -122,7 +121,7 @@ def _outermost(nest: Nest, flow: Flow) -> _Turn | None:
     for other, blocks in ((header, labels), *loops.items()):
         if not all(label in labels and flow.is_dominated(label, other) for label in blocks):
             return None
-    return _Turn(nest, flow, header, labels, loops)
+    return Turn(nest, flow, header, labels, loops)
 
 
 def _changed(flow: Flow, labels: set[str]) -> set[str]:
@@ -131,7 +130,7 @@ def _changed(flow: Flow, labels: set[str]) -> set[str]:
     return {one.attributes[0] for one in instructions if one.op == "set"}
 
 
-class _Turn:
+class Turn:
     """The blocks of a turn, and what is known of its integers."""
 
     def __init__(
@@ -176,6 +175,11 @@ class _Turn:
                 return False
         return all(self._integers.steps.get(name) == step for name, step in steps.items())
 
+    def advances(self, iterators: Iterable[str]) -> bool:
+        """Whether every turn takes all iterators one step further."""
+        steps = self._integers.steps
+        return all(steps.get(f"{name}.next") == atom("get", f"{name}.step") for name in iterators)
+
     def _temporaries(self, one: Instruction) -> set[str | int]:
         """The numbers of the temporaries that an instruction reads or writes."""
         arrays = {view.array for view, _ in _views(self._nest, one)}
@@ -212,6 +216,26 @@ class _Turn:
                 return None
             own.append(OwnPart(array, *min(common)))
         return tuple(own)
+
+    def stores_of(
+        self, array: int, iterators: Mapping[str, int]
+    ) -> list[set[tuple[int, int, int]]]:
+        """For all that writes into a given array: the axes along which it stays near an iterator's place."""
+        found = []
+        for label in self._labels:
+            for one in self._flow.instructions(label):
+                if one.op in {"store", "map"}:
+                    places = [
+                        at
+                        for each, at, is_written in self._accesses(one)
+                        if is_written and each == array
+                    ]
+                    found += [set(self._parts(label, at, iterators)) for at in places]
+                elif one.op in WRITERS and array in {
+                    view.array for view, _ in _views(self._nest, one)
+                }:
+                    found.append(set())  # not looked at, or only read
+        return found
 
     def _accesses(
         self, one: Instruction

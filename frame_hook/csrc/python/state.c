@@ -38,6 +38,7 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals)
     state->capacity = capacity;
     state->handled = -1;
     state->escaped = NULL;
+    state->contents = NULL;
     memset(state->slots, 0, (size_t)size * sizeof(PyObject *));
     return state;
 }
@@ -60,6 +61,7 @@ FrameState_dealloc(FrameState *self)
     }
     drop_locals(self->slots, self->n_locals);
     Py_CLEAR(self->escaped);
+    Py_CLEAR(self->contents);
     if (self->capacity == USUAL_CAPACITY && n_free_states < MOST_FREE_STATES) {
         free_states[n_free_states++] = self;
     }

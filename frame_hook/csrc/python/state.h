@@ -9,6 +9,13 @@
 enum { AS_BEFORE = -2 };
 
 /*
+ * What is known of the elements of an array that nobody but the frame holds: nothing; they may be
+ * anything, as nobody has seen them; they are zero. Not negative: they equal those of the array in
+ * another slot.
+ */
+enum { CONTENTS_UNKNOWN = -3, CONTENTS_ARBITRARY = -2, CONTENTS_ZERO = -1 };
+
+/*
  * The values of a suspended frame: `localsplus`, then the stack; each an owned reference or NULL.
  * A Python object only because resume code has to return it from the frame in which it called
  * `suspend()`: it has no attributes, and is used up when the frame goes on.
@@ -27,6 +34,8 @@ typedef struct {
     Py_ssize_t handled; /* the slot with the exception that is being handled; negative: none */
     PyObject *escaped;  /* owned: the frame object of where the frame last ran, if others (such as
                            tracebacks) hold it; or NULL */
+    PyObject *contents; /* owned: bytes, an int32_t for each slot: what is known of an array's
+                           elements while no code of the program has run; or NULL */
     PyObject *slots[1];
 } FrameState;
 

@@ -43,6 +43,7 @@ registers_begin(Registers *registers, Py_ssize_t n_state)
     registers->capacity = USUAL_REGISTERS;
     registers->n_state = registers->n_used = 0;
     registers->owns_state = false;
+    registers->contents = NULL;
     registers->n_locals = n_state;
     if (registers_reserve(registers, n_state) < 0) {
         return -1;
@@ -99,6 +100,75 @@ entry_matches(Entry *entry, Registers *registers)
     return 1;
 }
 
+/* What is known of the array in a register. */
+static int32_t
+contents_of(const Registers *registers, int32_t number)
+{
+    return number < registers->n_state
+               ? ((const int32_t *)PyBytes_AS_STRING(registers->contents))[number]
+               : CONTENTS_UNKNOWN;
+}
+
+/*
+ * Have `entry->known` say what is known of the inputs: as the state's contents, but that arrays
+ * which others equal come behind the inputs, and are named by their place there. None: nothing is.
+ * Returns 0, or -1 with MemoryError set.
+ */
+static int
+note_known(Entry *entry, const Registers *registers)
+{
+    if (entry->known_of == registers->contents) {
+        return 0;
+    }
+    PyObject *known =
+        PyBytes_FromStringAndSize(NULL, entry->n_inputs * (Py_ssize_t)sizeof(int32_t));
+    if (known == NULL) {
+        return -1;
+    }
+    bool any = false;
+    Py_ssize_t behind = entry->n_inputs;
+    int32_t *contents = (int32_t *)PyBytes_AS_STRING(known);
+    for (Py_ssize_t i = 0; i < entry->n_inputs; i++) {
+        int32_t found = contents_of(registers, entry->inputs[i]);
+        contents[i] = found < 0 ? found : (int32_t)behind++;
+        any = any || found != CONTENTS_UNKNOWN;
+    }
+    if (!any) {
+        Py_SETREF(known, Py_NewRef(Py_None));
+    }
+    Py_XSETREF(entry->known, known);
+    Py_XSETREF(entry->known_of, Py_NewRef(registers->contents));
+    return 0;
+}
+
+static PyObject *contents_keyword; /* ("contents",) */
+
+/*
+ * Call the artefact as `call_artefact` does, with the arrays that inputs equal behind them, and the
+ * keyword `contents`.
+ */
+static PyObject *
+call_knowing(Entry *entry, Registers *registers)
+{
+    Py_ssize_t count = entry->n_inputs;
+    PyObject **inputs = PyMem_New(PyObject *, 2 * count + 1);
+    if (inputs == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < entry->n_inputs; i++) {
+        int32_t number = entry->inputs[i], other = contents_of(registers, number);
+        inputs[i] = registers->values[number];
+        if (other >= 0) {
+            inputs[count++] = registers->values[other];
+        }
+    }
+    inputs[count] = entry->known;
+    PyObject *outputs =
+        PyObject_Vectorcall(entry->artefact, inputs, (size_t)count, contents_keyword);
+    PyMem_Free(inputs);
+    return outputs;
+}
+
 /*
  * Call the artefact with the entry's inputs. Returns a new reference, or NULL with an exception
  * set.
@@ -107,6 +177,14 @@ static PyObject *
 call_artefact(Entry *entry, Registers *registers)
 {
     PyObject **values = registers->values;
+    if (entry->takes_contents && registers->contents != NULL) {
+        if (note_known(entry, registers) < 0) {
+            return NULL;
+        }
+        if (entry->known != Py_None) {
+            return call_knowing(entry, registers);
+        }
+    }
     if (entry->inputs_in_order) {
         return PyObject_Vectorcall(entry->artefact, values, (size_t)entry->n_inputs, NULL);
     }
@@ -181,6 +259,7 @@ build_state(const Resuming *resuming, Registers *registers)
     }
     if (state != NULL) {
         state->handled = resuming->handled;
+        state->contents = Py_XNewRef(resuming->contents);
     }
     return state;
 }
@@ -324,15 +403,50 @@ state_tuple(PyObject *const *values, Py_ssize_t count)
 
 /* ---- the type ---- */
 
-/* Read `("resume", position, registers[, handled])`. Returns 0, or -1 with an exception set. */
+/*
+ * Read what is known of the arrays in a state's slots: None, or a number for each. Returns 0, or -1
+ * with an exception set.
+ */
+static int
+compile_contents(Resuming *self, PyObject *given)
+{
+    if (given == Py_None) {
+        return 0;
+    }
+    bool fits = PyTuple_Check(given) && PyTuple_GET_SIZE(given) == self->n_slots;
+    if (fits) {
+        self->contents =
+            PyBytes_FromStringAndSize(NULL, self->n_slots * (Py_ssize_t)sizeof(int32_t));
+        if (self->contents == NULL) {
+            return -1;
+        }
+    }
+    for (Py_ssize_t i = 0; fits && i < self->n_slots; i++) {
+        long one = PyLong_AsLong(PyTuple_GET_ITEM(given, i));
+        if (one == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        fits = one >= CONTENTS_UNKNOWN && one < self->n_slots && (one < 0 || self->slots[one] >= 0);
+        ((int32_t *)PyBytes_AS_STRING(self->contents))[i] = (int32_t)one;
+    }
+    if (!fits) {
+        PyErr_Format(PyExc_ValueError, "%R says nothing about %zd slots", given, self->n_slots);
+    }
+    return fits ? 0 : -1;
+}
+
+/*
+ * Read `("resume", position, registers[, handled[, contents]])`. Returns 0, or -1 with an exception
+ * set.
+ */
 static int
 compile_resuming(Resuming *self, PyObject *ending, RegisterUse *use)
 {
     const char *name;
-    PyObject *position, *registers = NULL;
+    PyObject *position, *registers = NULL, *contents = Py_None;
     self->handled = AS_BEFORE;
-    if (!PyTuple_Check(ending) || !PyArg_ParseTuple(ending, "sO|On;an ending", &name, &position,
-                                                    &registers, &self->handled)) {
+    if (!PyTuple_Check(ending) || !PyArg_ParseTuple(ending, "sO|OnO;an ending", &name, &position,
+                                                    &registers, &self->handled, &contents)) {
         return PyErr_Occurred()
                    ? -1
                    : (PyErr_Format(PyExc_TypeError, "an ending is a tuple, not %R", ending), -1);
@@ -347,7 +461,7 @@ compile_resuming(Resuming *self, PyObject *ending, RegisterUse *use)
                 return -1;
             }
             if (self->handled >= AS_BEFORE && self->handled < self->n_slots) {
-                return 0;
+                return compile_contents(self, contents);
             }
         }
     }
@@ -365,10 +479,11 @@ is_ending(PyObject *ending, const char *name)
 }
 
 /*
- * Read `("return", register)`, `("resume", position, registers[, handled])`, where `handled` is
- * FrameState's, by default AS_BEFORE, `("choose", resume, ...)` with several of these, where the
- * last output says which, or `("branch", register, resume, resume)`: the first where the condition
- * in the register is true. Returns 0, or -1 with an exception set.
+ * Read `("return", register)`, `("resume", position, registers[, handled[, contents]])`, where
+ * `handled` is FrameState's, by default AS_BEFORE, and `contents` says what its bytes do,
+ * `("choose", resume, ...)` with several of these, where the last output says which, or
+ * `("branch", register, resume, resume)`: the first where the condition in the register is true.
+ * Returns 0, or -1 with an exception set.
  */
 static int
 compile_ending(Entry *self, PyObject *ending, RegisterUse *use)
@@ -482,9 +597,12 @@ Entry_dealloc(Entry *self)
     Py_XDECREF(self->artefact);
     Py_XDECREF(self->position);
     Py_XDECREF(self->data);
+    Py_XDECREF(self->known_of);
+    Py_XDECREF(self->known);
     PyMem_Free(self->inputs);
     for (Py_ssize_t i = 0; i < self->n_resuming; i++) {
         PyMem_Free(self->resuming[i].slots);
+        Py_XDECREF(self->resuming[i].contents);
     }
     PyMem_Free(self->resuming);
     Py_TYPE(self)->tp_free((PyObject *)self);
@@ -581,6 +699,10 @@ static PyMemberDef Entry_members[] = {
      "Whether it runs turns of a loop: it may decline often, and its own turns are not timed."},
     {"turn_ns", T_LONGLONG, offsetof(Entry, turn_ns), 0,
      "How many nanoseconds such a turn takes plain Python, about; 0: it is not known."},
+    {"takes_contents", T_BOOL, offsetof(Entry, takes_contents), 0,
+     "Whether its artefact takes the keyword `contents`: bytes, an int32 for each input, what is "
+     "known of an array that only the frame holds; -3: nothing, -2: nobody has seen its elements, "
+     "-1: they are zero, else the place of an array that it equals, behind the inputs."},
     {"expects", T_INT, offsetof(Entry, expects), 0,
      "How many sides of branches it takes for granted: where one is not taken it declines, and "
      "another entry may run."},
@@ -614,5 +736,8 @@ PyTypeObject Entry_Type = {
 int
 Entry_Ready(void)
 {
+    if (contents_keyword == NULL && (contents_keyword = Py_BuildValue("(s)", "contents")) == NULL) {
+        return -1;
+    }
     return PyType_Ready(&Null_Type) < 0 ? -1 : PyType_Ready(&Entry_Type);
 }

@@ -19,6 +19,7 @@ typedef struct {
     Py_ssize_t n_slots;
     Py_ssize_t position;
     Py_ssize_t handled; /* of the new state, or AS_BEFORE */
+    PyObject *contents; /* owned; of the new state, or NULL */
 } Resuming;
 
 typedef struct {
@@ -44,6 +45,9 @@ typedef struct {
     bool is_loop; /* the artefact runs turns of a loop, and declines where it cannot */
     long long turn_ns; /* what such a turn takes plain Python, about; 0: not known */
     int magnitude;     /* of the call in which that was found */
+    bool takes_contents; /* the artefact may be told what is known of arrays: see `call_knowing` */
+    PyObject *known_of;  /* owned; the last state's `contents`, or NULL */
+    PyObject *known;     /* owned; what the artefact was told then */
     long long hits;
     long long asks_after; /* so many more runs: then the session may make a longer one; 0: never */
     long long were_true;  /* of the conditions of a branch at its end */
@@ -63,6 +67,7 @@ typedef struct {
     Py_ssize_t n_used;   /* from here on, `values` is not initialised */
     Py_ssize_t capacity;
     bool owns_state;
+    PyObject *contents; /* borrowed; the state's, or NULL */
     PyObject *usual[USUAL_REGISTERS];
 } Registers;
 

@@ -124,6 +124,7 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     }
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {
+        registers->contents = NULL; /* Python code runs: it may see the arrays */
         found = ask_capture(cache, position, function, registers, &entry);
         if (found > 0) {
             if (!cache_has(cache, position, entry) && cache_add(cache, position, entry) < 0) {
@@ -139,6 +140,7 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
         }
     }
     if (found > 0 && entry->asks_after > 0 && --entry->asks_after == 0) {
+        registers->contents = NULL;
         found = grow_entry(cache, position, function, registers, entry);
         if (found <= 0) {
             Py_DECREF(entry);
@@ -206,6 +208,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
     if (registers_begin(&registers, state->size) == 0) {
         registers.n_locals = state->n_locals;
         memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
+        registers.contents = state->contents;
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);

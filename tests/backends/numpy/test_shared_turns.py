@@ -23,7 +23,7 @@ from tests.support.native_loops import loops_of, native_turns
 from tests.support.nest_code import Code, array, number
 from tests.support.sharing import always_shared, in_python_threads
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm.nest_independence import OwnPart, own_parts
+from ufuse.backends.numpy.llvm.nest_independence import OwnPart, outermost_turn, own_parts
 from ufuse.graph.nest import RangeSlot
 
 THREADS = (2, 3, 4)
@@ -463,7 +463,8 @@ def test_own_parts() -> None:
     after = code.op("add", i, code.whole(2))
     code.store(1, after, code.op("mul", code.load(0, i, code.whole(0)), code.get("s")))
     code.end("jump", "header")
-    assert own_parts(code.nest()) == (OwnPart(1, 0, 3, 2),)
+    nest = code.nest()
+    assert own_parts(nest, outermost_turn(nest)) == (OwnPart(1, 0, 3, 2),)
 
 
 @pytest.mark.parametrize(

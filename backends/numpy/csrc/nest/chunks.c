@@ -1,7 +1,9 @@
 /* A call of a nest: chunks of turns, each of which is committed as a whole or has not happened. */
-#include "nest/sharing.h"
+#include "nest/chunks.h"
 
 #include <stdatomic.h>
+
+#include "nest/sharing.h"
 
 /* Times in nanoseconds. */
 static const double FIRST = 0.3e6;         /* of the first chunk, by what calls before took */
@@ -9,14 +11,8 @@ static const double USUAL = 2e6;           /* of those behind it */
 static const double LONGEST = 100e6;       /* where saving takes long */
 static const double RELIABLE = 20e3;       /* what is shorter is measured badly */
 static const double SHORT = 10e3;          /* and not each time */
-static const double SAVINGS = 20;          /* a chunk takes so many times what saving takes */
-static const double PLAIN_AT_LEAST = 20;   /* plain turns take so many times what native ones do */
-static const double BYTE = 0.15;           /* to save a byte, about */
 static const double OTHERS_WAIT = 100e6;   /* threads, for the end of a turn */
 static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run in parts */
-
-/* A loop that is left by an exit is expected to be left after so many times the usual turns. */
-static const double LATE = 4;
 
 /* What the usual turns grow by where a call is declined because they are few: a later call is not.
  */
@@ -24,10 +20,6 @@ static const double UNUSUAL = 1.1;
 
 /* Turns of inner loops, or what takes as long, until machine code asks `nest_patience`. */
 enum { PATIENCE = 1 << 20 };
-
-/* Bytes to save: always worth it; for a turn of unknown length; ever. */
-static const size_t FEW_BYTES = (size_t)16 << 10, TURN_BYTES = (size_t)64 << 10,
-                    MOST_BYTES = (size_t)1 << 30;
 
 /* Of temporaries and scratch, between calls. */
 static const size_t KEPT_BYTES = (size_t)64 << 10;
@@ -47,31 +39,6 @@ static struct {
     double began;
     _Atomic Pending left_for;
 } watch;
-
-/* A call under way. */
-typedef struct {
-    Nest *nest;
-    PyObject **objects; /* borrowed; of array variables what they are behind the last commit; NULL
-                           where no object comes */
-    unsigned mask;      /* of the flags that are not ignored */
-    int64_t *words;
-    const Register *given; /* cells when the call began */
-    Register *reached;     /* cells behind the last turn that is committed */
-    Register *cells;       /* those of the chunk under way */
-    PyObject **outputs;    /* made of `reached`; NULL before the first commit */
-    PyObject **made;
-    const Generator *generators;
-    Saved saved;
-    NestFunction *function; /* `better`, or the nest's own */
-    NestFunction *better;   /* what chunks begin with; the nest's own where there is none */
-    int64_t done;           /* turns */
-    int exit;               /* by which the loop was left behind the last commit, or 0 */
-    bool undone;            /* a chunk of better code, and it is not known whether it had to be */
-    bool suspected;         /* better code was in doubt: the next turn is not for it */
-    int64_t flagged;        /* of so many next turns at least one raises a flag; 0: unknown */
-    bool odd;               /* the next turn is in doubt, or raises a flag */
-    bool stopped;           /* for a signal; what was not committed has not happened */
-} Call;
 
 /*
  * What machine code asks now and then in a long turn: how much of its work it may do before it asks
@@ -105,22 +72,6 @@ range_agrees(const Call *call, int64_t turns)
     return turns > 0 && after[2].whole == before[2].whole - turns &&
            after[1].whole == before[1].whole &&
            after[0].whole == before[0].whole + turns * before[1].whole;
-}
-
-/* How many turns the iterators have left. */
-static int64_t
-turns_left(const Nest *nest, const Register *cells)
-{
-    return nest->range < 0 ? INT64_MAX / 2 : cells[nest->range_cell + 2].whole;
-}
-
-/* The same, as far as they are likely to be done: a loop may be left before. */
-static int64_t
-turns_expected(const Nest *nest, const Register *cells)
-{
-    int64_t left = turns_left(nest, cells);
-    double turns = LATE * (nest->usual_turns + 1);
-    return nest->usual_turns > 0 && turns < (double)left ? (int64_t)turns : left;
 }
 
 /* Make the chunk's end the state that is reached. False: there is no memory for its objects. */
@@ -361,34 +312,6 @@ turns_for(const Call *call, double time)
     return turns >= (double)left ? left : turns < 1 ? 1 : (int64_t)turns;
 }
 
-/* Note what the chunks save. */
-static void
-save_written(Call *call)
-{
-    const Nest *nest = call->nest;
-    call->saved.arrays = 0;
-    call->saved.bytes = 0;
-    for (int i = 0; i < nest->slots; i++) {
-        const NestSlot *slot = &nest->slot[i];
-        if (slot->kind != SLOT_ARRAY || !slot->changed) {
-            continue;
-        }
-        if (slot->listed) {
-            saved_add_vector(&call->saved, nest->memory[slot->memory].data,
-                             PyList_GET_SIZE(call->objects[i]), slot->itemsize);
-        }
-        else {
-            saved_add(&call->saved, (PyArrayObject *)call->objects[i]);
-        }
-    }
-    for (int i = 0; i < nest->generators; i++) {
-        const Generator *one = &call->generators[i];
-        for (int part = 0; part < one->parts; part++) {
-            saved_add_vector(&call->saved, one->part[part].data, (int64_t)one->part[part].bytes, 1);
-        }
-    }
-}
-
 /*
  * Behind a commit: have the machine code begin with what the array variables are now. False: it
  * cannot, as one is no array of the slot's dtype.
@@ -411,15 +334,11 @@ rebind(Call *call)
     if (!moved) {
         return true;
     }
-    size_t bytes = call->saved.bytes;
     if (!objects_read_arrays(nest, call->objects, call->words)) {
         return false;
     }
-    save_written(call);
+    save_written(call, turns_expected(nest, call->reached));
     call->better = improved_function(nest, call->words);
-    if (call->saved.bytes > bytes) {
-        saved_drop(&call->saved);
-    }
     return true;
 }
 
@@ -428,23 +347,24 @@ static void
 run_chunks(Call *call)
 {
     Nest *nest = call->nest;
-    double begin = now_ns(), start = begin;
-    double saving = (double)call->saved.bytes * BYTE;
+    double begin = now_ns();
+    double saving = (double)(call->saved.bytes - call->saved.rowed + call->saved.spared) * BYTE;
     double time = FIRST;
     while (turns_left(nest, call->reached) > 0) {
         time = time < SAVINGS * saving ? SAVINGS * saving : time;
         int64_t turns = turns_for(call, time < LONGEST ? time : LONGEST);
-        if (call->saved.arrays > 0) {
-            if (!saved_take(&call->saved)) {
-                return;
-            }
-            double saved = now_ns();
-            saving = saved - start;
-            start = saved;
+        turns = save_chunk(call, turns, &saving);
+        if (turns == 0) {
+            return;
         }
+        double start = now_ns();
         int64_t done = run_chunk(call, turns);
         double end = now_ns();
-        if (call->odd || call->stopped || (nest->rebound > 0 && call->exit == 0 && !rebind(call))) {
+        if (call->odd || call->stopped) {
+            return;
+        }
+        bool more = forget_known(call);
+        if (nest->rebound > 0 && call->exit == 0 && !rebind(call)) {
             return;
         }
         if (call->flagged == 0) {
@@ -453,11 +373,12 @@ run_chunks(Call *call)
         learn_whole(nest, end - start);
         nest->native_ns += end - start;
         time = improved_budget(nest) - (end - begin);
-        if (time < FIRST || call->exit > 0) {
+        if (time < FIRST || call->exit > 0 ||
+            (more &&
+             saving_is_too_long(nest, call->saved.bytes, turns_left(nest, call->reached)))) {
             return;
         }
         time = time < USUAL ? time : USUAL;
-        start = end;
     }
 }
 
@@ -476,7 +397,7 @@ static void
 run_short(Call *call)
 {
     Nest *nest = call->nest;
-    if (call->saved.arrays == 0 || saved_take(&call->saved)) {
+    if (call->saved.arrays == 0 || save_noted(call)) {
         int64_t done = run_chunk(call, turns_expected(nest, call->given));
         nest->native_ns += (double)done * nest->turn_ns;
     }
@@ -541,30 +462,6 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
 }
 
 /*
- * Whether saving takes longer than plain Python needs for all turns that are left. As long as no
- * turn was timed, it may take as long as plain Python has since the first call was declined for
- * that: else a loop of a few long turns would never be run.
- */
-static bool
-saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
-{
-    if (bytes <= FEW_BYTES || bytes > MOST_BYTES) {
-        return bytes > MOST_BYTES;
-    }
-    if (nest->turn_ns > 0) {
-        return (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
-    }
-    double now = now_ns();
-    nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
-    double worth = (double)left * (double)TURN_BYTES + (now - nest->declined_at) / BYTE;
-    if ((double)bytes > worth) {
-        return true;
-    }
-    nest->declined_at = 0;
-    return false;
-}
-
-/*
  * Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were,
  * but for those that an odd turn may have left.
  */
@@ -573,8 +470,9 @@ run_call(Call *call)
 {
     Nest *nest = call->nest;
     struct SavedArray arrays[nest->written + 2 * nest->generators + 1];
-    call->saved = (Saved){.array = arrays};
-    save_written(call);
+    struct KnownArray made[nest->written + 1];
+    call->saved = (Saved){.array = arrays, .made = made};
+    save_written(call, turns_expected(nest, call->given));
     double size = size_of(nest, call->words, call->given);
     if (size > 4 * nest->size) {
         nest->turn_ns = 0; /* inner loops may be longer: measure again */
@@ -596,7 +494,9 @@ run_call(Call *call)
         run_short(call);
     }
     else {
+        double begin = now_ns();
         run_chunks(call);
+        nest->call_ns += now_ns() - begin;
     }
     status_put_back(before);
     saved_drop(&call->saved);
@@ -609,9 +509,10 @@ run_call(Call *call)
  * that can be seen, and `outputs` are new references.
  */
 static bool
-call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, const Generator *generators,
+call_outputs(Nest *nest, const Known *known, unsigned mask, const Generator *generators,
              PyObject **outputs)
 {
+    PyObject *const *objects = known->objects;
     int64_t words[nest->words + 1];
     Register given[nest->cells], reached[nest->cells], cells[nest->cells];
     PyObject *made[nest->outputs + 1], *current[nest->slots];
@@ -642,6 +543,7 @@ call_outputs(Nest *nest, PyObject *const *objects, unsigned mask, const Generato
         .outputs = outputs,
         .made = made,
         .generators = generators,
+        .known = known->contents == NULL ? NULL : known,
     };
     run_call(&call);
     if (call.done == 0) {
@@ -672,9 +574,9 @@ PyObject *
 nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names)
 {
     Nest *nest = (Nest *)self;
-    if (PyVectorcall_NARGS(count) != nest->given || names != NULL) {
-        return PyErr_Format(PyExc_TypeError, "a nest of %d slots takes an object for each",
-                            nest->given);
+    Known known;
+    if (known_read(nest, objects, PyVectorcall_NARGS(count), names, &known) < 0) {
+        return NULL;
     }
     if (nest->skip > 0) {
         nest->skip--;
@@ -695,7 +597,7 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
         Py_XDECREF(outputs);
         return declined();
     }
-    bool was_run = call_outputs(nest, objects, mask, generators, made);
+    bool was_run = call_outputs(nest, &known, mask, generators, made);
     generators_give(nest, generators);
     if (!was_run) {
         Py_XDECREF(outputs);

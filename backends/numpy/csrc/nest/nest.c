@@ -458,13 +458,14 @@ static PyObject *
 nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"address", "owner", "slots", "temporaries", "scratches",
-                            "views",   "exits", "parts", NULL};
+                            "views",   "exits", "parts", "rows",        NULL};
     PyObject *address, *owner, *slots, *temporaries = NULL, *views = NULL, *parts = Py_None;
+    PyObject *rows = NULL;
     int scratches = 0, exits = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!iO:Nest", names, &PyLong_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!iOO!:Nest", names, &PyLong_Type,
                                      &address, &owner, &PyTuple_Type, &slots, &PyTuple_Type,
                                      &temporaries, &scratches, &PyTuple_Type, &views, &exits,
-                                     &parts)) {
+                                     &parts, &PyTuple_Type, &rows)) {
         return NULL;
     }
     if (exits < 0 || exits > MOST_EXITS) {
@@ -489,11 +490,13 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->exits = exits;
     self->budget = 0.010;
     self->most_size = Py_HUGE_VAL;
+    self->takes_contents = true;
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
     if (temporaries == NULL || read_slots(self, slots) < 0 ||
         read_temporaries(self, temporaries, scratches) < 0 || check_columns(self) < 0 ||
         (views != NULL && read_views(self, views) < 0) ||
-        (parts != Py_None && read_parts(self, parts) < 0)) {
+        (parts != Py_None && read_parts(self, parts) < 0) ||
+        (rows != NULL && rows_read(self, rows) < 0)) {
         Py_CLEAR(self);
     }
     Py_XDECREF(temporaries);
@@ -539,6 +542,7 @@ nest_dealloc(Nest *self)
     PyMem_Free(self->temporary);
     PyMem_Free(self->view);
     PyMem_Free(self->part);
+    PyMem_Free(self->row);
     PyMem_Free(self->slot);
     type->tp_free(self);
     Py_DECREF(type);
@@ -553,6 +557,11 @@ static PyMemberDef members[] = {
      "Turns of these that threads shared."},
     {"improved_turns", T_LONGLONG, offsetof(Nest, improved_turns), READONLY,
      "Turns of these that better code did."},
+    {"call_ns", T_DOUBLE, offsetof(Nest, call_ns), READONLY,
+     "Nanoseconds that calls took, but for those too short to be timed: with saving and "
+     "committing."},
+    {"saved_bytes", T_LONGLONG, offsetof(Nest, saved_bytes), READONLY,
+     "Bytes that were copied before chunks of turns."},
     {"step", T_LONGLONG, offsetof(Nest, step), READONLY,
      "The step of the first iterator in the last call."},
     {"awaited", T_INT, offsetof(Nest, awaited), READONLY,
@@ -567,6 +576,10 @@ static PyMemberDef members[] = {
      "Called once with (self,) when the nest has worked for some time; or None. From a thread it "
      "is "
      "to call `improve`, where it can, and then `answered`."},
+    {"takes_contents", T_BOOL, offsetof(Nest, takes_contents), READONLY,
+     "True: a call takes the keyword `contents`, bytes, an int32 for each slot. It says what is "
+     "known of an array of which there is no other reference; -3: nothing, -2: nobody has seen its "
+     "elements, -1: they are zero, else the place of an array that it equals, behind the objects."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
     {NULL},
 };
@@ -587,7 +600,7 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Nest(address, owner, slots, temporaries=(), scratches=0, views=(), exits=0, "
-     "parts=None)\n--\n\n"
+     "parts=None, rows=())\n--\n\n"
      "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
      "and gives the numbers that have changed, the arrays that are bound "
      "again and the results of a whole call, last by which exit the loop was left where it has "

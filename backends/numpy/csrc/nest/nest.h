@@ -119,6 +119,15 @@ typedef struct {
     long long more;
 } NestPart;
 
+/* Of an array that is written: a turn writes only what is along an axis at the place of an
+ * iterator, and from `least` to `most` more. */
+typedef struct {
+    int array, word; /* the number of its slot, and of its first word */
+    int axis;
+    int slot, cell; /* of the iterator, and its first cell */
+    long long least, most;
+} NestRows;
+
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
  * for each number its value, a complex one's two parts, and whether it is NumPy's; for one that a
@@ -163,7 +172,10 @@ typedef struct {
     long long step; /* of the first iterator in the last call; 1 before */
     int exits;
     NestPart *part; /* for each array that is written; NULL where turns may depend on each other */
-    double budget;  /* seconds that a call may take, about */
+    NestRows *row;  /* for those arrays of which it is known what a turn writes */
+    int rows;
+    double budget;       /* seconds that a call may take, about */
+    bool takes_contents; /* true */
     /* What calls before have shown. */
     double usual_turns;    /* until the loop is left by an exit; 0: not known */
     double turn_ns;        /* 0: not known */
@@ -175,6 +187,8 @@ typedef struct {
     bool after_odd;        /* the turn behind the last call was odd */
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     double native_ns;      /* in machine code */
+    double call_ns;        /* of calls that were timed, with saving and committing */
+    long long saved_bytes; /* that were copied before chunks */
     int improved_cost;     /* of chunks of better code that were undone */
     long long runs, turns, doubts, improved_turns, shared_turns;
 } Nest;
@@ -227,19 +241,47 @@ void nest_draws(void *function, void *bits, int64_t inputs, double first, double
 typedef struct {
     int arrays;
     size_t bytes; /* SIZE_MAX: more than there can be */
+    size_t rowed; /* of these, those of rows: as many as there are turns */
     char *memory; /* or NULL */
+    size_t room;  /* bytes of that memory */
     struct SavedArray {
         Walk walk;
         npy_intp elements, itemsize;
     } *array;
+    size_t spared; /* bytes of arrays that need no copy */
+    int known;     /* those of them that are made again */
+    struct KnownArray {
+        char *data;
+        size_t bytes;
+        const char *equal; /* what it was; NULL: zeros */
+    } *made;
 } Saved;
 
 void saved_add(Saved *saved, PyArrayObject *array);
+void saved_add_rows(Saved *saved, PyArrayObject *array, int axis, npy_intp first, npy_intp count);
 void saved_add_vector(Saved *saved, char *data, int64_t count, int itemsize);
+void saved_add_known(Saved *saved, char *data, size_t bytes, const char *equal);
 const char *saved_copy(const Saved *saved, const char *data);
 bool saved_take(Saved *saved);
 void saved_restore(const Saved *saved);
 void saved_drop(Saved *saved);
+
+/* known.c: what the caller says of arrays that only a frame holds. */
+typedef struct {
+    const int32_t *contents; /* for each object; NULL: nothing is known */
+    PyObject *const *objects;
+    Py_ssize_t count; /* of the objects, with those that others equal */
+} Known;
+
+int known_read(const Nest *nest, PyObject *const *objects, Py_ssize_t count, PyObject *names,
+               Known *known);
+bool known_add(const Known *known, const Nest *nest, int number, Saved *saved);
+
+/* rows.c: what a chunk of turns may write of an array. */
+int rows_read(Nest *nest, PyObject *given);
+const NestRows *rows_of(const Nest *nest, int array);
+bool rows_within(const NestRows *rows, const int64_t *words, const Register *cells, int64_t turns,
+                 int64_t *first, int64_t *count);
 
 /* lists.c */
 bool lists_begin(const Nest *nest, PyObject *const *objects, int64_t left);

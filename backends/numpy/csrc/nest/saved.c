@@ -43,9 +43,10 @@ join_axes(Walk *walk)
     walk->axes = kept + 1;
 }
 
-/* Add an array, of which nothing is copied yet. `saved->array` has room for it. */
-void
-saved_add(Saved *saved, PyArrayObject *array)
+/* Add what lies along an axis (-1: none) at so many places from `first` on, of which nothing is
+ * copied yet. */
+static void
+add_part(Saved *saved, PyArrayObject *array, int along, npy_intp first, npy_intp count)
 {
     struct SavedArray *one = &saved->array[saved->arrays++];
     Walk *walk = &one->walk;
@@ -55,6 +56,10 @@ saved_add(Saved *saved, PyArrayObject *array)
     one->elements = 1;
     for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
         npy_intp extent = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
+        if (axis == along) {
+            walk->base += first * stride;
+            extent = count;
+        }
         if (extent == 0) {
             one->elements = 0;
             return;
@@ -77,6 +82,22 @@ saved_add(Saved *saved, PyArrayObject *array)
     saved->bytes = bytes > SIZE_MAX - saved->bytes ? SIZE_MAX : saved->bytes + bytes;
 }
 
+/* Add an array, of which nothing is copied yet. `saved->array` has room for it. */
+void
+saved_add(Saved *saved, PyArrayObject *array)
+{
+    add_part(saved, array, -1, 0, 0);
+}
+
+/* The same, of what lies along an axis at so many places from `first` on. */
+void
+saved_add_rows(Saved *saved, PyArrayObject *array, int axis, npy_intp first, npy_intp count)
+{
+    size_t before = saved->bytes;
+    add_part(saved, array, axis, first, count);
+    saved->rowed += saved->bytes - before;
+}
+
 /* Add elements that are neighbours, as `saved_add` does an array. */
 void
 saved_add_vector(Saved *saved, char *data, int64_t count, int itemsize)
@@ -88,6 +109,14 @@ saved_add_vector(Saved *saved, char *data, int64_t count, int itemsize)
     one->elements = count;
     insert_axis(&one->walk, count, itemsize);
     saved->bytes += (size_t)count * (size_t)itemsize;
+}
+
+/* Add bytes whose contents are known: those that others have now and then, or (NULL) zeros. Nothing
+ * is copied. `saved->made` has room for them. */
+void
+saved_add_known(Saved *saved, char *data, size_t bytes, const char *equal)
+{
+    saved->made[saved->known++] = (struct KnownArray){data, bytes, equal};
 }
 
 /* The copy that was taken of what lies at an address; NULL: there is none. */
@@ -130,11 +159,13 @@ save_parts(void *context, npy_intp first, npy_intp past)
 bool
 saved_take(Saved *saved)
 {
-    if (saved->memory == NULL && saved->bytes > 0) {
+    if (saved->bytes > saved->room) {
+        saved_drop(saved);
         saved->memory = saved->bytes <= sizeof(few) ? few : memory_take(saved->bytes);
         if (saved->memory == NULL) {
             return false;
         }
+        saved->room = saved->bytes <= sizeof(few) ? sizeof(few) : saved->bytes;
     }
     if (saved->bytes >= LARGE && sharing_goes_on()) {
         return threads_run_awake(save_parts, saved, (npy_intp)saved->arrays * PARTS, saved->arrays);
@@ -150,10 +181,19 @@ saved_take(Saved *saved)
     return true;
 }
 
-/* Copy the elements back. */
+/* Copy the elements back, and make again what was known of others. */
 void
 saved_restore(const Saved *saved)
 {
+    for (int i = 0; i < saved->known; i++) {
+        const struct KnownArray *one = &saved->made[i];
+        if (one->equal == NULL) {
+            memset(one->data, 0, one->bytes);
+        }
+        else {
+            memcpy(one->data, one->equal, one->bytes);
+        }
+    }
     const char *from = saved->memory;
     for (int i = 0; i < saved->arrays; i++) {
         const struct SavedArray *one = &saved->array[i];
@@ -172,4 +212,5 @@ saved_drop(Saved *saved)
         memory_give(saved->memory);
     }
     saved->memory = NULL;
+    saved->room = 0;
 }

@@ -1,0 +1,55 @@
+/* A call of a nest while its chunks run. */
+#ifndef UFUSE_CHUNKS_H
+#define UFUSE_CHUNKS_H
+
+#include "nest/nest.h"
+
+/* Times in nanoseconds. */
+static const double SAVINGS = 20; /* a chunk takes so many times what saving takes */
+static const double BYTE = 0.15;  /* to save a byte, about */
+
+/* Bytes that are always worth saving. */
+static const size_t FEW_BYTES = (size_t)16 << 10;
+
+/* A call under way. */
+typedef struct {
+    Nest *nest;
+    PyObject **objects; /* borrowed; of array variables what they are behind the last commit; NULL
+                           where no object comes */
+    unsigned mask;      /* of the flags that are not ignored */
+    int64_t *words;
+    const Register *given; /* cells when the call began */
+    Register *reached;     /* cells behind the last turn that is committed */
+    Register *cells;       /* those of the chunk under way */
+    PyObject **outputs;    /* made of `reached`; NULL before the first commit */
+    PyObject **made;
+    const Generator *generators;
+    const Known *known; /* of arrays before the first commit; or NULL */
+    Saved saved;
+    NestFunction *function; /* `better`, or the nest's own */
+    NestFunction *better;   /* what chunks begin with; the nest's own where there is none */
+    int64_t done;           /* turns */
+    int exit;               /* by which the loop was left behind the last commit, or 0 */
+    bool undone;            /* a chunk of better code, and it is not known whether it had to be */
+    bool suspected;         /* better code was in doubt: the next turn is not for it */
+    int64_t flagged;        /* of so many next turns at least one raises a flag; 0: unknown */
+    bool odd;               /* the next turn is in doubt, or raises a flag */
+    bool stopped;           /* for a signal; what was not committed has not happened */
+} Call;
+
+/* How many turns the iterators have left. */
+static inline int64_t
+turns_left(const Nest *nest, const Register *cells)
+{
+    return nest->range < 0 ? INT64_MAX / 2 : cells[nest->range_cell + 2].whole;
+}
+
+/* saving.c */
+int64_t turns_expected(const Nest *nest, const Register *cells);
+void save_written(Call *call, int64_t turns);
+bool save_noted(Call *call);
+int64_t save_chunk(Call *call, int64_t turns, double *saving);
+bool saving_is_too_long(Nest *nest, size_t bytes, int64_t left);
+bool forget_known(Call *call);
+
+#endif

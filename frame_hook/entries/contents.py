@@ -1,0 +1,42 @@
+"""What is known of the elements of arrays where a trace ends, so that a loop behind it need not save them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ufuse.frame_hook.entries.recipe import Recipe
+from ufuse.frame_hook.entries.recipe_iterators import Made, Register
+from ufuse.graph import ops
+from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
+
+# What `_hook.Entry` takes for a slot; a number that is not negative is the slot of an array with equal elements.
+UNKNOWN, ARBITRARY, ZERO = -3, -2, -1
+MADE = {ops.EMPTY: ARBITRARY, ops.ZEROS: ZERO}
+WRITERS = {Kind.STORE, Kind.CALL, Kind.LOOP, Kind.BRANCH}
+
+
+def known_contents(recipe: Recipe, slots: Sequence[Register]) -> tuple[int, ...] | None:
+    """What is known of the array in each slot of a state, whoever holds it; None where nothing is."""
+    nodes = recipe.trace.graph.nodes
+    written = {one for node in nodes if node.op.kind in WRITERS for one in node.inputs}
+    given = {node: source.register for node, source in recipe.trace.graph.inputs}
+    # Where something is written that the frame was given, what was copied may be another by now.
+    is_quiet = not recipe.trace.changes.effects and given.keys().isdisjoint(written)
+    place = {register: slot for slot, register in enumerate(slots) if register != -1}
+
+    def known(node: Node) -> int:
+        if node in written:
+            return UNKNOWN
+        if node.op is ops.COPY and is_quiet:
+            source = given.get(node.inputs[0])
+            return UNKNOWN if source is None else place.get(source, UNKNOWN)
+        return MADE.get(node.op, UNKNOWN)
+
+    found = tuple(
+        known(recipe.outputs[one.number])
+        if isinstance(one, Made) and one.by == "output"
+        else UNKNOWN
+        for one in slots
+    )
+    return found if any(one != UNKNOWN for one in found) else None

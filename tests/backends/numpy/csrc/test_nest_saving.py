@@ -1,0 +1,424 @@
+"""What a chunk of turns saves: rows near an iterator's place, and nothing of arrays whose contents are known."""
+
+from __future__ import annotations
+
+import gc
+import struct
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.nests import FLAGS, DoubtError, State, address_of, native
+from tests.support.tiles import assert_same
+from ufuse.backends.numpy import _tiles
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+RANGE = ("range",)
+ROWS, COLUMNS = 24, 3
+TABLE = ("array", "d", 2, True)
+LINE = ("array", "d", 1, True)
+UNKNOWN, ARBITRARY, ZERO = -3, -2, -1
+
+
+def rowed(slots: tuple[Any, ...], turn: Callable[[State, int], None], rows: tuple[Any, ...]) -> Any:
+    """A nest of Python's turns, of whose arrays rows are known."""
+    function = native(slots, turn)
+    made = _tiles.Nest(address_of(function), function, slots, (), 0, (), 0, None, rows)
+    made.budget = 1e6
+    return made
+
+
+def table() -> np.ndarray:
+    """Numbers of which no two are the same."""
+    return np.arange(1.0, 1 + ROWS * COLUMNS).reshape(ROWS, COLUMNS)
+
+
+def halved(state: State, number: int, odd: int, axis: int, how: str) -> None:
+    """Change a row, or column, and the next one, in two steps; the odd turn fails between them."""
+    row = np.moveaxis(state.arrays[0], axis, 0)
+    row[number] *= 0.5
+    if number == odd and how == "doubt":
+        raise DoubtError
+    if number == odd:
+        state.flags |= FLAGS["divide"]
+    if number + 1 < len(row):
+        row[number + 1] -= row[number]
+
+
+LAYOUTS: dict[str, Callable[[], np.ndarray]] = {
+    "C": table,
+    "F": lambda: np.asfortranarray(table()),
+    "reversed": lambda: table()[::-1, ::-1],
+    "strided": lambda: np.repeat(np.repeat(table(), 2, axis=0), 3, axis=1)[::2, ::3],
+    "transposed": lambda: np.ascontiguousarray(table().T).T,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("how", ["doubt", "flag"])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("numbers", [range(20), range(20, -1, -1), range(2, 22, 3)], ids=str)
+def test_every_odd_turn_is_undone(numbers: range, axis: int, how: str, layout: str) -> None:
+    """Whichever turn is odd: memory is as behind the turns before it, in rows and between them."""
+    for odd in numbers:
+        array = LAYOUTS[layout]()
+        view = array if axis == 0 else array.T
+        expected = view.copy()
+        state = State([expected])
+        for number in numbers[: numbers.index(odd)]:
+            halved(state, number, -1, axis, how)
+        turn = partial(halved, odd=odd, axis=axis, how=how)
+        iterator = iter(numbers)
+        with np.errstate(all="warn"):
+            rowed((TABLE, RANGE), turn, ((0, axis, 1, 0, 1),))(view, iterator)
+        assert_same(np.ascontiguousarray(view), np.ascontiguousarray(expected))
+        assert [*iterator] == [*numbers[numbers.index(odd) :]]
+
+
+def astray(state: State, number: int) -> None:
+    """Change the row of the turn and the last one; then fail."""
+    state.arrays[0][number] = state.arrays[0][-1] = 0.0
+    if number == 3:
+        raise DoubtError
+
+
+def test_other_rows_are_not_saved() -> None:
+    """Of machine code that writes where it is said not to write, that is seen: nothing else was copied."""
+    array = table()
+    made = rowed((TABLE, RANGE), astray, ((0, 0, 1, 0, 0),))
+    made(array, iter(range(6)))
+    assert_same(array[3:-1], table()[3:-1])
+    assert not array[:3].any()
+    assert not array[-1].any()
+    assert made.saved_bytes <= 3 * 6 * COLUMNS * 8
+
+
+def behind(state: State, number: int) -> None:
+    """Write one row behind the place, which is the last one in the first turn; then fail."""
+    state.arrays[0][number - 1] = -1.0
+    if number == 2:
+        raise DoubtError
+
+
+def test_rows_counted_from_the_end() -> None:
+    """Where a place may be negative, all rows are saved: an index means one from the end."""
+    array, expected = table(), table()
+    expected[-1] = expected[0] = -1.0
+    rowed((TABLE, RANGE), behind, ((0, 0, 1, -1, -1),))(array, iter(range(6)))
+    assert_same(array, expected)
+
+
+@pytest.mark.parametrize("numbers", [range(40), range(-5, 3), range(30, 50), range(2**62, 2**63 - 1)])  # fmt: skip
+def test_places_outside(numbers: range) -> None:
+    """Where places are outside of the array, a turn in doubt leaves it as it was."""
+
+    def turn(state: State, number: int) -> None:
+        if not 0 <= number < ROWS:
+            raise DoubtError
+        state.arrays[0][number] = 0.0
+
+    array, expected = table(), table()
+    iterator = iter(numbers)
+    rowed((TABLE, RANGE), turn, ((0, 0, 1, 0, 2**62),))(array, iterator)
+    done = 0 if numbers.start else ROWS
+    expected[:done] = 0.0
+    assert_same(array, expected)
+    assert next(iterator) == numbers[done]
+
+
+def test_two_arrays_over_one_memory() -> None:
+    """Rows of arrays that overlap are put back, in whatever order they were written."""
+
+    def turn(state: State, number: int) -> None:
+        upper, lower = state.arrays
+        upper[number] += 100.0
+        lower[number] *= 2.0
+        if number == 7:
+            raise DoubtError
+
+    slots, rows = (TABLE, TABLE, RANGE), ((0, 0, 2, 0, 0), (1, 0, 2, 0, 0))
+    whole, expected = table(), table()
+    for number in range(7):
+        expected[1:][number] += 100.0
+        expected[:-1][number] *= 2.0
+    rowed(slots, turn, rows)(whole[1:], whole[:-1], iter(range(20)))
+    assert_same(whole, expected)
+
+
+def test_rows_that_overlap() -> None:
+    """Windows of a vector are rows that share elements: each is put back."""
+    line = np.arange(40.0)
+    windows: np.ndarray = np.ndarray((36, 5), float, line, 0, (8, 8))
+
+    def turn(state: State, number: int) -> None:
+        state.arrays[0][number] += 1.0
+        if number == 9:
+            raise DoubtError
+
+    rowed((TABLE, RANGE), turn, ((0, 0, 1, 0, 0),))(windows, iter(range(20)))
+    expected = np.arange(40.0)
+    for number in range(9):
+        expected[number : number + 5] += 1.0
+    assert_same(line, expected)
+
+
+def test_an_array_beside_one_of_rows() -> None:
+    """An array of which no rows are known is saved as a whole."""
+
+    def turn(state: State, number: int) -> None:
+        state.arrays[0][number] = number
+        state.arrays[1][...] += number
+        if number == 5:
+            raise DoubtError
+
+    first, second = np.zeros(9), np.zeros(4)
+    rowed((LINE, LINE, RANGE), turn, ((0, 0, 2, 0, 0),))(first, second, iter(range(9)))
+    assert_same(first, np.array([0.0, 1, 2, 3, 4, 0, 0, 0, 0]))
+    assert_same(second, np.full(4, 10.0))
+
+
+def test_chunks_are_as_long_as_what_they_save_is_small() -> None:
+    """Rows of many bytes make short chunks: what is copied stays in a cache. Nothing is copied twice."""
+    wide = np.ones((200, 1 << 12))
+
+    def turn(state: State, number: int) -> None:
+        state.arrays[0][number] = number
+
+    calls: list[int] = []
+    function = native((TABLE, RANGE), turn, calls)
+    made = _tiles.Nest(address_of(function), function, (TABLE, RANGE), (), 0, (), 0, None, ((0, 0, 1, 0, 0),))  # fmt: skip
+    made.budget = 1e6
+    made(wide, iter(range(200)))
+    assert max(calls) <= 16
+    assert made.saved_bytes == wide.nbytes
+    assert_same(wide, np.repeat(np.arange(200.0)[:, None], 1 << 12, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        (5, TypeError),
+        ((5,), TypeError),
+        (((0, 0, 1, 0),), TypeError),
+        (((1, 0, 1, 0, 0),), ValueError),
+        (((0, 2, 1, 0, 0),), ValueError),
+        (((0, -1, 1, 0, 0),), ValueError),
+        (((0, 0, 0, 0, 0),), ValueError),
+        (((0, 0, 9, 0, 0),), ValueError),
+        (((0, 0, 1, 1, 0),), ValueError),
+        (((0, 0, 1, 0, 0), (0, 1, 1, 0, 0)), ValueError),
+    ],
+)
+def test_rows_that_cannot_be(rows: Any, error: type[Exception]) -> None:
+    """Rows of arrays, axes or iterators that a nest has not are refused."""
+    with pytest.raises(error):
+        rowed((TABLE, RANGE), partial(halved, odd=0, axis=0, how="doubt"), rows)
+
+
+# --- known contents
+
+
+def told(*contents: int) -> bytes:
+    """What a caller says of the objects."""
+    return struct.pack(f"{len(contents)}i", *contents)
+
+
+MANY = 100_000  # elements: so many that a chunk is of more turns than one
+VALUES = np.arange(float(MANY))
+
+
+def numbers() -> np.ndarray:
+    """A new array of the values."""
+    return np.arange(float(MANY))
+
+
+class Seen:
+    """A turn that changes all of an array, fails in turn 4, and keeps what was there as each run began."""
+
+    def __init__(self) -> None:
+        self.found: list[np.ndarray] = []
+
+    def __call__(self, state: State, number: int) -> None:
+        """Do a turn."""
+        if number == 0:
+            self.found.append(state.arrays[0].copy())
+        state.arrays[0][...] = number + 0.5
+        if number == 4:
+            raise DoubtError
+
+    def nest(self) -> Any:
+        """A nest of it, which knows how long a turn takes."""
+        made = rowed((LINE, RANGE), self, ())
+        made(numbers(), iter(range(10, 40)))
+        self.found.clear()
+        return made
+
+
+def test_zeros_are_made_again() -> None:
+    """Of an array that is known to be zero nothing is copied, and it is zero again behind a turn in doubt."""
+    seen = Seen()
+    nest = seen.nest()
+    before = nest.saved_bytes
+    nest(np.zeros(MANY), iter(range(9)), contents=told(ZERO, UNKNOWN))
+    assert len(seen.found) == 2
+    assert not seen.found[1].any()
+    assert nest.saved_bytes == before
+
+
+def test_what_equals_another_is_made_again() -> None:
+    """The same of an array that is a copy of another, which comes behind the objects."""
+    seen = Seen()
+    nest = seen.nest()
+    before = nest.saved_bytes
+    other = numbers()
+    nest(other.copy(), iter(range(9)), other, contents=told(2, UNKNOWN))
+    assert len(seen.found) == 2
+    assert_same(seen.found[1], other)
+    assert nest.saved_bytes == before
+
+
+def test_what_nobody_has_seen_stays() -> None:
+    """Of an array whose contents may be any, nothing is copied or made again."""
+    seen = Seen()
+    nest = seen.nest()
+    before = nest.saved_bytes
+    nest(np.zeros(MANY), iter(range(9)), contents=told(ARBITRARY, UNKNOWN))
+    assert_same(seen.found[1], np.full(MANY, 4.5))
+    assert nest.saved_bytes == before
+
+
+def test_nothing_is_known_behind_a_commit() -> None:
+    """What a chunk has committed stays where a later one is undone."""
+    found: list[list[float]] = []
+
+    def turn(state: State, number: int) -> None:
+        found.append([*state.arrays[0]])
+        state.arrays[0][number] = 1.0 + number
+        if number == 40:
+            raise DoubtError
+
+    nest = rowed((LINE, RANGE), turn, ())
+    calls = iter(range(60))
+    nest(np.zeros(60), calls, contents=told(ZERO, UNKNOWN))
+    assert next(calls) == 40
+    for before in found:
+        done = sum(one != 0 for one in before)
+        assert before == [*(1.0 + i for i in range(done)), *[0.0] * (60 - done)]
+    assert nest.saved_bytes > 0
+
+
+HELD: dict[str, Callable[[Any], Any]] = {
+    "a reference": lambda array: array,
+    "a view": lambda array: array[1:],
+    "a buffer": memoryview,
+}
+
+
+@pytest.mark.parametrize("how", HELD)
+def test_an_array_that_others_hold(how: str) -> None:
+    """What is said of an array that has another reference is not believed."""
+    array = numbers()
+    held = HELD[how](array)
+    seen = Seen()
+    nest = seen.nest()
+    before = nest.saved_bytes
+    given = [array]
+    del array
+    nest(given.pop(), iter(range(9)), contents=told(ZERO, UNKNOWN))
+    assert_same(seen.found[1], VALUES)
+    assert nest.saved_bytes > before
+    assert held is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        VALUES[:-1],
+        VALUES.reshape(5, -1),
+        np.arange(MANY),
+        np.arange(2.0 * MANY)[::2],
+        VALUES.astype(">f8"),
+        None,
+    ],
+    ids=["shorter", "of two axes", "int64", "strided", "swapped", "none"],
+)
+def test_an_array_that_cannot_be_equal(other: Any) -> None:
+    """What is said to equal something that is unlike it is saved."""
+    seen = Seen()
+    nest = seen.nest()
+    before = nest.saved_bytes
+    nest(numbers(), iter(range(9)), other, contents=told(2, UNKNOWN))
+    assert_same(seen.found[1], VALUES)
+    assert nest.saved_bytes > before
+
+
+PARTS = {
+    "all": (np.s_[: 2 * MANY], False),
+    "the same": (np.s_[:MANY], False),
+    "its last element": (np.s_[MANY - 1 : MANY + 9], False),
+    "backwards": (np.s_[MANY + 9 :: -1], False),
+    "behind it": (np.s_[MANY:], True),
+    "behind it, backwards": (np.s_[: MANY - 1 : -1], True),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_copy_of_what_is_written(part: str) -> None:
+    """An array that equals one of which the nest writes a part is saved."""
+    found: list[np.ndarray] = []
+
+    def turn(state: State, number: int) -> None:
+        if number == 0:
+            found.append(state.arrays[0].copy())
+        state.arrays[0][...] = 0.0
+        state.arrays[1][...] = -1.0
+        if number == 4:
+            raise DoubtError
+
+    where, is_apart = PARTS[part]
+    whole = np.arange(2.0 * MANY)
+    nest = rowed((LINE, LINE, RANGE), turn, ())
+    nest(numbers(), np.zeros(MANY), iter(range(10, 60)))
+    found.clear()
+    before = nest.saved_bytes
+    written, first = whole[where], whole[:MANY]
+    given = iter(range(9))
+    nest(first.copy(), written, given, first, contents=told(3, UNKNOWN, UNKNOWN))
+    assert_same(found[1], VALUES)
+    assert (nest.saved_bytes - before == written.nbytes) == is_apart
+    assert next(given) == 4
+    expected = np.arange(2.0 * MANY)
+    expected[where] = -1.0
+    assert_same(whole, expected)
+
+
+@pytest.mark.parametrize(
+    ("behind", "keywords"),
+    [
+        ((), {"contents": told(ZERO)}),
+        ((), {"contents": "text"}),
+        ((), {"contents": told(ZERO, UNKNOWN), "more": 1}),
+        ((), {"other": told(ZERO, UNKNOWN)}),
+        ((np.zeros(3),), {}),
+    ],
+)
+def test_calls_that_say_nothing_known(behind: Any, keywords: Any) -> None:
+    """Other keywords, and objects for no slot, are refused."""
+    with pytest.raises(TypeError, match="takes an object for each"):
+        rowed((LINE, RANGE), Seen(), ())(np.zeros(3), iter(range(3)), *behind, **keywords)
+
+
+def test_no_leaks() -> None:
+    """Calls that are told what is known keep no reference."""
+    other = np.arange(50.0)
+    for _ in range(3):
+        nest = rowed((LINE, RANGE), Seen(), ())
+        nest(other.copy(), iter(range(9)), other, contents=told(2, UNKNOWN))
+        del nest
+        gc.collect()
+        assert sys.getrefcount(other) == 2
