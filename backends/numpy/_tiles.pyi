@@ -125,6 +125,7 @@ class Program:
         report: Callable[[int, _Flags], object] | None = None,
         fallback: Callable[[int, tuple[Any, ...]], tuple[Any, ...]] | None = None,
         in_order: Callable[[], Callable[[], object]] | None = None,
+        late: bool = False,
     ) -> Self: ...
     @property
     def steps(self) -> int: ...

@@ -434,15 +434,6 @@ def test_branches_that_multiply_are_not_all_in_one_graph() -> None:
     assert forks(compared(too_many, 3)) <= 100
 
 
-def late(x):
-    y = x * 2
-    if x[0] > 0:
-        x[0] = 1
-    if y[1] > 0:
-        x[1] = 1
-    return y
-
-
 def lacks(x):
     y = x - 1
     if x[0] > 1:
@@ -461,7 +452,6 @@ TOLD = {
     "written":  (written_by_another_name, "an array that it gives is written, and may be another array"),
     "unbound":  (unbound, "only one side gives y a value"),
     "loop":     (turns_a_loop, "a loop turns in a side"),
-    "late":     (late, "it stands behind a write that the program can see"),
     "nested":   (raises_on_one_side, "a branch within it cannot be in one graph"),
     "raises":   (lacks, "a side raises KeyError, or catches it"),
 }
