@@ -65,7 +65,7 @@ class Session:
 
     `measures`: calls are timed compiled and plain, and what does not pay is given back to plain Python
     (csrc/run/trial.h). Without it, everything that can be captured stays captured. `unhurried`: traces may take what
-    they need all the same.
+    they need all the same, and have both sides of branches at once, as they have once these were taken in turn.
 
     `cache`, that of the code of functions that share a session, is kept here where the session is to outlive them.
     `remade` compiles another function with the same options.
@@ -191,20 +191,11 @@ class Session:
         if traces >= MOST_TRACES:
             self._give_up(cache, position, "traced too often")
             self._note_varying(code, position, "a function or class that is used here")
-        forks = branches.Forks(self.record) if self.journal.fullgraph is not None else None
+        at_once = self.journal.fullgraph is not None or self.unhurried
+        forks = branches.Forks(self.record) if at_once else None
         entry, passed, expired = self._traced(
             cache, position, function, state, seconds, self._first_truth, forks
         )
-        if self.unhurried and entry is not None and entry.data.branch is not None:
-            self._tracer.look_at_sides(
-                cache,
-                position,
-                function,
-                state,
-                record,
-                self._first_truth,
-                branches.Forks(self.record),
-            )
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None

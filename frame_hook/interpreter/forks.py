@@ -76,7 +76,7 @@ def _forked(
     if target <= jump.position:
         raise Unlike("loop")
     meet = meeting_place(frame.code, behind, target)
-    depth = len(interpreter.call_stack)
+    depth, location = len(interpreter.call_stack), trace.graph.location
     before = before_branch(interpreter)
     sides: dict[bool, Taken] = {}
     is_late = trace.graph.in_late_side
@@ -93,7 +93,7 @@ def _forked(
                 interpreter, frame, target if jumps else behind, stack, meet, start
             )
         del interpreter.call_stack[depth:]
-    trace.graph.in_late_side = is_late
+    trace.graph.in_late_side, trace.graph.location = is_late, location
     refusal = CannotFork(
         frame.code, jump.position, *_in_words(Unlike("written", "an array that it gives"))
     )

@@ -487,7 +487,46 @@ def test_why_a_side_ends_a_graph_is_told() -> None:
     report = ufuse.explain(speaks, X)
     wanted = "both sides of the branch cannot be in one graph: in a side, print cannot be part of a graph"
     assert [one.reason for one in report.breaks if one.code == "sides"] == [wanted]
-    assert [one.code for one in ufuse.explain(two_sides, X).breaks] == ["data-branch"]
+
+
+def chooses_in_two_functions(x):
+    if x[0] > 0:
+        y = _leaky(x)
+    else:
+        y = x - 1 if x[1] > 0 else x + 1
+    return y
+
+
+def _leaky(x):
+    return x * 2 if x[2] > 0 else x
+
+
+def test_a_report_has_the_graph_that_a_function_comes_to() -> None:
+    """Both sides are in it at once, though no side was taken in turn: the report says so, and where."""
+    report = ufuse.explain(two_sides, X)
+    line = two_sides.__code__.co_firstlineno + 1
+    assert not report.breaks
+    assert str(report).startswith("two_sides() runs as one graph, from start to end.\n")
+    told = "are here; one that is nearly always taken will be taken for granted"
+    assert f"  where   both sides of the branch of line {line} {told}\n" in str(report)
+    does = "sum, arithmetic on numbers, one of two sides, add, subtract, multiply"
+    assert f"  does    {does}\n" in str(report)
+    text = str(ufuse.explain(chooses_in_two_functions, X))
+    first = chooses_in_two_functions.__code__.co_firstlineno
+    places = f"line {first + 1}, line {first + 9} and line {first + 4}"
+    assert f"  where   both sides of the branches of {places} {told}\n" in text
+    assert str(ufuse.compile(two_sides).trace(X)).count("branch") == 1
+
+
+def test_branches_that_are_refused_take_no_tries_from_others() -> None:
+    """What stands in front of many that are within one another is captured all the same."""
+    lines = ["    " * (i + 1) + f"if x[0] > {i / 100}:" for i in range(30)]
+    head, end = "def many(x):\n    n, y = 1.5, x * 2\n", "    " * 31 + "n = 5\n    return y * n\n"
+    space: dict[str, Any] = {}
+    exec(head + "\n".join(lines) + "\n" + end, space)
+    report = ufuse.explain(space["many"], X)
+    assert len([one for one in report.breaks if one.code == "sides"]) == 30
+    assert "multiply" in str(report)
 
 
 def test_why_there_is_no_one_graph_is_the_error_of_fullgraph() -> None:
