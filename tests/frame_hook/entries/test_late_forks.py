@@ -15,6 +15,7 @@ import pytest
 
 import ufuse
 from tests.support.forking import GIVEN, TIMES, X, forks, outcome, plain
+from ufuse import decorator
 
 
 def several(x):
@@ -180,13 +181,13 @@ def test_branches_behind_writes_are_in_one_graph(function: Callable[..., Any]) -
     assert forks(whole)
 
 
-@pytest.mark.parametrize("measure", "01")
+@pytest.mark.parametrize("measures", [False, True])
 @pytest.mark.parametrize("function", LATE, ids=lambda function: function.__name__)
 def test_branches_behind_writes_while_graphs_grow(
-    function: Callable[..., Any], measure: str, monkeypatch: pytest.MonkeyPatch
+    function: Callable[..., Any], measures: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With entries in between that end at a branch."""
-    monkeypatch.setenv("UFUSE_MEASURE", measure)
+    monkeypatch.setattr(decorator, "MEASURING", measures)
     made = ufuse.compile(function)
     for _ in range(TIMES):
         for x in GIVEN:
