@@ -53,6 +53,9 @@ MOST_FAILURES = 3  # of a position where traces are cut short
 ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
 MOST_DOUBLED = 6  # times that this is doubled, where a trace is put off again and again
 CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of its header
+FEW_REFUSALS = (
+    3  # of a graph at the start of a frame, until that is suspended at loops all the same
+)
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 
@@ -65,7 +68,7 @@ class Session:
 
     `measures`: calls are timed compiled and plain, and what does not pay is given back to plain Python
     (csrc/run/trial.h). Without it, everything that can be captured stays captured. `unhurried`: traces may take what
-    they need all the same.
+    they need all the same, and have both sides of branches at once, as they have once these were taken in turn.
 
     `cache`, that of the code of functions that share a session, is kept here where the session is to outlive them.
     `remade` compiles another function with the same options.
@@ -191,20 +194,11 @@ class Session:
         if traces >= MOST_TRACES:
             self._give_up(cache, position, "traced too often")
             self._note_varying(code, position, "a function or class that is used here")
-        forks = branches.Forks(self.record) if self.journal.fullgraph is not None else None
+        at_once = self.journal.fullgraph is not None or self.unhurried
+        forks = branches.Forks(self.record) if at_once else None
         entry, passed, expired = self._traced(
             cache, position, function, state, seconds, self._first_truth, forks
         )
-        if self.unhurried and entry is not None and entry.data.branch is not None:
-            self._tracer.look_at_sides(
-                cache,
-                position,
-                function,
-                state,
-                record,
-                self._first_truth,
-                branches.Forks(self.record),
-            )
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
@@ -422,12 +416,23 @@ class Session:
         if position != 0 and record.note_declined(position, entry.data.ran):
             cache.drop_resume(position)
         refused = entry.declined
+        if position == 0 and refused >= FEW_REFUSALS and 2 * refused > entry.hits:
+            self._stop_at_loops(cache, entry, record)
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
             self._give_up(cache, position, "its graph warns or fails at nearly every call")
             if position != 0:
                 self._no_stops(cache, _without_entries(cache, entry.data.ran | {position}), record)
             self.journal.note_given_up(cache.code, position)
+
+    def _stop_at_loops(self, cache: Any, entry: Any, record: CodeRecord) -> None:
+        """Where calls are nearly always left to plain Python at their start, look at their loops all the same."""
+        headers = self._headers(cache.code, record)
+        if cache.stops_later or not headers or why_not_resume(cache.code, 0) is not None:
+            return
+        cache.stops_later = True
+        cache.loops_wait = CALLS_THAT_WAIT  # which become native code only now
+        self._no_stops(cache, _without_entries(cache, entry.data.ran) - headers, record)
 
     def decided(
         self,

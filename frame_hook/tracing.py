@@ -153,7 +153,9 @@ class Tracer:
         found: Break | None = None
         branch: Branch | None = None  # that ended the try before, in a function that is called
         handled = sys.exception()  # by the user's program, now
-        for _ in range(MOST_TRIES):
+        tries = 0
+        while tries < MOST_TRIES:
+            tries += 1
             interpreter, frame = self._begin(
                 cache,
                 position,
@@ -233,6 +235,7 @@ class Tracer:
                 )
             self._journal.note_break(found)
             if is_refused:
+                tries -= 1  # no branch is tried twice
                 continue
             passed = visited.positions
             if not stop_at:
@@ -241,32 +244,6 @@ class Tracer:
                 )  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return Attempt(None, passed, expired)
-
-    def look_at_sides(
-        self,
-        cache: Any,
-        position: int,
-        function: FunctionType,
-        state: tuple[Any, ...],
-        record: CodeRecord,
-        usual_truth: UsualTruth,
-        forks: Forks,
-    ) -> None:
-        """Note of the branches that a trace comes to why their sides cannot be in one graph, and make no entry."""
-        handled = sys.exception()
-        for _ in range(MOST_TRIES):
-            interpreter, frame = self._begin(
-                cache, position, function, state, record, None, None, usual_truth, forks
-            )
-            try:
-                interpreter.run_root(frame)
-            except CannotFork as refusal:
-                self._journal.remember(forks.refuse(interpreter, refusal))
-                forget_frames(refusal, handled)
-                continue
-            except (GraphBreak, NotRebuilt, LoopTooLong, RecursionError) as error:
-                forget_frames(error, handled)
-            return
 
     def _begin(
         self,

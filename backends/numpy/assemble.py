@@ -155,5 +155,6 @@ def program(plan: Plan, options: Options) -> Callable[..., object]:
         Report(plan.steps, warner),
         Fallback(plan.steps, warner, constants),
         warner.in_order if out_of_order(plan.steps) else None,
+        plan.is_late,
     )
     return made

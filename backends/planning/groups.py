@@ -76,11 +76,19 @@ def may_raise(node: Node) -> bool:
 class Grouping:
     """The units of a graph; nodes `alone` are in no kernel.
 
+    `is_late`: all of them run behind a visible write of the graph around them.
+
     Law: contracting every unit to one point leaves the graph of dependences without a cycle.
     """
 
     def __init__(
-        self, graph: Graph, memory: Memory, rules: Rules, alone: frozenset[Node] = frozenset()
+        self,
+        graph: Graph,
+        memory: Memory,
+        rules: Rules,
+        alone: frozenset[Node] = frozenset(),
+        *,
+        is_late: bool = False,
     ) -> None:
         self.graph = graph
         self.memory = memory
@@ -89,7 +97,11 @@ class Grouping:
         self.of: dict[Node, Unit] = {}
         self._readers: dict[Node, dict[Unit, None]] = {}
         self._raising: list[Unit] = []
-        self._barrier: Unit | None = None  # a branch that writes what the caller sees
+        self._barrier: Unit | None = (
+            None  # a branch that writes what the caller sees, or stands behind such a write
+        )
+        self._has_shown = is_late  # a visible write was placed
+        self.late: set[Node] = set()  # branches behind a visible write
         self.needs = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
@@ -111,11 +123,15 @@ class Grouping:
     def _place(self, node: Node, alone: bool) -> None:
         unit = self.of[node] = Unit([node], self.position[node], {node})
         before = {self.of[other] for other in self.needs.waits[node] if other in self.of}
-        if self.shows(node):
+        shows = self.shows(node)
+        if shows:
             before.update(self._raising)  # errors come before anything that the user can see
         if self._barrier is not None:
             before.add(self._barrier)
-        if node.op is ops.BRANCH and self.shows(node):
+        if node.op is ops.BRANCH and self._has_shown:
+            self.late.add(node)
+        self._has_shown |= shows
+        if node.op is ops.BRANCH and self._has_shown:
             before.update(one for one in self.of.values() if one is not unit)
             self._barrier = unit  # its sides give their warnings by themselves
         if not alone:

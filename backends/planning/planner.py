@@ -19,26 +19,33 @@ from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.forward import forwarded
 
 
-def plan_of(graph: Graph, rules: Rules, hidden: Collection[int] = ()) -> Plan:
-    """The plan of a graph; `hidden` are the places of inputs whose memory nobody sees but the graph around it."""
-    shows = Buffers().writes_given(graph)
+def plan_of(
+    graph: Graph, rules: Rules, hidden: Collection[int] = (), *, is_late: bool = False
+) -> Plan:
+    """The plan of a graph; `hidden` are the places of inputs whose memory nobody sees but the graph around it.
+
+    `is_late`: it runs behind a visible write of that graph.
+    """
+    shows = is_late or Buffers().writes_given(graph)
     graph = passes.run(graph, replayed=not shows, unroll=rules.unroll)
     memory = Memory(frozenset(graph.inputs[place] for place in hidden))
     graph = forwarded(graph, memory)
     alone: frozenset[Node] = frozenset()
     while True:
-        grouping = Grouping(graph, memory, rules, alone)
+        grouping = Grouping(graph, memory, rules, alone, is_late=is_late)
         needed = needed_outside(grouping)
         unknown = unpredicted(grouping, needed)
         if not unknown:
-            return Planner(grouping, needed, rules).plan()
+            return Planner(grouping, needed, rules, is_late=is_late).plan()
         alone |= unknown
 
 
 class Planner:
     """Turns units into steps."""
 
-    def __init__(self, grouping: Grouping, needed: set[Node], rules: Rules) -> None:
+    def __init__(
+        self, grouping: Grouping, needed: set[Node], rules: Rules, *, is_late: bool
+    ) -> None:
         self.grouping = grouping
         self.memory = grouping.memory
         self.rules = rules
@@ -48,6 +55,7 @@ class Planner:
             if unit.space is not None
         }
         self.draft = Draft(grouping.graph, self.memory, rules.view_calls)
+        self.draft.plan.is_late = is_late
         self.items: dict[Node, list[Node]] = {}
         for node in grouping.graph:
             if node.op is ops.ITEM:
@@ -109,7 +117,10 @@ class Planner:
         given = list(dict.fromkeys(one for one in sized if one not in node.inputs[1:]))
         sides = (node.attributes["then"], node.attributes["otherwise"])
         hidden = [place for place, one in enumerate(node.inputs[1:]) if self._is_hidden(one)]
-        plans = tuple(plan_of(_given_more(side, given), self.rules, hidden) for side in sides)
+        is_late = node in self.grouping.late
+        plans = tuple(
+            plan_of(_given_more(side, given), self.rules, hidden, is_late=is_late) for side in sides
+        )
         reads = tuple(map(draft.slot, (*node.inputs, *given)))
         count = len(node.type.items)  # type: ignore[union-attr]
         outs = draft.step(

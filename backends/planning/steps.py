@@ -58,10 +58,13 @@ class Plan:
     constants: list[tuple[int, Any]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     outputs: tuple[int, ...] = ()
+    is_late: bool = (
+        False  # it runs behind a visible write: it cannot leave anything to plain Python
+    )
 
     def mark_committed(self) -> None:
         """Every step from the first visible write on is committed."""
-        committed = False
+        committed = self.is_late
         for step in self.steps:
             committed = step.committed = committed or step.committed
 

@@ -25,8 +25,6 @@ REFUSALS: dict[str, tuple[str, str]] = {
                  "give it one in front of the branch"),
     "loop":     ("a loop turns in a side, or the branch ends a turn",
                  "no need to change it: the next graph begins on the side that is taken"),
-    "late":     ("it stands behind a write that the program can see, which nobody undoes where a side fails",
-                 "put the branch in front of the assignment, where it can be"),
     "device":   ("the sides compute on a device",
                  "choose with cupy.where"),
     "nested":   ("a branch within it cannot be in one graph",

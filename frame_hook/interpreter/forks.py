@@ -2,8 +2,9 @@
 
 Laws: 1. each side begins with the same state of the trace; 2. what a side does to memory and objects that were there
 before is part of what the node chooses, or is done alike on both sides; nothing else does it change; 3. where they meet
-each value is the same one on both sides, or two of one type, between which the node chooses. What breaks a law, or ends
-a graph, is a `CannotFork`: the trace is made again without it.
+each value is the same one on both sides, or two of one type, between which the node chooses; 4. behind a write that the
+program can see a side does nothing that may fail. What breaks a law, or ends a graph, is a `CannotFork`: the trace is
+made again without it.
 """
 
 from __future__ import annotations
@@ -74,24 +75,25 @@ def _forked(
     behind, target = instructions.successors(jump)
     if target <= jump.position:
         raise Unlike("loop")
-    if trace.graph.first_write is not None:
-        raise Unlike("late")
     meet = meeting_place(frame.code, behind, target)
-    depth = len(interpreter.call_stack)
+    depth, location = len(interpreter.call_stack), trace.graph.location
     before = before_branch(interpreter)
     sides: dict[bool, Taken] = {}
+    is_late = trace.graph.in_late_side
+    trace.graph.in_late_side = is_late or trace.graph.first_write is not None
     for jumps in (True, False):
         truth = choice.jumps if jumps else not choice.jumps
         stack = [*before.frames[-1][1], *([choice.condition] if jumps and choice.keeps else [])]
         trace.expected[choice.condition.node] = truth
         # Nodes of the first side that are the same anywhere stay in the graph.
         inputs, nodes = len(trace.graph.inputs), len(trace.graph.nodes)
-        start = replace(before, inputs=inputs, nodes=nodes)
+        start = replace(before, inputs=inputs, nodes=nodes, first_write=trace.graph.first_write)
         with noting_reads(trace.changes, before):
             sides[truth] = _taken(
                 interpreter, frame, target if jumps else behind, stack, meet, start
             )
         del interpreter.call_stack[depth:]
+    trace.graph.in_late_side, trace.graph.location = is_late, location
     refusal = CannotFork(
         frame.code, jump.position, *_in_words(Unlike("written", "an array that it gives"))
     )

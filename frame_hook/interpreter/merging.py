@@ -466,7 +466,6 @@ def _chosen(
         ops.BRANCH,
         (choice.condition.node, *given),
         {"then": then, "otherwise": otherwise},
-        may_raise=True,
     )
     for buffer in merge.written:
         graph.note_write(buffer)

@@ -15,6 +15,7 @@ import numpy as np
 from ufuse.frame_hook.interpreter.fork_refusals import Unlike
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.trace.changes import Changes, Effect, ObjectOperand, described
+from ufuse.frame_hook.trace.draft import SAME_ANYWHERE, Draft
 from ufuse.frame_hook.trace.symbols import (
     Array,
     ArrayMethod,
@@ -47,7 +48,7 @@ from ufuse.graph.ops import Kind
 if TYPE_CHECKING:
     from ufuse.frame_hook.interpreter.interpreter import Interpreter
 
-COPIED = frozenset({Kind.CONST, Kind.SIZE})  # each body has its own
+COPIED = SAME_ANYWHERE  # each body has its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Before:
     jumps: dict[int, int]
     inputs: int
     nodes: int
+    first_write: int | None
     stores: int
     effects: int
     expected: dict[Node, bool]
@@ -94,8 +96,8 @@ def before_branch(interpreter: Interpreter) -> Before:
     held = {place: (one, had) for place, one in known.items() if (had := _held(one)) is not None}
     return Before(
         frames, dict(interpreter.frame.jumps), len(trace.graph.inputs), len(trace.graph.nodes),
-        trace.graph.stores, len(trace.changes.effects), dict(trace.expected), list(interpreter.handled),
-        list(interpreter.generators), held, known,
+        trace.graph.first_write, trace.graph.stores, len(trace.changes.effects), dict(trace.expected),
+        list(interpreter.handled), list(interpreter.generators), held, known,
     )  # fmt: skip
 
 
@@ -246,7 +248,8 @@ def take_back(interpreter: Interpreter, frame: Frame, before: Before) -> Taken:
     }
     new, own = _cut(interpreter, before)
     written = graph.put_back(before.stores)
-    graph.first_write = None
+    if before.first_write is None:
+        graph.first_write = None
     taken = Taken(
         list(frame.locals), list(frame.stack), values, new,
         {buffer: version for buffer, version in written.items() if buffer.root not in own},
@@ -303,7 +306,7 @@ def _object_of(effect: Effect) -> str:
 def _cut(interpreter: Interpreter, before: Before) -> tuple[list[Node], set[Node]]:
     """Take the nodes of a side out of the graph, but for those that are the same anywhere."""
     graph = interpreter.trace.graph
-    start = before.nodes + len(graph.inputs) - before.inputs
+    start = before.nodes + _made_earlier(graph, before)
     new, own = graph.nodes[start:], set[Node]()
     del graph.nodes[start:]
     for node in new:
@@ -314,6 +317,14 @@ def _cut(interpreter: Interpreter, before: Before) -> tuple[list[Node], set[Node
             own.add(node)
     graph.forget_views(own)
     return [one for one in new if one in own], own
+
+
+def _made_earlier(graph: Draft, before: Before) -> int:
+    """How many nodes a side has made that stand in front of it."""
+    if before.first_write is None:
+        return len(graph.inputs) - before.inputs
+    assert graph.first_write is not None
+    return graph.first_write - before.first_write
 
 
 def node_of(interpreter: Interpreter, one: Symbol) -> Node | None:

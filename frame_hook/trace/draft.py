@@ -23,13 +23,14 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
-from ufuse.graph.ops import Op
+from ufuse.graph.ops import Kind, Op
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
+SAME_ANYWHERE = frozenset({Kind.CONST, Kind.SIZE})
 MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
 
 
@@ -45,6 +46,9 @@ class Draft:
         self.location: Location | None = None
         # the index of the first node that stores something visible
         self.first_write: int | None = None
+        self.in_late_side = (
+            False  # of a branch that stands behind it: what may fail there has no earlier place
+        )
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -93,6 +97,7 @@ class Draft:
                 "numpy-call", f"{given.get('function', op.name)} ({refusal})"
             ) from None
         made = Node(op, inputs, kind, given, self.location)
+        may_raise = may_raise or (self.in_late_side and _takes_any_int(inputs))
         if may_raise and self.first_write is not None:
             self._insert_early(made)
         else:
@@ -102,7 +107,10 @@ class Draft:
     def _insert_early(self, node: Node) -> None:
         """Put an operation that could fail before the first visible store, where failing undoes nothing."""
         assert self.first_write is not None
-        if node.inputs and not set(self.nodes[: self.first_write]).issuperset(node.inputs):
+        late = self.in_late_side and node.op.kind not in SAME_ANYWHERE
+        if late or (
+            node.inputs and not set(self.nodes[: self.first_write]).issuperset(node.inputs)
+        ):
             raise GraphBreak(
                 "raise-after-write", str(node.attributes.get("operator", node.op.name))
             )
@@ -197,3 +205,13 @@ class Draft:
         """Remember where something the program can see was first written: by the last node."""
         if buffer.visible and self.first_write is None:
             self.first_write = len(self.nodes) - 1
+
+
+def _takes_any_int(inputs: tuple[Node, ...]) -> bool:
+    """Whether an operand is a whole number of Python's that may be too large for any dtype."""
+    return any(
+        isinstance(one.type, NumberType)
+        and one.type.kind == "int"
+        and one.op.kind not in SAME_ANYWHERE
+        for one in inputs
+    )

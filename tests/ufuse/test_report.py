@@ -46,7 +46,7 @@ def helper(x: Any) -> Any:
 def nested(x: Any, tol: float = 0.5) -> Any:
     y = helper(x * 2) * 3
     if y.max() > tol:
-        y = y - 1
+        y = y.astype("f4")
     return y
 
 
@@ -87,6 +87,8 @@ def test_report_of_breaks() -> None:
     assert (
         f"  {__file__}:{tested} in nested()\n"
         "      if y.max() > tol:\n"
+        "  because both sides of the branch cannot be in one graph: the sides give y as f4[n, m] and as f8[n, m] [sides]\n"
+        "  -> give it one dtype and one shape on both sides, for instance with astype\n"
         "  because it branches on a computed number, which is known only once the graph has run [data-branch]\n"
         "  -> no need to change it: the next graph begins on the side that is taken\n"
     ) in text

@@ -189,7 +189,7 @@ def _parts(report: Report) -> list[str]:
         lines += ["", f"Graph {number}{inside}, {where}: {size}, ran {_times_word(runs)}"]
         lines += _labelled("takes", *wording.takes(kept))
         lines += _labelled("does", wording.operations(kept))
-        lines += _labelled("where", *wording.expected(kept))
+        lines += _labelled("where", *wording.expected(kept), wording.both_sides(kept))
         lines += _labelled("then", ", ".join(dict.fromkeys(kept.effects)))
         lines += _labelled("gives", wording.gives(kept))
         lines += _labelled("checks", wording.checks(kept))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ufuse.frame_hook.code.places import in_words, short_file
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
-from ufuse.graph.node import Node
+from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
 
@@ -18,6 +18,7 @@ NOT_WORK = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM)
 # Operations that people call otherwise than the graph does.
 # fmt: off
 WORDS = {
+    "branch":          "one of two sides",
     "cast":            "astype",
     "check":           "check which side of an `if` is taken",
     "element":         "read an element",
@@ -71,7 +72,7 @@ def lines(kept: Specialisation) -> str:
     code = kept.code
     at = [
         node.location.line
-        for node in kept.graph.nodes
+        for node in _all_nodes(kept.graph)
         if node.location is not None
         and (node.location.file, node.location.function) == (code.co_filename, code.co_name)
     ]
@@ -97,7 +98,16 @@ def gives(kept: Specialisation) -> str:
 
 def work(kept: Specialisation) -> list[Node]:
     """The nodes that compute something."""
-    return [node for node in kept.graph.nodes if node.op.kind not in NOT_WORK]
+    return [node for node in _all_nodes(kept.graph) if node.op.kind not in NOT_WORK]
+
+
+def _all_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph, and of the sides of its branches."""
+    for node in graph.nodes:
+        yield node
+        if node.op.kind is Kind.BRANCH:
+            yield from _all_nodes(node.attributes["then"])
+            yield from _all_nodes(node.attributes["otherwise"])
 
 
 def operations(kept: Specialisation) -> str:
@@ -122,12 +132,28 @@ def expected(kept: Specialisation) -> list[str]:
     for one in kept.expected:
         truths = found.setdefault((one.file, one.line), [])
         truths += [word for word in [str(one.truth).lower()] if word not in truths]
-    own = kept.code.co_filename
-    texts = []
-    for (file, line), truths in found.items():
-        place = f"line {line}" if file == own else f"{short_file(file)}:{line}"
-        texts.append(f"the condition of {place} is {' or '.join(truths)}")
+    texts = [
+        f"the condition of {_place(kept, file, line)} is {' or '.join(truths)}"
+        for (file, line), truths in found.items()
+    ]
     return texts[:-1] + [f"{one}; else other graphs or plain Python run" for one in texts[-1:]]
+
+
+def both_sides(kept: Specialisation) -> str:
+    """The branches whose sides are in the graph: `both sides of the branch of line 3 are here`."""
+    found = [node.location for node in _all_nodes(kept.graph) if node.op.kind is Kind.BRANCH]
+    places = [_place(kept, one.file, one.line) for one in found if one is not None]
+    if not places:
+        return ""
+    of = "branch" if len(found) == 1 else "branches"
+    *others, last = dict.fromkeys(places)
+    where = f"{', '.join(others)} and {last}" if others else last
+    return f"both sides of the {of} of {where} are here; one that is nearly always taken will be taken for granted"
+
+
+def _place(kept: Specialisation, file: str, line: int) -> str:
+    own = file == kept.code.co_filename
+    return f"line {line}" if own else f"{short_file(file)}:{line}"
 
 
 def values(kept: Specialisation) -> list[str]:

@@ -6,10 +6,12 @@ import atexit
 import logging
 import os
 import time
-from _thread import allocate_lock, get_native_id, start_new_thread
+from _thread import allocate_lock, get_ident, get_native_id, start_new_thread
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+from ufuse.backends.numpy import _tiles
 
 LONGEST_WAIT = 5.0  # seconds
 
@@ -17,10 +19,7 @@ T = TypeVar("T")
 
 
 class _End:
-    """Lets those that wait for a thread go on: at its end, also where an exception for another thread ended it at once.
-
-    A thread that is being started has the number of the one that starts it, and so gets what is set for that.
-    """
+    """Lets those that wait for a thread go on: at its end, also where exceptions for another one ended it at once."""
 
     def __init__(self, work: Work[Any]) -> None:
         self._work = work
@@ -55,7 +54,7 @@ class Work(Generic[T]):
         end = _End(self)
         _begun[:] = [work for work in _begun if not work.is_over] + [self]
         try:
-            start_new_thread(self._run, (end,))
+            start_new_thread(_tiles.call_as_thread, (self._run, end, get_ident()))
             self.has_begun = True
         except (RuntimeError, MemoryError):
             end.release()

@@ -207,8 +207,7 @@ call_through_cache(Dispatcher *self, CodeCache *cache, PyCodeObject *code, PyObj
     if (registers_begin(&registers, code->co_nlocalsplus) == 0) {
         bound = bind_state(self, code, args, PyVectorcall_NARGS(nargsf), names, &registers);
         if (bound > 0) {
-            cache->frames++;
-            outcome = take_step(cache, 0, self->function, &registers, &result, &next);
+            outcome = take_start(cache, self->function, &registers, &result, &next);
         }
     }
     registers_end(&registers);

@@ -11,9 +11,6 @@
 #include "run/session.h"
 #include "run/trampoline.h"
 
-/* So many frames of one code that no entry takes at their start are suspended later: it is slow. */
-enum { MOST_STOPPED = 50000 };
-
 enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };
 static long long n_passed[N_PASSED]; /* counted only for sessions that want every frame */
 
@@ -89,17 +86,6 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     return *found != NULL;
 }
 
-/* A new state at position 0 from the registers, or NULL with MemoryError set. */
-static FrameState *
-state_of(Registers *registers)
-{
-    FrameState *state = FrameState_New(0, registers->n_state, registers->n_state);
-    for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
-        state->slots[i] = Py_XNewRef(registers->values[i]);
-    }
-    return state;
-}
-
 /*
  * Run a fresh frame on the trampoline. Takes over the frame; `cache` is borrowed, and kept alive by
  * the caller. Returns the frame's result, or NULL with an exception set.
@@ -113,7 +99,6 @@ run_compiled(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObj
     FrameState *next = NULL;
     RunOutcome outcome = RUN_RAISED;
     Registers registers;
-    cache->frames++;
     if (registers_begin(&registers, code->co_nlocalsplus) == 0) {
         read_frame_arguments(frame, registers.values, argument_slots(code));
         PyObject *closure = ((PyFunctionObject *)function)->func_closure;
@@ -121,11 +106,7 @@ run_compiled(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObj
             registers.values[code->co_nlocalsplus - code->co_nfreevars + i] =
                 PyTuple_GET_ITEM(closure, i);
         }
-        outcome = take_step(cache, 0, function, &registers, &result, &next);
-        if (outcome == RUN_DECLINED && cache->stops_later && cache->frames < MOST_STOPPED) {
-            next = state_of(&registers);
-            outcome = next == NULL ? RUN_RAISED : RUN_RESUMES;
-        }
+        outcome = take_start(cache, function, &registers, &result, &next);
     }
     registers_end(&registers);
     if (outcome == RUN_DECLINED) {

@@ -170,6 +170,28 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     return outcome;
 }
 
+/* So many frames of one code that no entry takes at their start are suspended later, where every
+ * frame is: it is slow. */
+enum { MOST_STOPPED = 50000 };
+
+/*
+ * Have a frame that no entry has taken at its start run in resume code, which suspends it at later
+ * stops. Runs no Python code. RUN_DECLINED: not so often; RUN_RAISED: with MemoryError set.
+ */
+RunOutcome
+begin_with_stops(const CodeCache *cache, Registers *registers, FrameState **next)
+{
+    if (cache->every_frame && cache->frames >= MOST_STOPPED) {
+        return RUN_DECLINED;
+    }
+    FrameState *state = FrameState_New(0, registers->n_state, registers->n_state);
+    for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
+        state->slots[i] = Py_XNewRef(registers->values[i]);
+    }
+    *next = state;
+    return state == NULL ? RUN_RAISED : RUN_RESUMES;
+}
+
 /* Whether a position has no entries, and the session is not asked for one. */
 static inline bool
 nothing_begins_at(const CodeCache *cache, Py_ssize_t position)
@@ -561,7 +583,8 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
         if (!checks_signals) {
             leave_ended_loop(cache, thread, state);
         }
-        bool plain = checks_signals ||
+        /* At its start no entry has taken it: `begin_with_stops`. */
+        bool plain = checks_signals || state->position == 0 ||
                      (cache->measures && turn_is_plain(cache, state->position, activation));
         RunOutcome outcome =
             plain ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);

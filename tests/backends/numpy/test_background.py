@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -14,6 +16,7 @@ import pytest
 
 import ufuse
 from tests.support.tiles import assert_same
+from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.llvm.background import LONGEST_WAIT, Work
 
@@ -65,19 +68,94 @@ def test_signal_handlers_do_not_interrupt_the_call() -> None:
 
 
 class Interrupted(Work[int]):
-    """A thread that gets an exception before it does anything."""
+    """A thread that gets an exception before it does anything, so many times."""
+
+    times = 1
+    may_begin = threading.Event()
 
     def _run(self, end: Any) -> None:
-        raise KeyboardInterrupt
+        self.may_begin.wait()
+        if self.times:
+            self.times -= 1
+            raise KeyboardInterrupt
+        super()._run(end)
+
+
+class InterruptedTwice(Interrupted):
+    """One that gets another exception when it is begun again."""
+
+    times = 2
+
+
+def interrupted_by(work: Interrupted) -> None:
+    """Let a thread begin, until its exception has come here."""
+    with pytest.raises(KeyboardInterrupt):
+        wait_for_an_interrupt(work.may_begin.set)
+    work.may_begin.clear()
+
+
+def wait_for_an_interrupt(begin: Callable[[], object] = list) -> None:
+    """Call something, then run code until an exception that was set for this thread is raised."""
+    until = time.perf_counter() + LONGEST_WAIT
+    begin()
+    while time.perf_counter() < until:
+        pass
+
+
+def test_an_interrupt_for_the_thread_that_starts_one_reaches_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The new one, which had its number at first, works all the same, and nothing is printed."""
+    printed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+    work = Interrupted(lambda: 7)
+    interrupted_by(work)
+    assert work.result() == 7
+    assert not printed
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="a new thread has no number of another")
+def test_an_exception_that_is_set_as_a_thread_begins() -> None:
+    """Whichever of the two threads Python gives it to, the one that it is for raises it once."""
+    set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    interrupts = 0
+
+    def start() -> None:
+        nonlocal interrupts
+        for _ in range(200):
+            try:
+                work = Work(lambda: 7)
+                set_exception(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(KeyError))
+                wait_for_an_interrupt()
+            except KeyError:
+                interrupts += 1
+                assert work.result() == 7
+
+    starter = threading.Thread(target=start)
+    starter.start()
+    starter.join()
+    assert interrupts == 200
 
 
 def test_a_thread_that_ends_as_it_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception that was set for the thread that starts it may reach it."""
-    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    """It is begun twice, and no more."""
+    printed: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda said: printed.append(str(said.exc_type)))
     started = time.perf_counter()
+    work = InterruptedTwice(lambda: 1)
+    interrupted_by(work)
     with pytest.raises(TimeoutError):
-        Interrupted(lambda: 1).result()
+        work.result()
     assert time.perf_counter() - started < LONGEST_WAIT
+    assert len(printed) == 1
+
+
+def test_what_calls_a_function_as_a_thread_takes() -> None:
+    """Three arguments, the last one the number of a thread."""
+    assert _tiles.call_as_thread(len, "abc", threading.get_ident()) == 3
+    for wrong in ((len, "abc"), (len, "abc", "one"), (len, "abc", -1)):
+        with pytest.raises(TypeError):
+            _tiles.call_as_thread(*wrong)
 
 
 def test_nothing_begins_when_python_ends(monkeypatch: pytest.MonkeyPatch) -> None:

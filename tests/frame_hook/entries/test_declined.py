@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ import numpy as np
 import pytest
 
 import ufuse
+from ufuse import decorator
+from ufuse.compiled import loops_of
+from ufuse.frame_hook.entries.entry import is_idle
 
 
 @ufuse.disable
@@ -99,3 +103,64 @@ def test_afterwards_graphs_run_again() -> None:
     for _ in range(3):
         assert compiled(X, 9).tobytes() == smoothed(X, 9).tobytes()
     assert compiled.stats.eager_calls == declined
+
+
+def _counts_what_is_positive(x: Any, errors: float) -> Any:
+    y = np.log(x)
+    total, last = 0.0, 0.0
+    for i in range(len(y)):
+        if y[i] > 0:
+            total += y[i]
+        else:
+            total -= 1
+        last = 1 / (y[i] - errors)
+    if total > errors:
+        raise ValueError(total)
+    return total, last, y
+
+
+@pytest.mark.parametrize("measures", [False, True])
+def test_loops_behind_a_graph_that_always_warns_are_native(
+    measures: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call is left to plain Python at its start, and goes on in native code at the loop."""
+    monkeypatch.setattr(decorator, "MEASURING", measures)
+    made = ufuse.compile(_counts_what_is_positive)
+    x = np.linspace(-1, 4, 5000)
+    for turn in range(60):
+        ends = []
+        for function in (made, _counts_what_is_positive):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    total, last, y = function(x, 1e9 if turn % 9 else 1.0)
+                    found: Any = total, last, y.tobytes()
+                except ValueError as error:
+                    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__)]
+                    found = str(error), lines[1:]
+                ends.append((found, [(str(one.message), one.lineno) for one in caught]))
+        assert ends[0] == ends[1]
+    (loop,) = loops_of(made)
+    assert loop.turns > 50 * 4000
+
+
+def test_what_a_given_up_graph_has_is_not_captured_piece_by_piece() -> None:
+    """Only its loops are looked at."""
+
+    def warns(x: Any) -> Any:
+        y = np.log(x)
+        y = y - np.sqrt(x)
+        y = y * np.arccos(x)
+        for i in range(len(y)):
+            y[i] = i
+        return y
+
+    made = ufuse.compile(warns)
+    x = np.linspace(-5, 5, 2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(50):
+            made(x)
+    computing = [one for one in made.__ufuse_session__.specialisations if not is_idle(one.graph)]
+    assert {one.position for one in computing} == {0}
+    assert loops_of(made)[0].turns

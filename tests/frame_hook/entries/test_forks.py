@@ -434,15 +434,6 @@ def test_branches_that_multiply_are_not_all_in_one_graph() -> None:
     assert forks(compared(too_many, 3)) <= 100
 
 
-def late(x):
-    y = x * 2
-    if x[0] > 0:
-        x[0] = 1
-    if y[1] > 0:
-        x[1] = 1
-    return y
-
-
 def lacks(x):
     y = x - 1
     if x[0] > 1:
@@ -461,7 +452,6 @@ TOLD = {
     "written":  (written_by_another_name, "an array that it gives is written, and may be another array"),
     "unbound":  (unbound, "only one side gives y a value"),
     "loop":     (turns_a_loop, "a loop turns in a side"),
-    "late":     (late, "it stands behind a write that the program can see"),
     "nested":   (raises_on_one_side, "a branch within it cannot be in one graph"),
     "raises":   (lacks, "a side raises KeyError, or catches it"),
 }
@@ -497,7 +487,47 @@ def test_why_a_side_ends_a_graph_is_told() -> None:
     report = ufuse.explain(speaks, X)
     wanted = "both sides of the branch cannot be in one graph: in a side, print cannot be part of a graph"
     assert [one.reason for one in report.breaks if one.code == "sides"] == [wanted]
-    assert [one.code for one in ufuse.explain(two_sides, X).breaks] == ["data-branch"]
+
+
+def chooses_in_two_functions(x):
+    if x[0] > 0:
+        y = _leaky(x)
+    else:
+        y = x - 1 if x[1] > 0 else x + 1
+    return y
+
+
+def _leaky(x):
+    return x * 2 if x[2] > 0 else x
+
+
+def test_a_report_has_the_graph_that_a_function_comes_to() -> None:
+    """Both sides are in it at once, though no side was taken in turn: the report says so, and where."""
+    report = ufuse.explain(two_sides, X)
+    line = two_sides.__code__.co_firstlineno + 1
+    assert not report.breaks
+    assert str(report).startswith("two_sides() runs as one graph, from start to end.\n")
+    told = "are here; one that is nearly always taken will be taken for granted"
+    assert f"  where   both sides of the branch of line {line} {told}\n" in str(report)
+    does = next(one for one in str(report).splitlines() if one.startswith("  does    "))
+    wanted = ("add", "arithmetic on numbers", "multiply", "one of two sides", "subtract", "sum")
+    assert all(one in does for one in wanted)
+    text = str(ufuse.explain(chooses_in_two_functions, X))
+    first = chooses_in_two_functions.__code__.co_firstlineno
+    places = f"line {first + 1}, line {first + 9} and line {first + 4}"
+    assert f"  where   both sides of the branches of {places} {told}\n" in text
+    assert str(ufuse.compile(two_sides).trace(X)).count("branch") == 1
+
+
+def test_branches_that_are_refused_take_no_tries_from_others() -> None:
+    """What stands in front of many that are within one another is captured all the same."""
+    lines = ["    " * (i + 1) + f"if x[0] > {i / 100}:" for i in range(30)]
+    head, end = "def many(x):\n    n, y = 1.5, x * 2\n", "    " * 31 + "n = 5\n    return y * n\n"
+    space: dict[str, Any] = {}
+    exec(head + "\n".join(lines) + "\n" + end, space)
+    report = ufuse.explain(space["many"], X)
+    assert len([one for one in report.breaks if one.code == "sides"]) == 30
+    assert "multiply" in str(report)
 
 
 def test_why_there_is_no_one_graph_is_the_error_of_fullgraph() -> None:

@@ -160,20 +160,23 @@ read_check(Step *step, PyObject *given)
 }
 
 /*
- * `("branch", (then, otherwise), (condition, input, ...), outputs, clear, committed)`. One that
- * writes what the caller sees is the first to do so: its side may still refuse.
+ * `("branch", (then, otherwise), (condition, input, ...), outputs, clear, committed)`. The sides of
+ * one behind a visible write are late: they do not refuse.
  */
 static int
 read_branch(Step *step, PyObject *given, bool first_committed)
 {
     PyObject *sides = PyTuple_GET_ITEM(given, 1);
     bool fits = PyTuple_Check(sides) && PyTuple_GET_SIZE(sides) == 2 && step->inputs.count > 0;
+    bool late = step->committed && !first_committed;
     for (int i = 0; fits && i < 2; i++) {
-        fits = Py_IS_TYPE(PyTuple_GET_ITEM(sides, i), program_type);
+        PyObject *side = PyTuple_GET_ITEM(sides, i);
+        fits = Py_IS_TYPE(side, program_type) && ((Program *)side)->late == late &&
+               ((Program *)side)->inputs == step->inputs.count - 1;
     }
     step->first_write = first_committed;
-    if (!fits || (step->committed && !first_committed)) {
-        PyErr_Format(PyExc_ValueError, "no branch before every other write: %R", given);
+    if (!fits) {
+        PyErr_Format(PyExc_ValueError, "no branch with two sides of its kind: %R", given);
         return -1;
     }
     step->object = Py_NewRef(sides);
@@ -204,12 +207,16 @@ read_step(Program *self, Step *step, PyObject *given)
     }
     int committed = PyObject_IsTrue(PyTuple_GET_ITEM(given, last));
     step->committed = committed == 1;
-    bool first_committed = step->committed && !self->has_committed;
+    bool first_committed = step->committed && !self->has_committed && !self->late;
     self->has_committed |= step->committed;
     self->has_kernels |= kind == STEP_KERNEL || kind == STEP_SCALARS;
     self->has_calls |= kind == STEP_CALL || kind == STEP_BINARY || kind == STEP_UNARY;
     bool single = kind != STEP_KERNEL && kind != STEP_SCALARS && kind != STEP_UNPACK &&
                   kind != STEP_CHECK && kind != STEP_BRANCH;
+    if (committed == 0 && self->late) {
+        PyErr_Format(PyExc_ValueError, "a step before every write in a late program: %R", given);
+        return -1;
+    }
     if (committed >= 0 &&
         ((single && step->outputs.count != 1) ||
          ((kind == STEP_UNARY || kind == STEP_UNPACK) && step->inputs.count != 1))) {
@@ -274,13 +281,14 @@ static PyObject *
 program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"n_inputs", "n_slots",  "constants", "steps", "outputs",
-                            "report",   "fallback", "in_order",  NULL};
-    int inputs, slots;
+                            "report",   "fallback", "in_order",  "late",  NULL};
+    int inputs, slots, late = 0;
     PyObject *constants, *steps, *outputs;
     PyObject *report = Py_None, *fallback = Py_None, *in_order = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OOO:Program", names, &inputs, &slots,
-                                     &PyTuple_Type, &constants, &PyTuple_Type, &steps,
-                                     &PyTuple_Type, &outputs, &report, &fallback, &in_order)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OOOp:Program", names, &inputs,
+                                     &slots, &PyTuple_Type, &constants, &PyTuple_Type, &steps,
+                                     &PyTuple_Type, &outputs, &report, &fallback, &in_order,
+                                     &late)) {
         return NULL;
     }
     if (inputs < 0 || slots < inputs || slots > 1000000) {
@@ -291,6 +299,7 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     }
     self->vectorcall = program_vectorcall;
+    self->late = late;
     self->inputs = inputs;
     self->slots = slots;
     self->report = report == Py_None ? NULL : Py_NewRef(report);
@@ -378,8 +387,9 @@ static PyMemberDef program_members[] = {
 
 static PyType_Slot program_slots[] = {
     {Py_tp_doc, "Program(n_inputs, n_slots, constants, steps, outputs, report=None, fallback=None, "
-                "in_order=None)\n--\n\n"
-                "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
+                "in_order=None, late=False)\n--\n\n"
+                "Steps over slots, called with the inputs. NotImplemented: run plain Python; one "
+                "that is late, a side of a branch, never gives that."},
     {Py_tp_new, program_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, program_traverse},

@@ -52,6 +52,7 @@ typedef struct {
     PyObject *in_order; /* or NULL: called before the first of these two, gives what is called at
                            the end */
     bool has_kernels, has_calls, has_committed;
+    bool late; /* a side that runs behind a visible write: it cannot give up */
 } Program;
 
 extern PyTypeObject *program_type;

@@ -189,6 +189,8 @@ run_withheld(const Program *self, int number, PyObject *const *arguments, PyObje
     return 0;
 }
 
+static PyObject *run_program(Program *self, PyObject *const *args, const unsigned *mask);
+
 static void
 store_results(const Step *step, PyObject **slots, PyObject **results)
 {
@@ -349,10 +351,29 @@ step_check(const Step *step, PyObject *number)
 }
 
 /*
- * The side that the first input chooses gets the others. Nothing visible has been written yet: a
- * side that refuses has not done so either, and one that fails behind a write of its own fails for
- * the whole program.
+ * What a side gives. Where nothing visible has been written yet, a side that refuses has not done
+ * so either, and one that fails behind a write of its own fails for the whole program. One that is
+ * late has the error state that the program began with, and warns behind all steps before it.
  */
+static PyObject *
+result_of_side(Program *side, PyObject *const *inputs, State *state)
+{
+    leave_strict(state); /* it reads the error state itself, or warns */
+    if (!side->late) {
+        return run_program(side, inputs, NULL);
+    }
+    if (finish_telling(state, STEP_DONE) == STEP_FAILED) {
+        return NULL;
+    }
+    PyObject *made = run_program(side, inputs, &state->mask);
+    if (made == Py_NotImplemented) {
+        Py_CLEAR(made);
+        PyErr_SetString(PyExc_RuntimeError, "a side refuses after a write was seen");
+    }
+    return made;
+}
+
+/* The side that the first input chooses gets the others. */
 static Outcome
 step_branch(const Step *step, PyObject **slots, State *state)
 {
@@ -362,9 +383,8 @@ step_branch(const Step *step, PyObject **slots, State *state)
     if (truth < 0) {
         return outcome_of_exception(step);
     }
-    leave_strict(state); /* it reads the error state itself */
-    PyObject *side = PyTuple_GET_ITEM(step->object, truth ? 0 : 1);
-    PyObject *made = program_vectorcall(side, inputs + 1, (size_t)step->inputs.count - 1, NULL);
+    Program *side = (Program *)PyTuple_GET_ITEM(step->object, truth ? 0 : 1);
+    PyObject *made = result_of_side(side, inputs + 1, state);
     if (made == NULL) {
         return outcome_of_exception(step);
     }
@@ -499,12 +519,13 @@ later_kernels_take_numbers(const Program *self, int first, PyObject **slots, uns
     return true;
 }
 
+/* `mask`: of a late program, the flags that the error state does not ignore; else NULL. */
 static Outcome
-run_steps(const Program *self, PyObject **slots)
+run_steps(const Program *self, PyObject **slots, const unsigned *mask)
 {
-    State state = {0};
-    bool committed = false;
-    Outcome outcome = read_state(self, &state.mask);
+    State state = {.mask = mask == NULL ? 0 : *mask};
+    bool committed = self->late;
+    Outcome outcome = mask == NULL ? read_state(self, &state.mask) : STEP_DONE;
     for (int i = 0; outcome == STEP_DONE && i < self->steps; i++) {
         if (self->step[i].committed && !committed) {
             committed = true;
@@ -542,15 +563,10 @@ take_outputs(const Program *self, PyObject **slots)
     return make_tuple(&self->outputs, slots);
 }
 
-PyObject *
-program_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+/* What a program gives for its inputs: a new reference. `mask`: as `run_steps` takes it. */
+static PyObject *
+run_program(Program *self, PyObject *const *args, const unsigned *mask)
 {
-    Program *self = (Program *)callable;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (count != self->inputs || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
-        return PyErr_Format(PyExc_TypeError, "a program of %d inputs, called with %zd",
-                            self->inputs, count);
-    }
     PyObject *few[SLOTS_ON_STACK], **slots = few;
     if (self->slots > SLOTS_ON_STACK) {
         slots = PyMem_Malloc(sizeof(PyObject *) * (size_t)self->slots);
@@ -568,7 +584,7 @@ program_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyO
         slots[self->constant_slot[i]] = Py_NewRef(self->constant[i]);
     }
     Py_INCREF(self); /* a step may drop the last other reference */
-    Outcome outcome = run_steps(self, slots);
+    Outcome outcome = run_steps(self, slots, mask);
     PyObject *result = NULL;
     if (outcome == STEP_DONE) {
         result = take_outputs(self, slots);
@@ -584,4 +600,20 @@ program_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyO
     }
     Py_DECREF(self);
     return result;
+}
+
+PyObject *
+program_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Program *self = (Program *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (count != self->inputs || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
+        return PyErr_Format(PyExc_TypeError, "a program of %d inputs, called with %zd",
+                            self->inputs, count);
+    }
+    if (self->late) {
+        PyErr_SetString(PyExc_RuntimeError, "a side of a branch is not called by itself");
+        return NULL;
+    }
+    return run_program(self, args, NULL);
 }

@@ -465,7 +465,38 @@ set_threads(PyObject *module, PyObject *argument)
     Py_RETURN_NONE;
 }
 
+/*
+ * Call a function that raises nothing, as the first one of a new thread. Where something is raised
+ * all the same it was set from outside, before the function did anything, for the thread that
+ * started this one: Python gives a new thread that one's number at first. That one gets it, and the
+ * function is called again.
+ */
+static PyObject *
+call_as_thread(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    unsigned long starter = count == 3 ? PyLong_AsUnsignedLong(args[2]) : 0;
+    if (count != 3 || PyErr_Occurred()) {
+        PyErr_SetString(PyExc_TypeError, "call_as_thread(function, argument, number of a thread)");
+        return NULL;
+    }
+    PyObject *result = PyObject_CallOneArg(args[0], args[1]);
+    if (result == NULL) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyThreadState_SetAsyncExc(starter, type);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        result = PyObject_CallOneArg(args[0], args[1]);
+    }
+    return result;
+}
+
 PyMethodDef threads_methods[] = {
+    {"call_as_thread", (PyCFunction)(void (*)(void))call_as_thread, METH_FASTCALL,
+     PyDoc_STR("call_as_thread(function, argument, starter, /)\n--\n\n"
+               "Call a function as the first one of a thread: an exception that was set for the "
+               "thread that started it goes to that one.")},
     {"threads", threads, METH_NOARGS,
      PyDoc_STR("threads()\n--\n\nHow many threads share a large kernel.")},
     {"set_threads", set_threads, METH_O,

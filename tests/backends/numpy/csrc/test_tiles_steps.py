@@ -252,7 +252,7 @@ def test_a_branch_that_writes_is_the_first_to_do_so() -> None:
     assert program(False, 1) is NotImplemented
     with pytest.raises(KeyError, match="late"):
         program(True, 1)
-    with pytest.raises(ValueError, match="no branch before every other write"):
+    with pytest.raises(ValueError, match="no branch with two sides of its kind"):
         _tiles.Program(2, 3, (), (step, step), (2,), None)
 
 
@@ -280,7 +280,9 @@ def test_a_branch_runs_one_of_two_programs() -> None:
     assert program(0.0, x) is NotImplemented
     assert program(np.ones(2), x) is NotImplemented
     for wrong in ((side(abs),), (side(abs), abs)):
-        with pytest.raises(ValueError, match="no branch before every other write"):
+        with pytest.raises(ValueError, match="no branch with two sides of its kind"):
             with_sides(*wrong)
+    with pytest.raises(ValueError, match="no branch with two sides of its kind"):
+        with_sides(_tiles.Program(2, 2, (), (), (0, 1)), side(abs))
     one = _tiles.Program(1, 1, (), (), (0,), None)
     assert with_sides(one, one)(True, x) is NotImplemented  # not two results
