@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ufuse.backends.cupy.folding import shown_text
+from ufuse.backends.cupy.kinds import shown_text
 from ufuse.backends.cupy.text import CUPYS, Dialect
 from ufuse.backends.planning.steps import Plan, Step
 

@@ -12,9 +12,9 @@ import cupy
 import numpy as np
 
 from ufuse.backends.cupy import rules
-from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.program import Program
 from ufuse.backends.cupy.sending import PRODUCTS, dtypes_of, is_sent, sent
+from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft
@@ -70,7 +70,7 @@ def _call(draft: Draft, node: Node) -> int:
 
 RULES = Rules(
     loop_of=loop_of,
-    fold_of=fold_along,
+    fold_of=rules.any_fold_of,
     why_not_operand=rules.why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
     calls=rules.CALLS | {Kind.MAP: _map, Kind.CALL: _call},
@@ -82,7 +82,11 @@ RULES = Rules(
 def plan_of(graph: Graph) -> Plan | str:
     """The plan of a graph of NumPy's arrays for a GPU, or why it is for the CPU."""
     there = sent(passes.run(graph, replayed=True))
-    return there if isinstance(there, str) else planner.plan_of(there, RULES)
+    return (
+        there
+        if isinstance(there, str)
+        else planner.plan_of(as_reductions(there, exact=True), RULES)
+    )
 
 
 class SendingProgram:
@@ -122,6 +126,8 @@ def _fetched(result: Any, type_: Any) -> Any:
     """A result as NumPy has it: an array in its memory order, or a scalar."""
     if not isinstance(result, cupy.ndarray):
         return result
+    if result.dtype.char != type_.dtype.char:  # CuPy's places are `long long`
+        result = result.view(type_.dtype)
     if type_.scalar:
         return result.get()[()]
     order = type_.order

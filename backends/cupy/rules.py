@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.statistics import as_reductions
+from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
@@ -45,11 +48,19 @@ def loop_of(node: Node) -> Loop | str:
 
 
 def fold_of(node: Node) -> Fold | str:
-    """Of whole numbers any order gives CuPy's bits; all other reductions are CuPy's own calls."""
+    """Of whole numbers any order gives CuPy's bits; else the order is that of CuPy's own kernel."""
     dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
-    if any(dtype.kind not in "biu" for dtype in dtypes):
-        return "CuPy's own reduction is called"
-    return fold_along(node)
+    if all(dtype.kind in "biu" for dtype in dtypes):
+        found = fold_along(node)
+        if isinstance(found, Fold):
+            return found
+    return tree_along(node)
+
+
+def any_fold_of(node: Node) -> Fold | str:
+    """Rows and totals in an order of our own; along other axes in CuPy's."""
+    found = fold_along(node)
+    return found if isinstance(found, Fold) else tree_along(node)
 
 
 def why_not_operand(source: Node) -> str | None:
@@ -83,6 +94,9 @@ METHODS = {
     "reduce_minimum": "min",
     "reduce_logical_or": "any",
     "reduce_logical_and": "all",
+    "reduce_mean": "mean",
+    "reduce_argmax": "argmax",
+    "reduce_argmin": "argmin",
 }
 
 
@@ -180,6 +194,10 @@ RULES = Rules(
 )
 
 
-def plan_of(graph: Graph) -> Plan:
-    """The plan of a graph for a GPU."""
-    return planner.plan_of(graph, RULES)
+FUSING = replace(RULES, fold_of=any_fold_of)
+
+
+def plan_of(graph: Graph, *, exact: bool = True) -> Plan:
+    """The plan of a graph for a GPU; not `exact`: sums in another order than CuPy's, where that saves a kernel."""
+    graph = as_reductions(graph, exact=exact)
+    return planner.plan_of(graph, RULES if exact else FUSING)

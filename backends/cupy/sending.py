@@ -6,11 +6,12 @@ scalars that are computed become 0-d arrays. What is stored into memory of the g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
 from ufuse.backends.cupy.moments import moment_of
+from ufuse.backends.cupy.statistics import with_inputs
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers
 from ufuse.graph.node import Graph, Node
@@ -38,7 +39,11 @@ OPERATORS = {
     "pow": "power",
 }  # fmt: skip
 # NumPy's functions of one array that CuPy has as methods, and products of matrices.
-METHODS = {f"numpy.{name}": name for name in ("mean", "var", "std", "argmax", "argmin")}
+METHODS = {
+    f"numpy.{where}{name}": name
+    for name in ("mean", "var", "std", "argmax", "argmin")
+    for where in ("", "ndarray.")
+}
 PRODUCTS = {"numpy.matmul": "matmul", "numpy.dot": "dot"}
 
 
@@ -59,22 +64,9 @@ def sent(graph: Graph) -> Graph | str:
         return str(reason)
     if not any(is_sent(made[node]) and node.op is not ops.INPUT for node in graph.outputs):
         return "no result is an array"
-    nodes = tuple(_with_inputs(made[node] for node in graph))
+    nodes = tuple(with_inputs(made[node] for node in graph))
     inputs, outputs = (tuple(made[node] for node in some) for some in (graph.inputs, graph.outputs))
     return Graph(inputs, nodes, outputs, graph.name)
-
-
-def _with_inputs(nodes: Iterable[Node]) -> dict[Node, None]:
-    """Nodes, each behind those that it is made of, which may be several for one of the graph's."""
-    found: dict[Node, None] = {}
-    for node in nodes:
-        pending = [node]
-        while pending:
-            missing = [one for one in pending[-1].inputs if one not in found]
-            pending += missing
-            if not missing:
-                found.setdefault(pending.pop())
-    return found
 
 
 def is_sent(node: Node) -> bool:

@@ -6,6 +6,7 @@ is met, or where a graph with one is read.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,13 @@ METHODS = (
 CREATORS = "zeros ones empty full zeros_like ones_like empty_like".split()
 ASKING = frozenset((*METHODS, *CREATORS, "where"))  # the names of functions that have rules
 
+# Reductions whose kernels CuPy keeps to itself, by the kernels' names.
+UNNAMED = {
+    "reduce_mean": "cupy_mean",
+    "reduce_argmax": "cupy_argmax",
+    "reduce_argmin": "cupy_argmin",
+}
+
 Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
 
 
@@ -39,6 +47,30 @@ class Routine:
     dtypes: tuple[np.dtype, ...]
     text: str
     preamble: str  # what stands in front of a kernel with this text
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """A reduction of CuPy's in CUDA C++.
+
+    Attributes:
+        dtypes: of what is folded, and of the result.
+        start: what a fold begins with; "" where `kind` says so itself.
+        each: the element `in0` at place `_J` of what is folded, as it is folded.
+        both: two of those, `a` and `b`, as one.
+        last: sets the result `out0` from the last one, `a`.
+        kind: the type that is folded in.
+        preamble: what stands in front of a kernel with these texts.
+
+    """
+
+    dtypes: tuple[np.dtype, np.dtype]
+    start: str
+    each: str
+    both: str
+    last: str
+    kind: str
+    preamble: str
 
 
 class CuPy:
@@ -65,13 +97,15 @@ class CuPy:
             "reduce_logical_or": core._routines_logic.any,
             "reduce_logical_and": core._routines_logic.all,
         }
+        self._unnamed: dict[str, Any] = {}
         self._methods = {id(getattr(module, name)): name for name in (*METHODS, *CREATORS)}
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
             self._rows.setdefault(id(function), ops.OPS[name])
         self.scalar = module._core._scalar.CScalar
         self._routine = cache(self._asked)
-        self._reduced = cache(self._asked_of_reduction)
+        self._typename = core._scalar.get_typename
+        self._folding = cache(self._asked_of_reduction)
 
     def op_of(self, function: Any) -> Op | None:
         """The row of an elementwise function of CuPy's; None where NumPy has none."""
@@ -110,11 +144,20 @@ class CuPy:
             CannotInfer: CuPy has no such reduction.
 
         """
-        found: np.dtype = self._reduced(op.name, checked_dtype(dtype))
+        return self.folding_of(op, dtype).dtypes[1]
+
+    def folding_of(self, op: Op, dtype: np.dtype) -> Folding:
+        """CuPy's own reduction of an array of this dtype.
+
+        Raises:
+            CannotInfer: there is none.
+
+        """
+        found: Folding = self._folding(op.name, checked_dtype(dtype))
         return found
 
-    def _asked_of_reduction(self, name: str, dtype: np.dtype) -> np.dtype:
-        kernel = self._reductions.get(name)
+    def _asked_of_reduction(self, name: str, dtype: np.dtype) -> Folding:
+        kernel = self._reductions.get(name) or self._unnamed_kernel(UNNAMED.get(name))
         if kernel is None:
             raise CannotInfer(f"CuPy has no {name}")
         sample = self._sample(dtype, "array")
@@ -122,7 +165,19 @@ class CuPy:
             loop = kernel._ops.guess_routine(kernel.name, {}, [sample], None, None)
         except TypeError as error:
             raise CannotInfer(f"CuPy raises TypeError here: {error}") from None
-        return checked_dtype(np.dtype(loop.out_types[0]))
+        made = np.dtype(loop.out_types[0])
+        if name not in UNNAMED:  # places are `long long`, which graphs take for `long`
+            checked_dtype(made)
+        each, both, last, kind = loop.routine
+        kind = kind or self._typename(made)
+        return Folding((dtype, made), kernel.identity, each, both, last, kind, kernel.preamble)
+
+    def _unnamed_kernel(self, name: str | None) -> Any:
+        """A reduction that no module of CuPy's has as an attribute: it is found among all objects, once."""
+        if not self._unnamed:
+            kind = type(self._reductions["reduce_add"])
+            self._unnamed = {one.name: one for one in gc.get_objects() if type(one) is kind}
+        return self._unnamed.get(name or "")
 
     def routine_of_dtypes(self, op: Op, dtypes: tuple[np.dtype, ...]) -> Routine:
         """The loop of exactly these dtypes, the result's last.
