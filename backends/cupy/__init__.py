@@ -51,10 +51,10 @@ class CupyBackend:
             return numpys.SendingProgram(plan, graph)
         if not all(map(is_done, graph)):
             return _declined
-        plan = plan_of(graph)
+        plan = plan_of(graph, exact=options.exact)
         return Program(plan, graph.name) if why_not_run(plan) is None else _declined
 
-    def source(self, graph: Graph) -> str:
+    def source(self, graph: Graph, options: Options = DEFAULT) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""
         if not graph.device:
             plan = numpys.plan_of(graph)
@@ -63,7 +63,7 @@ class CupyBackend:
             return listing(plan, graph.name, NUMPYS)
         if not all(map(is_done, graph)):
             return "plain Python runs this: not all of it is for a GPU\n"
-        return listing(plan_of(graph), graph.name)
+        return listing(plan_of(graph, exact=options.exact), graph.name)
 
 
 BACKEND = CupyBackend()
