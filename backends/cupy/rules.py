@@ -23,7 +23,13 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import DEVICE_METHOD, CannotInfer, operand_of, scalar_function
+from ufuse.graph.typing.infer import (
+    DEVICE_FUNCTION,
+    DEVICE_METHOD,
+    CannotInfer,
+    operand_of,
+    scalar_function,
+)
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -101,10 +107,24 @@ METHODS = {
 
 
 def _call(draft: Draft, node: Node) -> int:
-    """A method of CuPy's arrays."""
+    """A method of CuPy's arrays, or one of its functions."""
     keywords = {name: value for name, (_, value) in node.attributes["keywords"]}
+    if not node.attributes["function"].startswith(DEVICE_METHOD):
+        return _function_call(draft, node, keywords)
     name = node.attributes["function"].removeprefix(DEVICE_METHOD)
     return _method(draft, node, name, keywords)
+
+
+def _function_call(draft: Draft, node: Node, keywords: dict[str, Any]) -> int:
+    assert isinstance(node.type, ArrayType)
+    name = node.attributes["function"].removeprefix(DEVICE_FUNCTION)
+    function = partial(of_dtype, getattr(library().module, name), node.type.dtype)
+    operands = [
+        draft.slot(node.inputs[one]) if isinstance(one, int) else draft.constant(one[1])
+        for one in node.attributes["arguments"]
+    ]
+    slots = {key: draft.constant(value) for key, value in keywords.items()}
+    return draft.call(function, *operands, node=node, **slots)
 
 
 def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> int:
@@ -114,10 +134,12 @@ def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> in
     return draft.call(function, *map(draft.slot, node.inputs), node=node, **slots)
 
 
-def of_dtype(function: Callable[..., Any], dtype: np.dtype, *operands: Any, **keywords: Any) -> Any:
+def of_dtype(
+    function: Callable[..., Any], made: np.dtype, /, *operands: Any, **keywords: Any
+) -> Any:
     """What a method gives, if it is of the dtype that the graph was made for."""
     result = _tried(function, *operands, **keywords)
-    if result.dtype != dtype:
+    if result.dtype != made:
         raise DoesNotFit
     return result
 

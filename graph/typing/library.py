@@ -27,8 +27,11 @@ CUDA = "cuda"  # the device of CuPy's arrays
 METHODS = (
     "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose take cumsum cumprod"
 ).split()
+FUNCTIONS = "arange linspace matmul dot sort argsort".split()
 CREATORS = "zeros ones empty full zeros_like ones_like empty_like".split()
-ASKING = frozenset((*METHODS, *CREATORS, "where"))  # the names of functions that have rules
+ASKING = frozenset(
+    (*METHODS, *FUNCTIONS, *CREATORS, "where")
+)  # the names of functions that have rules
 
 # Reductions whose kernels CuPy keeps to itself, by the kernels' names.
 UNNAMED = {
@@ -80,6 +83,7 @@ class CuPy:
         self.module = module
         self.array = module.ndarray
         self.ufunc = type(module.add)
+        self.gufunc = type(module.matmul)
         self.where = module.where
         self._functions = {
             name: function
@@ -98,7 +102,8 @@ class CuPy:
             "reduce_logical_and": core._routines_logic.all,
         }
         self._unnamed: dict[str, Any] = {}
-        self._methods = {id(getattr(module, name)): name for name in (*METHODS, *CREATORS)}
+        named = (*METHODS, *FUNCTIONS, *CREATORS)
+        self._methods = {id(getattr(module, name)): name for name in named}
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
             self._rows.setdefault(id(function), ops.OPS[name])
@@ -262,6 +267,12 @@ def is_device_array(kind: type) -> bool:
 def is_device_function(kind: type) -> bool:
     """Whether this is the class of CuPy's elementwise functions."""
     return kind.__name__ == "ufunc" and (found := imported()) is not None and kind is found.ufunc
+
+
+def is_device_gufunc(kind: type) -> bool:
+    """Whether this is the class of CuPy's functions of whole vectors or matrices."""
+    found = imported() if kind.__name__ == "_GUFunc" else None
+    return found is not None and kind is found.gufunc
 
 
 def device_rule(function: Any) -> str | None:
