@@ -6,7 +6,6 @@ is met, or where a graph with one is read.
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,12 +32,8 @@ ASKING = frozenset(
     (*METHODS, *FUNCTIONS, *CREATORS, "where")
 )  # the names of functions that have rules
 
-# Reductions whose kernels CuPy keeps to itself, by the kernels' names.
-UNNAMED = {
-    "reduce_mean": "cupy_mean",
-    "reduce_argmax": "cupy_argmax",
-    "reduce_argmin": "cupy_argmin",
-}
+# Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
+UNNAMED = {"reduce_mean": "mean", "reduce_argmax": "argmax", "reduce_argmin": "argmin"}
 
 Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
 
@@ -76,6 +71,14 @@ class Folding:
     preamble: str
 
 
+class _Offered(Exception):  # noqa: N818  no error: it brings a kernel
+    """A kernel was offered to an array."""
+
+
+def _offered(_: Any, kernel: Any, *__: Any) -> None:
+    raise _Offered(kernel)
+
+
 class CuPy:
     """The library of arrays on CUDA devices."""
 
@@ -101,7 +104,6 @@ class CuPy:
             "reduce_logical_or": core._routines_logic.any,
             "reduce_logical_and": core._routines_logic.all,
         }
-        self._unnamed: dict[str, Any] = {}
         named = (*METHODS, *FUNCTIONS, *CREATORS)
         self._methods = {id(getattr(module, name)): name for name in named}
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
@@ -162,7 +164,7 @@ class CuPy:
         return found
 
     def _asked_of_reduction(self, name: str, dtype: np.dtype) -> Folding:
-        kernel = self._reductions.get(name) or self._unnamed_kernel(UNNAMED.get(name))
+        kernel = self._reductions.get(name) or self._kernel_of_method(UNNAMED.get(name))
         if kernel is None:
             raise CannotInfer(f"CuPy has no {name}")
         sample = self._sample(dtype, "array")
@@ -177,12 +179,21 @@ class CuPy:
         kind = kind or self._typename(made)
         return Folding((dtype, made), kernel.identity, each, both, last, kind, kernel.preamble)
 
-    def _unnamed_kernel(self, name: str | None) -> Any:
-        """A reduction that no module of CuPy's has as an attribute: it is found among all objects, once."""
-        if not self._unnamed:
-            kind = type(self._reductions["reduce_add"])
-            self._unnamed = {one.name: one for one in gc.get_objects() if type(one) is kind}
-        return self._unnamed.get(name or "")
+    def _kernel_of_method(self, method: str | None) -> Any:
+        """The reduction that a method of arrays runs, which is offered to arrays of other classes first."""
+        if method is None:
+            return None
+        asked = type("Asked", (self.array,), {"__cupy_override_reduction_kernel__": _offered})
+        memory = np.zeros(3, np.int8)
+        whole = self.module.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, 0)
+        pointer = self.module.cuda.MemoryPointer(whole, 0)
+        # No library beside CuPy's kernel takes such strides, nor whole numbers.
+        array = asked((2,), np.int8, memptr=pointer, strides=(2,))
+        try:
+            getattr(array, method)()
+        except _Offered as offered:
+            return offered.args[0]
+        return None
 
     def routine_of_dtypes(self, op: Op, dtypes: tuple[np.dtype, ...]) -> Routine:
         """The loop of exactly these dtypes, the result's last.
