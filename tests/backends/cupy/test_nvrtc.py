@@ -72,7 +72,7 @@ def test_texts_are_compiled_by_nvrtc(host: Host, monkeypatch: pytest.MonkeyPatch
         cases += [(scaled_rows, (whole, whole)), (totals, (whole,))]
     for dtype in "fdi":
         x = host.cupy.asarray(RNG.normal(size=(33, 9)).astype(dtype))
-        cases += [(columns, (x, x)), (columns, (x.T, x.T[:1]))]
+        cases += [(columns, (x, x)), (columns, (x.T, x.T[:1])), (columns, (x.get(), x.get()))]
     for function, arguments in cases:
         ufuse.compile(function, backend="cupy")(*arguments)
     assert len(texts) > 20
