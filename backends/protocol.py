@@ -16,6 +16,7 @@ class Options:
 
     native: bool = True  # machine code through LLVM, where it pays
     hot: int = 50_000  # element-operations after which native code is worth its compilation
+    exact: bool = True  # with CuPy's arrays: the order in which CuPy sums floats
 
 
 DEFAULT = Options()
@@ -34,8 +35,8 @@ class Backend(Protocol):
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
         """The callable that computes `graph`."""
 
-    def source(self, graph: Graph) -> str:
-        """What was made of `graph`, as text for people."""
+    def source(self, graph: Graph, options: Options = DEFAULT) -> str:
+        """What is made of `graph`, as text for people."""
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ class ReferenceBackend:
         writes = any(buffers.written(node) for node in graph)
         return partial(_run, graph, writes)
 
-    def source(self, graph: Graph) -> str:
+    def source(self, graph: Graph, options: Options = DEFAULT) -> str:  # noqa: ARG002  the same for all
         """The operations in program order."""
         return "\n".join(repr(node) for node in graph)
 

@@ -41,6 +41,7 @@ def compile(
     fullgraph: bool = False,
     dynamic: bool | None = None,
     signature: Sequence[Spec] | None = None,
+    exact: bool = True,
 ) -> Any:
     """A function that does the same, faster: its array operations are captured and compiled.
 
@@ -57,6 +58,9 @@ def compile(
         dynamic: False guards the sizes of arrays, so that each shape has a graph of its own; True and None do not.
         signature: a list of `Spec`: the only kinds of arrays that are accepted, argument by argument (after `self`).
             Arguments behind the last one are free.
+        exact: False lets code written with CuPy sum floats in another order than CuPy, in the kernel that makes what
+            is summed (docs/gpu.md). It changes nothing else: NumPy's arrays have NumPy's bits on the CPU either way,
+            and those that backend="cupy" sends to a GPU are near to them either way.
 
     Functions with the same code and equal options share what is captured: those that a `def` or `lambda` makes anew at
     each call of the function around it, a method of several objects, a function that is compiled twice. Their closures
@@ -81,22 +85,25 @@ def compile(
 
     """
     if signature is None:
-        session = _known_session(fn, backend, fullgraph, dynamic)
+        session = _known_session(fn, backend, fullgraph, dynamic, exact)
         if session is not None:
             return CompiledFunction(fn, session)
-    options = _options(backend, fullgraph, dynamic, signature)
+    options = _options(backend, fullgraph, dynamic, signature, exact)
     if fn is None:
         return lambda function: _compiled(function, options)
     return _compiled(fn, options)
 
 
-def _known_session(fn: Any, backend: Any, fullgraph: Any, dynamic: Any) -> Session | None:
+def _known_session(
+    fn: Any, backend: Any, fullgraph: Any, dynamic: Any, exact: Any
+) -> Session | None:
     """The session of functions with this one's code, and such options; a factory asks for it at every call."""
     if type(fn) is not FunctionType:
         return None
-    is_default = backend is NUMPY and fullgraph is False and dynamic is None
-    if is_default or (type(backend) is str and type(fullgraph) is bool and type(dynamic) in PLAIN):
-        options = backend, fullgraph, dynamic, (), CHECKING, MEASURING
+    is_default = backend is NUMPY and fullgraph is False and dynamic is None and exact is True
+    are_plain = type(fullgraph) is bool and type(dynamic) in PLAIN and type(exact) is bool
+    if is_default or (type(backend) is str and are_plain):
+        options = backend, fullgraph, dynamic, (), exact, CHECKING, MEASURING
         session: Session | None = shared_session(fn, options)
         return session
     return None
@@ -126,7 +133,8 @@ class Options:
         """Equal for options with which the same is captured; other backends are known by identity, while they live."""
         given = self.given
         backend = given["backend"] if self.is_named else id(self.backend)
-        return backend, given["fullgraph"], given["dynamic"], self.specs, CHECKING, MEASURING
+        chosen = backend, given["fullgraph"], given["dynamic"], self.specs, given["exact"]
+        return *chosen, CHECKING, MEASURING
 
 
 def _options(
@@ -134,13 +142,17 @@ def _options(
     fullgraph: bool,
     dynamic: bool | None,
     signature: Sequence[Spec] | None,
+    exact: bool,
 ) -> Options:
     if not isinstance(fullgraph, bool):
         raise TypeError(f"fullgraph must be True or False, not {fullgraph!r}")
     if dynamic is not None and not isinstance(dynamic, bool):
         raise TypeError(f"dynamic must be True, False or None, not {dynamic!r}")
+    if not isinstance(exact, bool):
+        raise TypeError(f"exact must be True or False, not {exact!r}")
     specs = () if signature is None else _specs(signature)
     given = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "signature": signature}
+    given["exact"] = exact
     return Options(given, _backend(backend), specs)
 
 
@@ -156,7 +168,7 @@ def _given(fn: Any) -> dict[str, Any]:
     """The options that a function was compiled with, or is by default."""
     while isinstance(fn, (types.MethodType, functools.partial)):
         fn = fn.__func__ if isinstance(fn, types.MethodType) else fn.func
-    given: dict[str, Any] = {"backend": NUMPY, "dynamic": None, "signature": None}
+    given: dict[str, Any] = {"backend": NUMPY, "dynamic": None, "signature": None, "exact": True}
     remade = fn.__ufuse_session__.remade if isinstance(fn, CompiledFunction) else None
     if isinstance(remade, functools.partial) and remade.args[0]["backend"] != "eager":
         given = remade.args[0]
@@ -233,7 +245,7 @@ def _kind(fn: Any) -> str:
 def _session(options: Options, function: FunctionType) -> Session:
     arguments, given = _specified(function, options.specs), options.given
     return Session(
-        functools.partial(_compile_graph, options.backend),
+        functools.partial(_compile_graph, options.backend, given["exact"]),
         fullgraph=GraphBreakError if given["fullgraph"] else None,
         should_trace=should_trace,
         check_arguments=_argument_check(function, arguments) if arguments else None,
@@ -276,14 +288,16 @@ def _backend(backend: str | Backend) -> Backend:
 
 CHECKING = False
 MEASURING = True
+NEAR = protocol.Options(exact=False)
 
 
-def _compile_graph(backend: Backend, graph: Graph) -> Callable[..., Any]:
+def _compile_graph(backend: Backend, exact: bool, graph: Graph) -> Callable[..., Any]:
     if graph.device and getattr(backend, "name", "") == NUMPY:
         backend = protocol.backend_named(CUPY)
+    if getattr(backend, "name", "") == CUPY:  # the checker is NumPy's
+        return backend.compile(graph) if exact else backend.compile(graph, NEAR)
     artefact = backend.compile(graph)
-    is_exact = getattr(backend, "name", "") != CUPY  # the checker is NumPy's
-    return checked(artefact, graph) if CHECKING and is_exact else artefact
+    return checked(artefact, graph) if CHECKING else artefact
 
 
 class SignatureError(TypeError):

@@ -45,25 +45,25 @@ class CupyBackend:
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
         """A callable that computes `graph`; see `ufuse.backends.protocol.Backend`."""
         if not graph.device:
-            plan = numpys.plan_of(graph)
-            if isinstance(plan, str):
+            made = numpys.plan_of(graph)
+            if isinstance(made, str):
                 return on_host.BACKEND.compile(graph, options)
-            return numpys.SendingProgram(plan, graph)
+            return numpys.SendingProgram(made)
         if not all(map(is_done, graph)):
             return _declined
-        plan = plan_of(graph)
+        plan = plan_of(graph, exact=options.exact)
         return Program(plan, graph.name) if why_not_run(plan) is None else _declined
 
-    def source(self, graph: Graph) -> str:
+    def source(self, graph: Graph, options: Options = DEFAULT) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""
         if not graph.device:
-            plan = numpys.plan_of(graph)
-            if isinstance(plan, str):
-                return f"the CPU runs this: {plan}\n{on_host.BACKEND.source(graph)}"
-            return listing(plan, graph.name, NUMPYS)
+            made = numpys.plan_of(graph)
+            if isinstance(made, str):
+                return f"the CPU runs this: {made}\n{on_host.BACKEND.source(graph)}"
+            return listing(made.plan, graph.name, NUMPYS)
         if not all(map(is_done, graph)):
             return "plain Python runs this: not all of it is for a GPU\n"
-        return listing(plan_of(graph), graph.name)
+        return listing(plan_of(graph, exact=options.exact), graph.name)
 
 
 BACKEND = CupyBackend()

@@ -28,7 +28,7 @@ from ufuse.backends.cupy.launch import (
     walk_over,
 )
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_name, kernel_text
+from ufuse.backends.cupy.text import Form, kernel_name
 from ufuse.backends.planning.kernels import KernelPlan
 
 ELEMENTS = 8  # at least, that a thread folds before another block is taken for a total
@@ -167,20 +167,3 @@ def _check_not_empty(plan: KernelPlan, shape: tuple[int, ...], axis: int | None)
                 cupy.ndarray(shape, fold.loop.dtypes[-1]).max(axis=axis)
             except ValueError as error:
                 raise DoesNotFit from error
-
-
-def kernel_class(plan: KernelPlan) -> type[Kernel]:
-    """What launches a kernel."""
-    if plan.rows:
-        return RowKernel
-    return TotalKernel if folds_of(plan) else Kernel
-
-
-def shown_text(plan: KernelPlan, name: str, dialect: Dialect) -> str:
-    """The text of a kernel as it is compiled for contiguous arrays."""
-    if plan.rows:
-        arrays = [one for place, one in enumerate(plan.operands) if is_array(plan, place)]
-        columns = tuple(int(not one.scalar) for one in arrays)
-        return row_text(plan, name, RowForm(32, 8, 1, columns), BLOCK // 32, dialect)
-    form = Form(0, wide=False)
-    return (total_text if folds_of(plan) else kernel_text)(plan, name, form, dialect)

@@ -73,10 +73,7 @@ class Kernel:
             DoesNotFit: nothing has happened.
 
         """
-        for place in self._varying:
-            operands[place] = argument(operands[place], self._numbers[place])
-        for place, made in self._constants.items():
-            operands[place] = made
+        self._convert_numbers(operands)
         arrays = [operands[place] for place in self._arrays]
         key = (device, *[(array.shape, array.strides) for array in arrays])
         launch = self._launches.get(key)
@@ -86,6 +83,13 @@ class Kernel:
                 self._launches.clear()
             self._launches[key] = launch
         return self._run(launch, operands)
+
+    def _convert_numbers(self, operands: list[Any]) -> None:
+        """Put numbers in place as arguments."""
+        for place in self._varying:
+            operands[place] = argument(operands[place], self._numbers[place])
+        for place, made in self._constants.items():
+            operands[place] = made
 
     def _run(self, launch: Any, operands: list[Any]) -> list[Any]:
         results = [cupy.ndarray(launch.shape, dtype) for dtype in self._results]

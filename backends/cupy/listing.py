@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from ufuse.backends.cupy.folding import shown_text
+from ufuse.backends.cupy.kinds import shown_text
 from ufuse.backends.cupy.text import CUPYS, Dialect
 from ufuse.backends.planning.steps import Plan, Step
 
@@ -30,5 +31,8 @@ def _step_lines(step: Step, name: str, dialect: Dialect) -> Iterator[str]:
         text = shown_text(step.kernel, name, dialect)
         yield from (f"    {line}" for line in text.splitlines())
         return
-    called = getattr(step.function, "__name__", step.kind)
+    function = step.function
+    if isinstance(function, partial):  # of what looks at its result, or for its errors
+        function = function.args[0]
+    called = getattr(function, "__name__", step.kind)
     yield f"{made}{called}({_slots(step.reads)})"

@@ -5,16 +5,19 @@ IEEE's operations, comparisons, casts and what is done bit by bit have NumPy's b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
 
+from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import rules
-from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.program import Program
-from ufuse.backends.cupy.sending import PRODUCTS, dtypes_of, is_sent, sent
+from ufuse.backends.cupy.sending import PRODUCTS, Sent, dtypes_of, is_sent, sent, value_behind
+from ufuse.backends.cupy.statistics import as_reductions, with_inputs
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft
@@ -22,6 +25,7 @@ from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.backends.planning.rules import Rules
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph import ops, passes
+from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, c_order
@@ -68,60 +72,121 @@ def _call(draft: Draft, node: Node) -> int:
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
 
 
+def _store(draft: Draft, node: Node) -> None:
+    """A store that no kernel does."""
+    slot, _ = draft.add_path(node.inputs[0], node.attributes.get("path", ()))
+    draft.call(_assigned, slot, draft.slot(node.inputs[1]), node=node)
+
+
+def _assigned(target: Any, value: Any) -> None:
+    """Assign elements; those that the target overlaps are read first, as NumPy does."""
+    if isinstance(value, cupy.ndarray) and cupy.may_share_memory(target, value):
+        value = value.copy()
+    target[...] = value
+
+
 RULES = Rules(
     loop_of=loop_of,
-    fold_of=fold_along,
+    fold_of=rules.any_fold_of,
     why_not_operand=rules.why_not_operand,
     depends_on_strides=lambda loop: False,  # noqa: ARG005  no loop of CuPy's is a vector's
-    calls=rules.CALLS | {Kind.MAP: _map, Kind.CALL: _call},
+    calls=rules.CALLS | {Kind.MAP: _map, Kind.CALL: _call, Kind.STORE: _store},
     view_calls=rules.VIEW_CALLS,
     lone_rows=False,
 )
 
 
-def plan_of(graph: Graph) -> Plan | str:
+@dataclass(frozen=True, slots=True)
+class SentPlan:
+    """A plan for a device, and what it is sent and gives back."""
+
+    plan: Plan
+    sent: Sent
+
+
+def plan_of(graph: Graph) -> SentPlan | str:
     """The plan of a graph of NumPy's arrays for a GPU, or why it is for the CPU."""
-    there = sent(passes.run(graph, replayed=True))
-    return there if isinstance(there, str) else planner.plan_of(there, RULES)
+    found = sent(passes.run(graph, replayed=True))
+    if isinstance(found, str):
+        return found
+    there = as_reductions(found.there, exact=True)
+    # Nobody sees the copies of arguments there.
+    return SentPlan(planner.plan_of(there, RULES, range(len(there.inputs))), found)
 
 
 class SendingProgram:
-    """The callable of a plan: sends the arrays that it is given, and fetches its results."""
+    """The callable of a plan: sends the arrays that it is given, fetches its results, writes what was written."""
 
-    def __init__(self, plan: Plan, graph: Graph) -> None:
-        self._program = Program(plan, graph.name, NUMPYS)
-        self._sent = [
+    def __init__(self, made: SentPlan) -> None:
+        found = made.sent
+        graph = found.graph
+        self._program = Program(made.plan, graph.name, NUMPYS)
+        self._is_array = [
             isinstance(one.type, ArrayType) and not one.type.scalar for one in graph.inputs
         ]
-        places = {node: place for place, node in enumerate(graph.inputs)}
-        self._outputs = [(node, places.get(node)) for node in graph.outputs]
+        self._types = [node.type for node in found.fetched]
+        self._written = found.written
+        self._ending = _ending(found)
 
     def __call__(self, *inputs: Any) -> Any:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
         try:
             given = [
                 cupy.array(one, order="C") if is_array else one
-                for one, is_array in zip(inputs, self._sent, strict=True)
+                for one, is_array in zip(inputs, self._is_array, strict=True)
             ]
         except cupy.cuda.memory.OutOfMemoryError:
             return NotImplemented
         results = self._program(*given)
         if results is NotImplemented:
             return results
-        if len(self._outputs) == 1:
+        count = len(self._types)
+        if count + len(self._written) == 1:
             results = (results,)
-        fetched: dict[Node, Any] = {}  # one object for one output, however often it is given
-        for result, (node, place) in zip(results, self._outputs, strict=True):
-            if node not in fetched:
-                fetched[node] = _fetched(result, node.type) if place is None else inputs[place]
-        outputs = tuple(fetched[node] for node, _ in self._outputs)
-        return outputs[0] if len(outputs) == 1 else outputs
+        fetched = list(map(_fetched, results[:count], self._types))
+        contents = [one.get() for one in results[count:]]
+        for place, content in zip(self._written, contents, strict=True):
+            inputs[place][...] = content
+        return self._ending(*inputs, *fetched)
+
+
+def _ending(found: Sent) -> Callable[..., Any]:
+    """What makes results of the arguments and what was fetched: themselves and views of them, by NumPy's plan."""
+    buffers = Buffers()
+    graph, last = found.graph, {}
+    for node in graph:
+        if node.op.kind is Kind.STORE:
+            last[buffers.buffer(node)] = node
+    inputs = {node: Node(ops.INPUT, (), node.type, node.attributes) for node in graph.inputs}
+    made = {
+        node: Node(ops.INPUT, (), node.type, {"name": f"fetched{place}"})
+        for place, node in enumerate(found.fetched)
+    }
+    there: dict[Node, Node] = {}
+
+    def present(node: Node) -> Node:
+        if node not in there:
+            if node.op.kind is Kind.VIEW and is_array(node):
+                source = present(node.inputs[0])
+                there[node] = Node(node.op, (source,), node.type, node.attributes, node.location)
+            else:
+                value = value_behind(node, last, buffers)
+                buffer = buffers.buffer(value) if is_array(value) else value
+                there[node] = made.get(value) or inputs[buffer]
+        return there[node]
+
+    outputs = tuple(map(present, graph.outputs))
+    given = (*inputs.values(), *made.values())
+    nodes = tuple(with_inputs((*given, *outputs)))
+    return on_host.BACKEND.compile(Graph(given, nodes, outputs, graph.name))
 
 
 def _fetched(result: Any, type_: Any) -> Any:
     """A result as NumPy has it: an array in its memory order, or a scalar."""
     if not isinstance(result, cupy.ndarray):
         return result
+    if result.dtype.char != type_.dtype.char:  # CuPy's places are `long long`
+        result = result.view(type_.dtype)
     if type_.scalar:
         return result.get()[()]
     order = type_.order

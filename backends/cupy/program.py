@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy.folding import kernel_class
+from ufuse.backends.cupy.kinds import kernel_class
 from ufuse.backends.cupy.launch import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array

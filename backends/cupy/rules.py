@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.statistics import as_reductions
+from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
@@ -20,7 +23,13 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import DEVICE_METHOD, CannotInfer, operand_of, scalar_function
+from ufuse.graph.typing.infer import (
+    DEVICE_FUNCTION,
+    DEVICE_METHOD,
+    CannotInfer,
+    operand_of,
+    scalar_function,
+)
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -45,11 +54,19 @@ def loop_of(node: Node) -> Loop | str:
 
 
 def fold_of(node: Node) -> Fold | str:
-    """Of whole numbers any order gives CuPy's bits; all other reductions are CuPy's own calls."""
+    """Of whole numbers any order gives CuPy's bits; else the order is that of CuPy's own kernel."""
     dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
-    if any(dtype.kind not in "biu" for dtype in dtypes):
-        return "CuPy's own reduction is called"
-    return fold_along(node)
+    if all(dtype.kind in "biu" for dtype in dtypes):
+        found = fold_along(node)
+        if isinstance(found, Fold):
+            return found
+    return tree_along(node)
+
+
+def any_fold_of(node: Node) -> Fold | str:
+    """Rows and totals in an order of our own; along other axes in CuPy's."""
+    found = fold_along(node)
+    return found if isinstance(found, Fold) else tree_along(node)
 
 
 def why_not_operand(source: Node) -> str | None:
@@ -83,14 +100,31 @@ METHODS = {
     "reduce_minimum": "min",
     "reduce_logical_or": "any",
     "reduce_logical_and": "all",
+    "reduce_mean": "mean",
+    "reduce_argmax": "argmax",
+    "reduce_argmin": "argmin",
 }
 
 
 def _call(draft: Draft, node: Node) -> int:
-    """A method of CuPy's arrays."""
+    """A method of CuPy's arrays, or one of its functions."""
     keywords = {name: value for name, (_, value) in node.attributes["keywords"]}
+    if not node.attributes["function"].startswith(DEVICE_METHOD):
+        return _function_call(draft, node, keywords)
     name = node.attributes["function"].removeprefix(DEVICE_METHOD)
     return _method(draft, node, name, keywords)
+
+
+def _function_call(draft: Draft, node: Node, keywords: dict[str, Any]) -> int:
+    assert isinstance(node.type, ArrayType)
+    name = node.attributes["function"].removeprefix(DEVICE_FUNCTION)
+    function = partial(of_dtype, getattr(library().module, name), node.type.dtype)
+    operands = [
+        draft.slot(node.inputs[one]) if isinstance(one, int) else draft.constant(one[1])
+        for one in node.attributes["arguments"]
+    ]
+    slots = {key: draft.constant(value) for key, value in keywords.items()}
+    return draft.call(function, *operands, node=node, **slots)
 
 
 def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> int:
@@ -100,10 +134,12 @@ def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> in
     return draft.call(function, *map(draft.slot, node.inputs), node=node, **slots)
 
 
-def of_dtype(function: Callable[..., Any], dtype: np.dtype, *operands: Any, **keywords: Any) -> Any:
+def of_dtype(
+    function: Callable[..., Any], made: np.dtype, /, *operands: Any, **keywords: Any
+) -> Any:
     """What a method gives, if it is of the dtype that the graph was made for."""
     result = _tried(function, *operands, **keywords)
-    if result.dtype != dtype:
+    if result.dtype != made:
         raise DoesNotFit
     return result
 
@@ -180,6 +216,10 @@ RULES = Rules(
 )
 
 
-def plan_of(graph: Graph) -> Plan:
-    """The plan of a graph for a GPU."""
-    return planner.plan_of(graph, RULES)
+FUSING = replace(RULES, fold_of=any_fold_of)
+
+
+def plan_of(graph: Graph, *, exact: bool = True) -> Plan:
+    """The plan of a graph for a GPU; not `exact`: sums in another order than CuPy's, where that saves a kernel."""
+    graph = as_reductions(graph, exact=exact)
+    return planner.plan_of(graph, RULES if exact else FUSING)

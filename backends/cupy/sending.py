@@ -1,22 +1,30 @@
 """Graphs of NumPy's arrays as graphs of arrays on a device, where each operation has a counterpart there.
 
 Dtypes and shapes are NumPy's, which the graph has; memory order is C everywhere, until results come back. NumPy
-scalars that are computed become 0-d arrays. What is stored into memory of the graph's own is that memory's value.
+scalars that are computed become 0-d arrays. Arguments are copies there, so what is written into one comes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ufuse.backends.cupy.moments import moment_of
+from ufuse.backends.cupy.statistics import with_inputs
 from ufuse.graph import ops
-from ufuse.graph.memory.buffers import Buffers
+from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind, Op
-from ufuse.graph.types import ArrayType, NothingType, Type, c_order
-from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, result_type
+from ufuse.graph.types import ArrayType, NothingType, NumberType, Type, c_order
+from ufuse.graph.typing.infer import (
+    CannotInfer,
+    loop_dtypes,
+    operand_of,
+    result_type,
+    view_through,
+)
 from ufuse.graph.typing.library import CUDA
 from ufuse.graph.typing.library import cupy as library
 
@@ -38,7 +46,12 @@ OPERATORS = {
     "pow": "power",
 }  # fmt: skip
 # NumPy's functions of one array that CuPy has as methods, and products of matrices.
-METHODS = {f"numpy.{name}": name for name in ("mean", "var", "std", "argmax", "argmin")}
+METHODS = {
+    f"numpy.{where}{name}": name
+    for name in ("mean", "var", "std", "argmax", "argmin")
+    for where in ("", "ndarray.")
+}
+RANGES = {"numpy.arange": "cupy.arange", "numpy.linspace": "cupy.linspace"}
 PRODUCTS = {"numpy.matmul": "matmul", "numpy.dot": "dot"}
 
 
@@ -46,35 +59,57 @@ class StaysOnHost(Exception):  # noqa: N818  the reason for which a graph is com
     """An operation has no counterpart on the device."""
 
 
-def sent(graph: Graph) -> Graph | str:
-    """The graph with its arrays on the device, or why it has none; its outputs are in the same order."""
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A graph of NumPy's arrays, and what a device computes of it.
+
+    there: the graph on the device; its outputs are the values of `fetched`, then the `written` arguments.
+    fetched: the nodes of `graph` whose values come back; views are made of them.
+    written: the places of the arguments that are written.
+    """
+
+    graph: Graph
+    there: Graph
+    fetched: tuple[Node, ...]
+    written: tuple[int, ...]
+
+
+def sent(graph: Graph) -> Sent | str:
+    """The graph with its arrays on the device, or why it has none."""
     buffers = Buffers()
     made: dict[Node, Node] = {}
+    last: dict[Node, Node] = {}  # the versions of memory that is written
     try:
         for node in graph:
             made[node] = _counterpart(node, made, buffers)
-        for node in graph.outputs:
+            if node.op.kind is Kind.STORE:
+                last[buffers.buffer(node)] = node
+        fetched = dict.fromkeys(
+            one
+            for output in graph.outputs
+            if (one := value_behind(output, last, buffers)).op is not ops.INPUT
+            and buffers.buffer(one).op is not ops.INPUT
+        )
+        for node in fetched:
             _check_output(node)
     except (StaysOnHost, CannotInfer) as reason:
         return str(reason)
-    if not any(is_sent(made[node]) and node.op is not ops.INPUT for node in graph.outputs):
+    written = tuple(place for place, node in enumerate(graph.inputs) if node in last)
+    if not written and not any(is_sent(made[node]) for node in fetched):
         return "no result is an array"
-    nodes = tuple(_with_inputs(made[node] for node in graph))
-    inputs, outputs = (tuple(made[node] for node in some) for some in (graph.inputs, graph.outputs))
-    return Graph(inputs, nodes, outputs, graph.name)
+    nodes = tuple(with_inputs(made[node] for node in graph))
+    inputs = tuple(made[node] for node in graph.inputs)
+    values = (*fetched, *(last[graph.inputs[place]] for place in written))
+    there = Graph(inputs, nodes, tuple(made[node] for node in values), graph.name)
+    return Sent(graph, there, tuple(fetched), written)
 
 
-def _with_inputs(nodes: Iterable[Node]) -> dict[Node, None]:
-    """Nodes, each behind those that it is made of, which may be several for one of the graph's."""
-    found: dict[Node, None] = {}
-    for node in nodes:
-        pending = [node]
-        while pending:
-            missing = [one for one in pending[-1].inputs if one not in found]
-            pending += missing
-            if not missing:
-                found.setdefault(pending.pop())
-    return found
+def value_behind(output: Node, last: dict[Node, Node], buffers: Buffers) -> Node:
+    """The array that a result is, or is a view of, as it is at the end; a number is itself."""
+    if not is_array(output):
+        return output
+    buffer = buffers.buffer(output)
+    return last.get(buffer, buffer)
 
 
 def is_sent(node: Node) -> bool:
@@ -86,8 +121,6 @@ def _check_output(node: Node) -> None:
     type_ = node.type
     if not isinstance(type_, ArrayType) or node.op is ops.INPUT:
         return
-    if node.op.kind is Kind.VIEW:
-        raise StaysOnHost("a result is a view, which shares memory with its array")
     if type_.order is None or (not type_.ndim and not type_.scalar):
         raise StaysOnHost("the layout of a result is NumPy's choice")
 
@@ -97,13 +130,18 @@ def _counterpart(node: Node, made: dict[Node, Node], buffers: Buffers) -> Node:
     rule = RULES.get(node.op.name) or RULES.get(node.op.kind.value)
     if rule is None:
         raise StaysOnHost(f"{node.op.name} is left to NumPy")
-    if node.op.kind is Kind.STORE and not buffers.sharing(node).isdisjoint(_given(buffers, node)):
-        raise StaysOnHost("it writes into an argument")
+    if node.op.kind is Kind.STORE and _replaces(node, inputs, buffers):
+        type_ = _device_type(node.type)
+        return Node(ops.CAST, inputs[1:], type_, {"dtype": type_.dtype}, node.location)
     return rule(node, inputs)
 
 
-def _given(buffers: Buffers, node: Node) -> list[Node]:
-    return [one for one in buffers.sharing(node) if one.op is ops.INPUT]
+def _replaces(store: Node, inputs: tuple[Node, ...], buffers: Buffers) -> bool:
+    """Whether a store is all of an array that the graph made: its value from then on is what was stored."""
+    value, type_ = inputs[1].type, store.type
+    is_own = buffers.buffer(store).op is not ops.INPUT and not store.attributes.get("path")
+    assert isinstance(type_, ArrayType)
+    return is_own and is_sent(inputs[1]) and value.shape == type_.shape  # type: ignore[union-attr]
 
 
 def _device_type(type_: Type) -> ArrayType:
@@ -194,14 +232,17 @@ def _create(node: Node, inputs: tuple[Node, ...]) -> Node:
 
 
 def _store(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """All of an array of the graph's own is replaced: its value from then on is what was stored."""
-    value, type_ = inputs[1], _device_type(node.type)
-    if node.attributes.get("path") or not is_sent(value):
-        raise StaysOnHost("it writes into a part of an array")
-    assert isinstance(value.type, ArrayType)
-    if value.type.shape != type_.shape:
-        raise StaysOnHost("what it writes is broadcast")
-    return Node(ops.CAST, (value,), type_, {"dtype": type_.dtype}, node.location)
+    """What is stored into memory on the device: the graph's own, or what an argument was sent into."""
+    type_, value = _device_type(node.type), inputs[1].type
+    view_through(type_, node.attributes.get("path", ()))  # refuses what would copy there
+    if isinstance(value, NumberType):
+        fits = type_.dtype.kind in {"bool": "biuf", "int": "iuf", "float": "f"}.get(value.kind, "")
+    else:
+        assert isinstance(value, ArrayType)
+        fits = is_sent(inputs[1]) or np.can_cast(value.dtype, type_.dtype, "same_kind")
+    if not fits:
+        raise StaysOnHost("it stores a number of another kind")
+    return Node(node.op, inputs, type_, node.attributes, node.location)
 
 
 def _call(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -210,6 +251,13 @@ def _call(node: Node, inputs: tuple[Node, ...]) -> Node:
     keywords = dict(given.get("keywords", ()))
     if given.get("writes"):
         raise StaysOnHost(f"{name} writes")
+    if (
+        name in RANGES
+        and not any(map(is_sent, inputs))
+        and keywords.keys() <= {"dtype", "endpoint"}
+    ):
+        attributes = {**given, "function": RANGES[name], "device": CUDA}
+        return Node(node.op, inputs, _device_type(node.type), attributes, node.location)
     if name in PRODUCTS and operands == (0, 1) and not keywords and all(map(is_sent, inputs)):
         kinds = {one.type.dtype.char for one in inputs}  # type: ignore[union-attr]
         if len(kinds) == 1 and kinds <= {"f", "d"}:

@@ -41,7 +41,7 @@ class NumpyBackend:
             return math.inf
         return 0.015 if compiler.is_loaded() or finds_kept() else 0.06
 
-    def source(self, graph: Graph) -> str:
+    def source(self, graph: Graph, options: Options = DEFAULT) -> str:  # noqa: ARG002  the same for all
         """The plan as text: steps, segments of kernels, and the LLVM text of native ones."""
         return listing(plan_of(graph))
 

@@ -42,6 +42,7 @@ class Unit:
     space: Shape | None = None
     rows: bool = False
     folds: bool = False  # a member is a reduction
+    axes: tuple[int, ...] | None = None  # that reductions fold along, if not all or the last
     reads: list[Access] = field(default_factory=list)
     written: set[Node] = field(default_factory=set)  # the buffers that members store into
     before: set[Unit] = field(default_factory=set)  # units that must run first
@@ -168,6 +169,7 @@ class Grouping:
             loop, type_ = self.rules.fold_of(node), node.inputs[0].type
             unit.folds = isinstance(loop, Fold)
             unit.rows = isinstance(loop, Fold) and loop.kind == "reduce"
+            unit.axes = loop.axes if isinstance(loop, Fold) else None
         elif node.op.kind is Kind.STORE:
             shape = self._stored_shape(node)
             if shape is None:
@@ -285,6 +287,7 @@ class Grouping:
     def _merge(self, into: Unit, unit: Unit) -> None:
         into.rows |= unit.rows
         into.folds |= unit.folds
+        into.axes = into.axes or unit.axes
         if (
             into.space is not None
             and unit.space is not None
@@ -332,6 +335,8 @@ class Grouping:
     def _why_spaces_differ(one: Unit, other: Unit) -> str | None:
         if one.space == other.space:
             mixed = (one.rows and other.totals) or (other.rows and one.totals)
+            if one.folds and other.folds and one.axes != other.axes:
+                return "they fold along other axes"
             return "a total is not made row by row" if mixed else None
         for rowed, small in ((one, other), (other, one)):
             assert rowed.space is not None
@@ -392,7 +397,7 @@ class Grouping:
                 return "an array meets a value for every row"
             return None
         fold = self.loops.get(maker)
-        if isinstance(fold, Fold) and fold.kind == "total":
+        if isinstance(fold, Fold) and fold.kind != "reduce":
             return "a total is known at the end"
         assert isinstance(source.type, ArrayType)
         if self.is_full(maker, space):
@@ -444,6 +449,8 @@ class Grouping:
 
     def _why_memory_clashes(self, one: Unit, other: Unit) -> str | None:
         for writer, reader in ((one, other), (other, one)):
+            if writer.written and reader.axes is not None:
+                return "the library's own reduction may come behind the kernel, and may fail"
             if not writer.written.isdisjoint(reader.nodes):
                 return "the buffer is made by the kernel"
             if not writer.conflicts.isdisjoint(reader.nodes):

@@ -45,7 +45,7 @@ class KernelBuilder:
         self.memory = grouping.memory
         self.needed = needed
         self.space = unit.space
-        self.plan = KernelPlan(rows=unit.rows)
+        self.plan = KernelPlan(rows=unit.rows, axes=unit.axes)
         self.operands: dict[tuple[Node | Access, np.dtype], int] = {}
         self.values: dict[Node, int] = {}
         self.casts: dict[tuple[int, np.dtype], int] = {}
@@ -189,6 +189,9 @@ class KernelBuilder:
         loop = self.grouping.loops[node]
         if isinstance(loop, Fold) and loop.kind == "total":
             self.plan.results.append(Result(self.values[node], ("scalar",), node))
+        elif isinstance(loop, Fold) and loop.kind == "tree":
+            how = ("tree", node.attributes["keepdims"])
+            self.plan.results.append(Result(self.values[node], how, node))
         elif not self.grouping.is_full(node, self.space):
             keepdims = node.type.shape == row_shapes(self.space)[1]
             self.plan.results.append(Result(self.values[node], ("rows", keepdims), node))

@@ -84,6 +84,7 @@ class KernelPlan:
     nodes: list[Origin] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     rows: bool = False
+    axes: tuple[int, ...] | None = None  # that reductions fold along, if not all or the last
 
     def dtype(self, value: int) -> np.dtype:
         """The dtype of a numbered value."""

@@ -32,8 +32,9 @@ def copy_loop(dtype: np.dtype) -> Loop:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """How a kernel folds: over every element ("total") or along the last axis ("reduce")."""
+    """How a kernel folds: every element ("total"), along the last axis ("reduce"), or along `axes` ("tree")."""
 
     kind: str
     loop: Loop
     initial: bytes | None
+    axes: tuple[int, ...] | None = None

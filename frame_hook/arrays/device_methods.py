@@ -24,6 +24,8 @@ REDUCTIONS = {
     "any": "logical_or", "all": "logical_and",
 }  # fmt: skip
 WITHOUT_IDENTITY = frozenset("max min amax amin argmax argmin".split())  # of nothing they raise
+RANGES = ("arange", "linspace")
+SORTED = ("sort", "argsort")
 WAITING = frozenset("get item tolist tobytes".split())  # what is read is on the host
 Given = Mapping[str, Symbol]
 
@@ -36,6 +38,10 @@ def call_function(
         return devices.where(interpreter.trace, arguments, keywords)
     if name in CREATORS:
         return _created(interpreter, name, arguments, keywords)
+    if name in RANGES:
+        return _range(interpreter, name, arguments, keywords)
+    if name == "matmul":
+        return _product(interpreter, name, arguments, keywords)
     array = interpreter.trace.look(arguments[0]) if arguments else None
     if not isinstance(array, DeviceArray):
         raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
@@ -76,6 +82,8 @@ def call_method(
 ) -> Symbol:
     """A call of a method of an array."""
     assert isinstance(method.self, DeviceArray)
+    if method.name == "sort":
+        raise GraphBreak("numpy-call", "cupy.ndarray.sort in place")
     return _called(interpreter, method.name, method.self, arguments, keywords)
 
 
@@ -92,6 +100,10 @@ def _called(
         return _taken(interpreter, array, arguments, keywords)
     if name in SCANS:
         return _scanned(interpreter, name, array, arguments, keywords)
+    if name == "dot":
+        return _product(interpreter, name, (array, *arguments), keywords)
+    if name in SORTED:
+        return _sorted(interpreter, name, array, arguments, keywords)
     rule = RULES.get(name)
     if rule is not None and not keywords:
         return rule(interpreter, array, arguments)
@@ -188,6 +200,55 @@ def _scanned(
         raise GraphBreak("layout", f"cupy.ndarray.{name} of an array that is not in C order")
     axis = _axis_given(interpreter, name, arguments, keywords)
     return devices.method_call(interpreter.trace, name, (array,), axis)
+
+
+def _range(
+    interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """Numbers at equal distances, by CuPy's own function."""
+    trace, keywords = interpreter.trace, dict(keywords)
+    if name == "linspace" and "num" in keywords and len(arguments) == 2:
+        arguments = (*arguments, keywords.pop("num"))
+    if set(keywords) - {"dtype", "endpoint"} or not all(
+        arrays.is_number(trace.look(one)) for one in arguments
+    ):
+        raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
+    plain = {key: arrays.plain(trace, one) for key, one in keywords.items()}
+    if plain.get("dtype") is not None:
+        plain["dtype"] = dtype_argument(interpreter, keywords["dtype"])
+    made = devices.function_call(trace, name, arguments, plain)
+    if not trace.sizes.decide("ge", made.type.shape[0], 0):
+        raise GraphBreak("numpy-call", f"cupy.{name} that ends before it begins")
+    check_bytes(interpreter, made.type.shape, made.type.dtype)
+    return made
+
+
+def _product(
+    interpreter: Interpreter, name: str, operands: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A product of matrices, by CuPy's own function."""
+    looked = [interpreter.trace.look(one) for one in operands]
+    if keywords or len(looked) != 2 or not all(isinstance(one, DeviceArray) for one in looked):
+        raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
+    return devices.function_call(interpreter.trace, name, looked)
+
+
+def _sorted(
+    interpreter: Interpreter,
+    name: str,
+    array: DeviceArray,
+    arguments: Sequence[Symbol],
+    keywords: Given,
+) -> Symbol:
+    """What is sorted along the last axis, or its places, by CuPy's own function."""
+    given = [*arguments, *keywords.values()]
+    axis = -1 if not given else arrays.plain(interpreter.trace, given[0])
+    ndim = array.type.ndim
+    if len(given) > 1 or set(keywords) - {"axis"} or axis not in (-1, ndim - 1) or not ndim:
+        raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
+    if not is_c_like(array.type) or type(axis) is not int:
+        raise GraphBreak("layout", f"cupy.{name} of an array that is not in C order")
+    return devices.function_call(interpreter.trace, name, (array,), {"axis": axis})
 
 
 def _astype(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:

@@ -22,9 +22,9 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
-from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import DEVICE_METHOD
-from ufuse.graph.typing.library import cupy
+from ufuse.graph.types import ArrayType, NumberType, Span
+from ufuse.graph.typing.infer import DEVICE_FUNCTION, DEVICE_METHOD
+from ufuse.graph.typing.library import CUDA, cupy
 
 # The functions that CuPy's `**` calls for some exponents, which are Python's numbers.
 FAST_POWERS = {
@@ -95,6 +95,10 @@ def store_result(trace: Trace, op: Op, operands: Sequence[Symbol], target: Devic
 
 def store_item(trace: Trace, array: DeviceArray, key: Symbol, value: Symbol) -> None:
     """`array[key] = value`, with slices, whole numbers, new axes and an ellipsis."""
+    mask = trace.look(key)
+    if isinstance(mask, DeviceArray) and mask.type.dtype.kind == "b":
+        _store_where(trace, array, mask, trace.look(value))
+        return
     target, value = item(trace, array, key), trace.look(value)
     if isinstance(value, DeviceArray):
         if value.buffer is target.buffer and value.path == target.path:
@@ -106,6 +110,28 @@ def store_item(trace: Trace, array: DeviceArray, key: Symbol, value: Symbol) -> 
         _store(trace, target, trace.graph.value(value))
         return
     _store(trace, target, trace.graph.constant(stored_number(value, target.type.dtype)))
+
+
+def _store_where(trace: Trace, target: DeviceArray, mask: DeviceArray, value: Symbol) -> None:
+    """`target[mask] = number`: one pass in which the other elements keep what they have; CuPy counts the mask first."""
+    dtype, missing = target.type.dtype, target.type.ndim - mask.type.ndim
+    number = value.value if isinstance(value, Constant) else 0
+    if not arrays.is_number(value) or isinstance(number, complex | np.generic):
+        raise GraphBreak("index", "with a mask, to assign such values,")
+    if dtype.kind in "iu" and not 0 <= number <= LARGEST_STORED:
+        raise GraphBreak("index", "with a mask, to assign a number that may not fit,")
+    lengths = zip(mask.type.shape, target.type.shape, strict=False)
+    if missing < 0 or not mask.type.ndim or not all(trace.sizes.equal(*one) for one in lengths):
+        raise GraphBreak("eager-raises", "IndexError: the mask has another shape")
+    if missing:
+        spans = tuple(Span(0, length) for length in mask.type.shape)
+        entries = (*spans, *(None,) * missing)
+        mask = trace.graph.view(mask, ops.INDEX, {"index": entries})
+    nodes = (trace.graph.value(mask), node_of(trace, value), trace.graph.value(target))
+    chosen = trace.graph.node(ops.WHERE, nodes)
+    if chosen.type.dtype != dtype:  # type: ignore[union-attr]
+        raise GraphBreak("index", "with a mask, to assign values of another dtype,")
+    _store(trace, target, chosen)
 
 
 def stored_number(value: Symbol, dtype: np.dtype | None) -> Any:
@@ -245,6 +271,32 @@ def method_call(
     }
     nodes = tuple(map(trace.graph.value, operands))
     found = trace.graph.fresh(trace.graph.node(ops.CALL, nodes, attributes, may_raise=True))
+    assert isinstance(found, DeviceArray)
+    return found
+
+
+def function_call(
+    trace: Trace,
+    name: str,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Any] | None = None,
+) -> DeviceArray:
+    """A new array, by a function of CuPy's of arrays and numbers; keywords are Python values."""
+    inputs: list[Node] = []
+    given: list[Any] = []
+    for symbol in map(trace.look, arguments):
+        if isinstance(symbol, Constant):
+            given.append(("const", symbol.value))
+        else:
+            given.append(len(inputs))
+            inputs.append(node_of(trace, symbol))
+    attributes = {
+        "function": DEVICE_FUNCTION + name,
+        "arguments": tuple(given),
+        "keywords": tuple((key, ("const", value)) for key, value in (keywords or {}).items()),
+        "device": CUDA,
+    }
+    found = trace.graph.fresh(trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True))
     assert isinstance(found, DeviceArray)
     return found
 

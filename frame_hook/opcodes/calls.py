@@ -56,7 +56,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.library import device_rule, is_device_function
+from ufuse.graph.typing.library import device_rule, is_device_function, is_device_gufunc
 
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
@@ -87,6 +87,10 @@ def call(
             if rule is not None:
                 given = (function, *arguments)
                 return applied(rule, function.kind, interpreter, given, keywords)
+            is_gufunc = function.source is not None and is_device_gufunc(function.kind)
+            if is_gufunc and (name := device_rule(function.value)) is not None:
+                interpreter.trace.guards.check("IDENTITY", function.source, function.value)
+                return device_methods.call_function(interpreter, name, arguments, keywords)
             method = classes.special_method(interpreter, function, "__call__")
             if method is not None:
                 return call(interpreter, method, arguments, keywords)

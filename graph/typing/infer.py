@@ -24,7 +24,7 @@ from ufuse.graph.types import (
 )
 from ufuse.graph.typing.call_types import call_type, reshaped_sample
 from ufuse.graph.typing.calls import CALLS, shape_of
-from ufuse.graph.typing.library import cupy, device_of
+from ufuse.graph.typing.library import CUDA, cupy, device_of
 from ufuse.graph.typing.sample import (
     NUMBERS,
     STRUCTURAL,
@@ -72,7 +72,7 @@ def result_type(
     """
     if op.arity is not None and len(inputs) != op.arity:
         raise CannotInfer(f"{op.name} takes {op.arity} inputs, not {len(inputs)}")
-    if device_of(inputs):
+    if device_of(inputs) or (op is ops.CALL and attributes.get("device")):
         return _on_device(op, tuple(inputs), attributes, facts)
     rule = BY_NAME.get(op.name) or BY_KIND.get(op.kind)
     if rule is None:
@@ -571,7 +571,9 @@ def _statistic_on_device(
 def _call_on_device(
     op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
 ) -> Type:
-    """What a method of CuPy's arrays gives."""
+    """What a method of CuPy's arrays gives, or one of its functions."""
+    if not attributes["function"].startswith(DEVICE_METHOD):
+        return _function_on_device(inputs, attributes, facts)
     name = attributes["function"].removeprefix(DEVICE_METHOD)
     axis = dict(attributes["keywords"]).get("axis", ("const", None))[1]
     if name == "take":
@@ -584,6 +586,30 @@ def _call_on_device(
         normalised_axes(axis, type_.ndim)
         return ArrayType(dtype, type_.shape, c_order(type_.ndim), device=type_.device)
     return _statistic_on_device(op, inputs, attributes, facts)
+
+
+def _function_on_device(
+    inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> ArrayType:
+    """What a function of CuPy's gives whose result has the shape and the dtype of NumPy's; it is in C order."""
+    name = attributes["function"].removeprefix(DEVICE_FUNCTION)
+    if name not in AS_NUMPYS:
+        raise CannotInfer(f"{attributes['function']} is left to CuPy")
+    if any(
+        isinstance(type_ := _type(one), ArrayType) and type_.dtype.char not in AS_NUMPYS[name]
+        for one in inputs
+    ):
+        raise CannotInfer("CuPy has other rules for these dtypes")
+    if name in ("matmul", "dot") and len({_array(one).dtype for one in inputs}) > 1:
+        raise CannotInfer("a product of two dtypes")
+    on_host = tuple(
+        ArrayType(one.dtype, one.shape, c_order(one.ndim)) if isinstance(one, ArrayType) else one
+        for one in inputs
+    )
+    made = call_type(on_host, {**attributes, "function": f"numpy.{name}"}, facts)
+    if not isinstance(made, ArrayType) or made.dtype.kind not in "iufc":
+        raise CannotInfer(f"{attributes['function']} is left to CuPy")
+    return ArrayType(made.dtype, made.shape, c_order(made.ndim), device=CUDA)
 
 
 def _taken_on_device(type_: ArrayType, places: ArrayType, axis: int | None) -> ArrayType:
@@ -601,7 +627,12 @@ def _mean_dtype(dtype: np.dtype) -> np.dtype:
 
 
 DEVICE_METHOD = "cupy.ndarray."  # what names of methods begin with
+DEVICE_FUNCTION = "cupy."  # those of functions
 # fmt: off
+# Functions whose results are as NumPy's, with the dtypes of arrays for which they are.
+AS_NUMPYS = {
+    "arange": "", "linspace": "", "matmul": "fdFD", "dot": "fdFD", "sort": "bBhHiIlLfd", "argsort": "bBhHiIlLfd",
+}
 SCANS = {"cumsum": ops.OPS["reduce_add"], "cumprod": ops.OPS["reduce_multiply"]}
 STATISTICS: dict[str, Callable[[np.dtype], np.dtype]] = {
     "mean":   _mean_dtype,

@@ -26,8 +26,14 @@ CUDA = "cuda"  # the device of CuPy's arrays
 METHODS = (
     "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose take cumsum cumprod"
 ).split()
+FUNCTIONS = "arange linspace matmul dot sort argsort".split()
 CREATORS = "zeros ones empty full zeros_like ones_like empty_like".split()
-ASKING = frozenset((*METHODS, *CREATORS, "where"))  # the names of functions that have rules
+ASKING = frozenset(
+    (*METHODS, *FUNCTIONS, *CREATORS, "where")
+)  # the names of functions that have rules
+
+# Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
+UNNAMED = {"reduce_mean": "mean", "reduce_argmax": "argmax", "reduce_argmin": "argmin"}
 
 Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
 
@@ -41,6 +47,38 @@ class Routine:
     preamble: str  # what stands in front of a kernel with this text
 
 
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """A reduction of CuPy's in CUDA C++.
+
+    Attributes:
+        dtypes: of what is folded, and of the result.
+        start: what a fold begins with; "" where `kind` says so itself.
+        each: the element `in0` at place `_J` of what is folded, as it is folded.
+        both: two of those, `a` and `b`, as one.
+        last: sets the result `out0` from the last one, `a`.
+        kind: the type that is folded in.
+        preamble: what stands in front of a kernel with these texts.
+
+    """
+
+    dtypes: tuple[np.dtype, np.dtype]
+    start: str
+    each: str
+    both: str
+    last: str
+    kind: str
+    preamble: str
+
+
+class _Offered(Exception):  # noqa: N818  no error: it brings a kernel
+    """A kernel was offered to an array."""
+
+
+def _offered(_: Any, kernel: Any, *__: Any) -> None:
+    raise _Offered(kernel)
+
+
 class CuPy:
     """The library of arrays on CUDA devices."""
 
@@ -48,6 +86,7 @@ class CuPy:
         self.module = module
         self.array = module.ndarray
         self.ufunc = type(module.add)
+        self.gufunc = type(module.matmul)
         self.where = module.where
         self._functions = {
             name: function
@@ -65,13 +104,15 @@ class CuPy:
             "reduce_logical_or": core._routines_logic.any,
             "reduce_logical_and": core._routines_logic.all,
         }
-        self._methods = {id(getattr(module, name)): name for name in (*METHODS, *CREATORS)}
+        named = (*METHODS, *FUNCTIONS, *CREATORS)
+        self._methods = {id(getattr(module, name)): name for name in named}
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
             self._rows.setdefault(id(function), ops.OPS[name])
         self.scalar = module._core._scalar.CScalar
         self._routine = cache(self._asked)
-        self._reduced = cache(self._asked_of_reduction)
+        self._typename = core._scalar.get_typename
+        self._folding = cache(self._asked_of_reduction)
 
     def op_of(self, function: Any) -> Op | None:
         """The row of an elementwise function of CuPy's; None where NumPy has none."""
@@ -110,11 +151,20 @@ class CuPy:
             CannotInfer: CuPy has no such reduction.
 
         """
-        found: np.dtype = self._reduced(op.name, checked_dtype(dtype))
+        return self.folding_of(op, dtype).dtypes[1]
+
+    def folding_of(self, op: Op, dtype: np.dtype) -> Folding:
+        """CuPy's own reduction of an array of this dtype.
+
+        Raises:
+            CannotInfer: there is none.
+
+        """
+        found: Folding = self._folding(op.name, checked_dtype(dtype))
         return found
 
-    def _asked_of_reduction(self, name: str, dtype: np.dtype) -> np.dtype:
-        kernel = self._reductions.get(name)
+    def _asked_of_reduction(self, name: str, dtype: np.dtype) -> Folding:
+        kernel = self._reductions.get(name) or self._kernel_of_method(UNNAMED.get(name))
         if kernel is None:
             raise CannotInfer(f"CuPy has no {name}")
         sample = self._sample(dtype, "array")
@@ -122,7 +172,28 @@ class CuPy:
             loop = kernel._ops.guess_routine(kernel.name, {}, [sample], None, None)
         except TypeError as error:
             raise CannotInfer(f"CuPy raises TypeError here: {error}") from None
-        return checked_dtype(np.dtype(loop.out_types[0]))
+        made = np.dtype(loop.out_types[0])
+        if name not in UNNAMED:  # places are `long long`, which graphs take for `long`
+            checked_dtype(made)
+        each, both, last, kind = loop.routine
+        kind = kind or self._typename(made)
+        return Folding((dtype, made), kernel.identity, each, both, last, kind, kernel.preamble)
+
+    def _kernel_of_method(self, method: str | None) -> Any:
+        """The reduction that a method of arrays runs, which is offered to arrays of other classes first."""
+        if method is None:
+            return None
+        asked = type("Asked", (self.array,), {"__cupy_override_reduction_kernel__": _offered})
+        memory = np.zeros(3, np.int8)
+        whole = self.module.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, 0)
+        pointer = self.module.cuda.MemoryPointer(whole, 0)
+        # No library beside CuPy's kernel takes such strides, nor whole numbers.
+        array = asked((2,), np.int8, memptr=pointer, strides=(2,))
+        try:
+            getattr(array, method)()
+        except _Offered as offered:
+            return offered.args[0]
+        return None
 
     def routine_of_dtypes(self, op: Op, dtypes: tuple[np.dtype, ...]) -> Routine:
         """The loop of exactly these dtypes, the result's last.
@@ -207,6 +278,12 @@ def is_device_array(kind: type) -> bool:
 def is_device_function(kind: type) -> bool:
     """Whether this is the class of CuPy's elementwise functions."""
     return kind.__name__ == "ufunc" and (found := imported()) is not None and kind is found.ufunc
+
+
+def is_device_gufunc(kind: type) -> bool:
+    """Whether this is the class of CuPy's functions of whole vectors or matrices."""
+    found = imported() if kind.__name__ == "_GUFunc" else None
+    return found is not None and kind is found.gufunc
 
 
 def device_rule(function: Any) -> str | None:

@@ -422,6 +422,26 @@ def test_options_are_checked_before_there_is_a_function() -> None:
         ufuse.compile(fullgraph=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="dynamic must be True, False or None, not 'yes'"):
         ufuse.compile(dynamic="yes")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="exact must be True or False, not None"):
+        ufuse.compile(exact=None)  # type: ignore[arg-type]
+    for exact in (0, "no"):
+        with pytest.raises(TypeError, match="exact must be True or False"):
+            ufuse.compile(abs, exact=exact)  # type: ignore[arg-type]
+
+
+def test_numpys_bits_stay_without_exact() -> None:
+    """On the CPU `exact=False` changes no bit."""
+
+    def normalised(x: Any) -> Any:
+        return (x - x.mean()) / x.std(), (x * 0.1).sum(axis=-1)
+
+    compiled = ufuse.compile(normalised, exact=False)
+    for size in (7, 1000, 4099):
+        x = np.random.default_rng(size).normal(size=(3, size)).astype("f4")
+        for found, wanted in zip(compiled(x), normalised(x), strict=True):
+            assert found.tobytes() == wanted.tobytes()
+    graph = compiled.graphs[0]
+    assert graph.source(exact=False) == graph.source()
 
 
 def broken(x: Any) -> Any:

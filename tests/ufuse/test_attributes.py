@@ -256,8 +256,13 @@ def test_it_pickles_under_another_name() -> None:
     assert eager is pickle.loads(pickle.dumps(ufuse.compile(slow, backend="eager")))
     assert (eager(X) == slow(X)).all()
     assert eager.graphs == ()
-    again = pickle.loads(pickle.dumps(ufuse.compile(remembering, dynamic=False)))
-    assert again.__wrapped__ is remembering.__wrapped__
+    for options in ({"dynamic": False}, {"exact": False}):
+        again = pickle.loads(pickle.dumps(ufuse.compile(remembering, **options)))
+        assert again.__wrapped__ is remembering.__wrapped__
+        assert (
+            again.__ufuse_session__
+            is ufuse.compile(remembering.__wrapped__, **options).__ufuse_session__
+        )
     for function in (lambda x: x, ufuse.compile(lambda x: x)):
         with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
             pickle.dumps(function)

@@ -149,6 +149,7 @@ def test_other_options_share_nothing() -> None:
     made = [
         ufuse.compile(double),
         ufuse.compile(double, dynamic=False),
+        ufuse.compile(double, exact=False),
         ufuse.compile(double, backend="reference"),
         ufuse.compile(double, fullgraph=True),
         ufuse.compile(double, signature=[ufuse.Spec((None,), "f8")]),
@@ -158,6 +159,8 @@ def test_other_options_share_nothing() -> None:
     ]
     assert len({id(one.__ufuse_session__) for one in made}) == len(made)
     assert ufuse.compile(double, dynamic=False).__ufuse_session__ is made[1].__ufuse_session__
+    assert ufuse.compile(double, exact=False).__ufuse_session__ is made[2].__ufuse_session__
+    assert ufuse.compile(double, exact=True).__ufuse_session__ is made[0].__ufuse_session__
 
 
 class Recording:

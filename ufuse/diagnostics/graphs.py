@@ -91,11 +91,12 @@ class Graph:
         results = reference.run(self._captured, *args)
         return results[0] if len(results) == 1 else results
 
-    def source(self, backend: str = "numpy") -> str:
+    def source(self, backend: str = "numpy", *, exact: bool = True) -> str:
         """The code that a backend makes of the graph, as text.
 
         Args:
             backend: the name of a backend, such as "numpy".
+            exact: as it was given to `ufuse.compile`.
 
         Raises:
             ValueError: no backend has that name.
@@ -103,7 +104,8 @@ class Graph:
 
         """
         try:
-            return str(protocol.backend_named(backend).source(self._captured))
+            found = protocol.backend_named(backend)
+            return str(found.source(self._captured, protocol.Options(exact=exact)))
         except protocol.BackendUnavailable as missing:
             raise BackendUnavailable(str(missing)) from None
 

@@ -15,6 +15,7 @@ import ufuse
 from tests.support.cupy_host import Host
 
 from .test_folds import LENGTHS, layer_norm, scaled_rows, softmax
+from .test_trees import columns
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 RNG = np.random.default_rng(21)
@@ -52,7 +53,7 @@ def test_texts_are_compiled_by_nvrtc(host: Host, monkeypatch: pytest.MonkeyPatch
     if found is None:
         pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
     from ufuse.backends.cupy import compile as compiling  # noqa: PLC0415  CuPy may be imported now
-    from ufuse.backends.cupy import folding, launch  # noqa: PLC0415  the same
+    from ufuse.backends.cupy import folding, launch, treeing  # noqa: PLC0415  the same
 
     texts: dict[str, tuple[str, ...]] = {}
 
@@ -60,7 +61,7 @@ def test_texts_are_compiled_by_nvrtc(host: Host, monkeypatch: pytest.MonkeyPatch
         texts[text] = dialect.options or ("-ftz=true", "-std=c++17")
         return compiling.compiled(text, dialect)
 
-    for module in (folding, launch):
+    for module in (folding, launch, treeing):
         monkeypatch.setattr(module, "compiled", gathered)
     cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
     for length in (*LENGTHS[::2], 9000):
@@ -69,6 +70,9 @@ def test_texts_are_compiled_by_nvrtc(host: Host, monkeypatch: pytest.MonkeyPatch
             cases += [(softmax, (x,)), (layer_norm, (x, x[0])), (totals, (x,))]
         whole = host.cupy.asarray(RNG.integers(0, 9, (3, length)))
         cases += [(scaled_rows, (whole, whole)), (totals, (whole,))]
+    for dtype in "fdi":
+        x = host.cupy.asarray(RNG.normal(size=(33, 9)).astype(dtype))
+        cases += [(columns, (x, x)), (columns, (x.T, x.T[:1])), (columns, (x.get(), x.get()))]
     for function, arguments in cases:
         ufuse.compile(function, backend="cupy")(*arguments)
     assert len(texts) > 20

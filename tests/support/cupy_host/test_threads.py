@@ -51,6 +51,21 @@ def test_a_block_waits_at_its_barrier(host: Host) -> None:
         assert (result == x[::-1]).all()
 
 
+def test_stacks_of_threads_are_aligned(host: Host) -> None:
+    """As compiled functions of the host expect it: its square root of a negative number stores 16 bytes there."""
+    text = r"""
+    extern "C" __global__ void roots(const float *x, float *y) {
+        __syncthreads();
+        y[threadIdx.x] = sqrtf(x[threadIdx.x]);
+    }
+    """
+    kernel = host.cupy.RawKernel(text, "roots")
+    x = host.cupy.asarray([-1.0, 4.0], "f4")
+    for result in results(host, kernel, 1, 2, x, output=host.cupy.zeros(2, "f4")):
+        assert np.isnan(result[0])
+        assert result[1] == 2
+
+
 def test_a_missing_barrier_shows(host: Host) -> None:
     """Without its barrier it differs between orders, and where nothing was stored yet it reads NaN."""
     kernel = host.cupy.RawKernel(REVERSE % "", "reverse")

@@ -129,7 +129,7 @@ void
 start_fiber(int number, uint3 index)
 {
     Fiber *fiber = &fibers[number];
-    void **top = (void **)(stacks + (size_t)(number + 1) * STACK_BYTES) - 2;
+    void **top = (void **)(stacks + (size_t)(number + 1) * STACK_BYTES) - 1;
     *--top = (void *)fiber_main; /* the stack is 8 off a multiple of 16 as a function is entered */
     fiber->stack_pointer = top - 6;
     fiber->index = index;

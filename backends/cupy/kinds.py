@@ -1,0 +1,32 @@
+"""The kinds of kernels: what launches one, and its text for people."""
+
+from __future__ import annotations
+
+from ufuse.backends.cupy.folding import BLOCK, RowKernel, TotalKernel
+from ufuse.backends.cupy.folds import RowForm, folds_of, row_text, total_text
+from ufuse.backends.cupy.launch import Kernel
+from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_text
+from ufuse.backends.cupy.treeing import TreeKernel
+from ufuse.backends.cupy.trees import TreeForm, tree_text
+from ufuse.backends.planning.kernels import KernelPlan
+
+
+def kernel_class(plan: KernelPlan) -> type[Kernel]:
+    """What launches a kernel."""
+    if plan.axes is not None:
+        return TreeKernel
+    if plan.rows:
+        return RowKernel
+    return TotalKernel if folds_of(plan) else Kernel
+
+
+def shown_text(plan: KernelPlan, name: str, dialect: Dialect) -> str:
+    """The text of a kernel as it is compiled for contiguous arrays."""
+    form = Form(0, wide=False)
+    if plan.axes is not None:
+        return tree_text(plan, name, TreeForm(form, long=False), dialect)
+    if plan.rows:
+        arrays = [one for place, one in enumerate(plan.operands) if is_array(plan, place)]
+        columns = tuple(int(not one.scalar) for one in arrays)
+        return row_text(plan, name, RowForm(32, 8, 1, columns), BLOCK // 32, dialect)
+    return (total_text if folds_of(plan) else kernel_text)(plan, name, form, dialect)

@@ -1,0 +1,74 @@
+"""Means and places of extremes on a device as reductions, which kernels can do, in place of calls of CuPy's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ufuse.backends.cupy.moments import moment_of
+from ufuse.graph import ops
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.ops import Kind, Op
+from ufuse.graph.passes.rewrite import Builder, rewritten
+from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.infer import DEVICE_METHOD, CannotInfer
+from ufuse.graph.typing.library import cupy as library
+
+ROWS = {name: Op(f"reduce_{name}", 1, Kind.REDUCE) for name in ("mean", "argmax", "argmin")}
+
+
+def as_reductions(graph: Graph, *, exact: bool) -> Graph:
+    """The graph with reductions in place of calls; not `exact`: with sums in place of means and variances."""
+
+    def visit(node: Node, builder: Builder) -> Node | None:
+        name = node.attributes["function"] if node.op is ops.CALL else ""
+        if not name.startswith(DEVICE_METHOD) or len(node.inputs) != 1:
+            return None
+        return _reduction(node, name.removeprefix(DEVICE_METHOD), builder, exact=exact)
+
+    return rewritten(graph, visit)
+
+
+def _reduction(node: Node, name: str, builder: Builder, *, exact: bool) -> Node | None:
+    keywords = dict(node.attributes["keywords"])
+    if not exact:
+        moment = moment_of(name, node.inputs[0], keywords, node.location)
+        if moment is not None and moment.type == node.type:
+            there = dict.fromkeys(builder.nodes)
+            for one in with_inputs([moment], there):
+                builder.add(one)
+            return moment
+    source, type_ = node.inputs[0].type, node.type
+    assert isinstance(source, ArrayType)
+    assert isinstance(type_, ArrayType)
+    row = ROWS.get(name)
+    if row is None or keywords.keys() - {"axis", "keepdims"}:
+        return None
+    try:
+        if library().reduced_dtype(row, source.dtype) != type_.dtype:
+            return None
+    except CannotInfer:
+        return None
+    given = {key: value for key, (_, value) in keywords.items()}
+    attributes = {
+        "axis": given.get("axis"),
+        "keepdims": given.get("keepdims", False),
+        "dtype": None,
+    }
+    return builder.add(Node(row, node.inputs, type_, attributes, node.location))
+
+
+def with_inputs(nodes: Iterable[Node], there: Iterable[Node] = ()) -> list[Node]:
+    """Nodes that are not there, each behind those that it is made of, which are not there either."""
+    known = set(there)
+    found: list[Node] = []
+    for node in nodes:
+        pending = [node]
+        while pending:
+            missing = [one for one in pending[-1].inputs if one not in known]
+            pending += missing
+            if not missing:
+                last = pending.pop()
+                if last not in known:
+                    known.add(last)
+                    found.append(last)
+    return found

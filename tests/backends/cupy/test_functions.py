@@ -1,0 +1,238 @@
+"""CuPy's own products, ranges and sorting in one graph with what is around them, and stores by masks in its kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+
+from .test_folds import source_of
+from .test_reductions import check, same
+
+RNG = np.random.default_rng(41)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+def test_products(host: Host, dtype: str) -> None:
+    """Of vectors, matrices and stacks, in any memory order, with elementwise code on both sides."""
+    cp = host.cupy
+    x, y = (cp.asarray(RNG.normal(size=(5, 5)).astype(dtype)) for _ in range(2))
+    stack = cp.asarray(RNG.normal(size=(3, 5, 5)).astype(dtype))
+    for left, right in (
+        (x, y),
+        (x.T, y),
+        (x[::-1], y.T),
+        (x[:2], y[:, 1:]),
+        (x, y[0]),
+        (x[0], y),
+        (x[0], y[1]),
+    ):
+        check(lambda a, b: ((a * 2) @ b + 1, cp.dot(a, b), a.dot(b)), left, right)
+    for left, right in ((stack, x), (x, stack), (stack, stack), (stack, x[0])):
+        check(lambda a, b: (cp.matmul(a, b) * 2, a @ (b + b)), left, right)
+    check(lambda a, b: a @ b, x[:, :0], y[:0])
+
+
+def test_products_that_are_left_to_cupy(host: Host) -> None:
+    """Of other dtypes, of numbers, in place; CuPy's exception where lengths differ."""
+    cp = host.cupy
+    x = cp.asarray(RNG.integers(0, 5, (4, 4)))
+    for function, arguments in (
+        (lambda a, b: (a @ b) + 1, (x, x)),
+        (lambda a, b: (a @ b) + 1, (x, x * 0.5)),
+    ):
+        compiled = ufuse.compile(function)
+        for _ in range(2):
+            assert same(compiled(*arguments), function(*arguments))
+        assert compiled.breaks
+    compiled = ufuse.compile(lambda a, b: a @ b)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="dimension"):
+            compiled(x * 0.5, x[:3] * 0.5)
+
+
+def test_ranges(host: Host) -> None:
+    """Of whole numbers, of lengths of arrays, and between numbers."""
+    cp = host.cupy
+    x = cp.asarray(RNG.normal(size=9))
+    check(lambda x: x * cp.arange(9) + cp.arange(len(x)), x)
+    check(lambda x: cp.arange(1, x.size + 1, dtype="f4") * 0.5, x)
+    check(lambda x: (cp.arange(2, 20, 2), cp.arange(5, 2), cp.arange(7, dtype="u1") + x[0]), x)
+    check(lambda x: x + cp.linspace(0, 1, x.shape[0]), x)
+    check(lambda n: cp.linspace(-1.5, 2, num=n, endpoint=False)[::-1] * 2, 12)
+    check(lambda n: cp.arange(n) * 3 + n, 5)
+    compiled = ufuse.compile(lambda x: (cp.arange(x.size) * x).sum())
+    for size in (31, 33, 7):
+        x = cp.asarray(RNG.normal(size=size))
+        assert same(compiled(x), (cp.arange(x.size) * x).sum())
+    assert len(compiled.graphs) == 1
+
+
+def test_ranges_that_are_left_to_cupy(host: Host) -> None:
+    """Floats, whose number is not known; what does not fit raises as CuPy does."""
+    cp = host.cupy
+    compiled = ufuse.compile(lambda x: x + cp.arange(0.0, 1.0, 0.25))
+    x = cp.asarray(RNG.normal(size=4))
+    for _ in range(2):
+        assert same(compiled(x), x + cp.arange(0.0, 1.0, 0.25))
+    assert compiled.breaks
+    compiled = ufuse.compile(lambda n: cp.arange(-n, n, dtype="u1") + 1)
+    for _ in range(2):
+        with pytest.raises(OverflowError):
+            compiled(3)
+
+
+@pytest.mark.parametrize("dtype", "biLfd")
+def test_sorting(host: Host, dtype: str) -> None:
+    """Along the last axis, in new memory."""
+    cp = host.cupy
+    x = cp.asarray((RNG.normal(size=(6, 33)) * 9).astype(dtype))
+    before = x.copy()
+    compiled = check(lambda x: (cp.sort(x * 2) + 1, cp.argsort(x), x.argsort(axis=-1) * 2), x)
+    assert len(compiled.graphs) == 1
+    check(lambda x: cp.sort(x[0]) - cp.sort(x, axis=1)[0], x)
+    assert same(x, before)
+
+
+def test_sorting_in_place_is_cupys(host: Host) -> None:
+    """So is what is sorted along another axis."""
+
+    def sorted_here(x: Any) -> Any:
+        y = x * 2
+        y.sort()
+        return y + 1, host.cupy.sort(x, axis=0)
+
+    x = host.cupy.asarray(RNG.normal(size=(4, 5)))
+    compiled = ufuse.compile(sorted_here)
+    for _ in range(2):
+        assert all(map(same, compiled(x), sorted_here(x)))
+    assert compiled.breaks
+
+
+@pytest.mark.parametrize("dtype", "biefd")
+def test_stores_by_masks(host: Host, dtype: str) -> None:
+    """Numbers where a mask says so: in one kernel with what makes the mask, at which the host does not wait."""
+    cp = host.cupy
+
+    def clipped(x: Any, y: Any) -> Any:
+        x[y > 1] = 1
+        x[y < -1] = 0
+        return x * y
+
+    compiled = ufuse.compile(clipped)
+    plain = cp.asarray(RNG.normal(size=(7, 33)).astype(dtype))
+    for view in (
+        lambda x: x,
+        lambda x: x.T,
+        lambda x: x[::-1, ::2],
+        lambda x: x[:, 0],
+        lambda x: x[:0],
+    ):
+        for _ in range(2):
+            x, other, y = plain.copy(), plain.copy(), cp.asarray(RNG.normal(size=(7, 33)) * 2)
+            wanted = clipped(view(other), view(y))
+            host.device.counts.clear()
+            result = compiled(view(x), view(y))
+            assert not any("Synchronize" in name for name in host.device.counts)
+            assert same(result, wanted)
+            assert same(x, other)
+    assert not compiled.breaks
+    assert source_of(compiled).count("__global__") == 1
+
+
+def test_what_masks_store(host: Host) -> None:
+    """Floats of the frame, what is no number or infinite, rows, and an array by its own truth."""
+    cp = host.cupy
+    plain = cp.asarray(RNG.normal(size=(9, 5)))
+
+    def stored(x: Any, low: float) -> Any:
+        x[x < low] = low
+        x[x[:, 0] > 0.5] = np.nan
+        x[x > 1] = -np.inf
+        x[1:][x[1:] == 0.25] = -1e300
+        return x
+
+    for low in (-0.5, 0.25, -0.0):
+        check_in_place(stored, plain, low)
+
+    def emptied(x: Any) -> Any:
+        x[x] = False
+        return x
+
+    def limited(x: Any) -> Any:
+        x[x > 3] = 100
+        return x
+
+    check_in_place(emptied, plain > 0)
+    check_in_place(limited, cp.arange(9, dtype="i1"))
+
+
+def check_in_place(function: Any, array: Any, *arguments: Any) -> None:
+    """Compare what a function makes of its argument."""
+    compiled = ufuse.compile(function)
+    for _ in range(3):
+        x, other = array.copy(), array.copy()
+        assert same(compiled(x, *arguments), function(other, *arguments))
+        assert same(x, other)
+    assert not compiled.breaks
+
+
+def test_masks_that_are_left_to_cupy(host: Host) -> None:
+    """Arrays as values, numbers of another kind or that do not fit, and elements by a mask; CuPy's exceptions."""
+    cp = host.cupy
+
+    def scaled(x: Any, y: Any) -> Any:
+        x[y > 0] = y[y > 0]
+        return x[x > 1] * 2
+
+    def halved(x: Any, y: Any) -> Any:
+        x[y > 0] = 2.5
+        return x
+
+    def negative(x: Any, y: Any) -> Any:
+        x[y > 0] = -3
+        return x
+
+    def plain(x: Any, y: Any) -> Any:
+        x[y > 0] = 1
+
+    whole = cp.arange(6)
+    floats = cp.asarray(RNG.normal(size=6))
+    for function, arguments in (
+        (scaled, (floats, floats * 2)),
+        (halved, (whole, floats)),
+        (negative, (whole, floats)),
+    ):
+        compiled = ufuse.compile(function)
+        for _ in range(2):
+            x, other = arguments[0].copy(), arguments[0].copy()
+            assert same(compiled(x, arguments[1]), function(other, arguments[1]))
+            assert same(x, other)
+        assert compiled.breaks
+    compiled = ufuse.compile(plain)
+    for mask in (floats, floats[:3], floats):
+        for _ in range(2):
+            if mask.size == floats.size:
+                assert compiled(floats, mask) is None
+            else:
+                with pytest.raises(IndexError):
+                    compiled(floats, mask)
+    assert compiled.stats.hits
+
+
+def test_graphs_read_back(host: Host) -> None:
+    """The text of a graph has the calls, with where their results are."""
+    cp = host.cupy
+
+    def mixed(x: Any) -> Any:
+        return cp.sort(x[:, None] @ x[None]) * cp.arange(x.size) + cp.linspace(0, 1, x.size)
+
+    compiled = check(mixed, cp.asarray(RNG.normal(size=5)))
+    text = str(compiled.graphs[0])
+    again = ufuse.Graph.parse(text)
+    assert str(again) == text
+    assert again.source("cupy").count("arange") == source_of(compiled).count("arange") > 0
