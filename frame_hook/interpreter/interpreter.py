@@ -46,7 +46,9 @@ from ufuse.graph.node import Location
 DEEPEST_INLINE = 40
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
-MOST_IDLE = 2_000  # instructions of a loop that adds nothing to the graph: plain Python takes a hundredth of the time
+# Iterations, and instructions, of a loop that adds nothing to the graph: plain Python takes a hundredth of the time.
+MOST_IDLE_TURNS = 50
+MOST_IDLE = 2_000
 CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
@@ -409,7 +411,7 @@ class Interpreter:
             return
         left, is_root = _turns_left(frame), frame is self.call_stack[0]
         added, run = nodes - before[0], self.total - before[1]
-        is_idle = not added and run * left > MOST_IDLE
+        is_idle = not added and left > MOST_IDLE_TURNS and run * left > MOST_IDLE
         if is_idle and not is_root:
             raise GraphBreak("loop")
         if is_idle or (
