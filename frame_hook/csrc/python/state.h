@@ -5,6 +5,8 @@
 #include <Python.h>
 #include <stdbool.h>
 
+#include "python/quiet.h"
+
 /* `FrameState.handled`: the same slot as in the state that the entry was given. */
 enum { AS_BEFORE = -2 };
 
@@ -36,6 +38,7 @@ typedef struct {
                            tracebacks) hold it; or NULL */
     PyObject *contents; /* owned: bytes, an int32_t for each slot: what is known of an array's
                            elements while no code of the program has run; or NULL */
+    Quiet known_at;     /* that an array equals another one holds while it is quiet since then */
     PyObject *slots[1];
 } FrameState;
 

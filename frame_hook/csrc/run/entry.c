@@ -44,6 +44,7 @@ registers_begin(Registers *registers, Py_ssize_t n_state)
     registers->n_state = registers->n_used = 0;
     registers->owns_state = false;
     registers->contents = NULL;
+    registers->known_at = registers->began = (Quiet){0};
     registers->n_locals = n_state;
     if (registers_reserve(registers, n_state) < 0) {
         return -1;
@@ -136,6 +137,7 @@ note_known(Entry *entry, const Registers *registers)
     if (!any) {
         Py_SETREF(known, Py_NewRef(Py_None));
     }
+    entry->known_copies = behind > entry->n_inputs;
     Py_XSETREF(entry->known, known);
     Py_XSETREF(entry->known_of, Py_NewRef(registers->contents));
     return 0;
@@ -181,7 +183,7 @@ call_artefact(Entry *entry, Registers *registers)
         if (note_known(entry, registers) < 0) {
             return NULL;
         }
-        if (entry->known != Py_None) {
+        if (entry->known != Py_None && (!entry->known_copies || quiet_since(registers->known_at))) {
             return call_knowing(entry, registers);
         }
     }
@@ -259,7 +261,10 @@ build_state(const Resuming *resuming, Registers *registers)
     }
     if (state != NULL) {
         state->handled = resuming->handled;
-        state->contents = Py_XNewRef(resuming->contents);
+        if (!resuming->copies || quiet_since(registers->began)) {
+            state->contents = Py_XNewRef(resuming->contents);
+            state->known_at = registers->began;
+        }
     }
     return state;
 }
@@ -337,6 +342,9 @@ end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
 RunOutcome
 entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
 {
+    if (entry->resuming != NULL && entry->resuming->copies) {
+        registers->began = quiet_now();
+    }
     if (entry->artefact != NULL) {
         if (lacks_input(entry, registers)) {
             return RUN_RAISED;
@@ -427,6 +435,7 @@ compile_contents(Resuming *self, PyObject *given)
             return -1;
         }
         fits = one >= CONTENTS_UNKNOWN && one < self->n_slots && (one < 0 || self->slots[one] >= 0);
+        self->copies = self->copies || one >= 0;
         ((int32_t *)PyBytes_AS_STRING(self->contents))[i] = (int32_t)one;
     }
     if (!fits) {

@@ -20,6 +20,7 @@ typedef struct {
     Py_ssize_t position;
     Py_ssize_t handled; /* of the new state, or AS_BEFORE */
     PyObject *contents; /* owned; of the new state, or NULL */
+    bool copies;        /* some of these say that an array equals another */
 } Resuming;
 
 typedef struct {
@@ -48,6 +49,7 @@ typedef struct {
     bool takes_contents; /* the artefact may be told what is known of arrays: see `call_knowing` */
     PyObject *known_of;  /* owned; the last state's `contents`, or NULL */
     PyObject *known;     /* owned; what the artefact was told then */
+    bool known_copies;   /* that arrays equal others, too */
     long long hits;
     long long asks_after; /* so many more runs: then the session may make a longer one; 0: never */
     long long were_true;  /* of the conditions of a branch at its end */
@@ -68,6 +70,8 @@ typedef struct {
     Py_ssize_t capacity;
     bool owns_state;
     PyObject *contents; /* borrowed; the state's, or NULL */
+    Quiet known_at;     /* the state's */
+    Quiet began;        /* when the entry began that makes copies */
     PyObject *usual[USUAL_REGISTERS];
 } Registers;
 

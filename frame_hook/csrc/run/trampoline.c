@@ -231,6 +231,7 @@ step_from_state(CodeCache *cache, PyObject *function, FrameState *state, PyObjec
         registers.n_locals = state->n_locals;
         memcpy(registers.values, state->slots, (size_t)state->size * sizeof(PyObject *));
         registers.contents = state->contents;
+        registers.known_at = state->known_at;
         PyObject *outer = enter_handler(thread, state);
         outcome = take_step(cache, state->position, function, &registers, result, next);
         leave_handler(thread, state, outer);

@@ -59,7 +59,7 @@ def enumerated(a, x, at):
 
 def zipped(a, x, at):
     i = 0
-    for i, value, place in zip(range(3, len(x)), x, at):
+    for i, value, place in zip(range(3, len(x)), x, at):  # noqa: B905  the shortest ends it
         a[i, place] = value
     return i
 

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import gc
 import struct
+import threading
 from typing import Any
 
 import pytest
@@ -42,7 +44,8 @@ def ran(session: Session, contents: Any, inputs: tuple[int, ...], told: Told, **
     position = 1
     made = _hook.Dispatcher(two, session)
     cache = made.__ufuse_cache__
-    cache.add(0, entry(ending=("resume", position, (0, 1, 2), -2, contents)))
+    ending = "resume", position, (0, 1, 2), -2, contents
+    cache.add(0, entry((), (), facts.get("artefact"), 0, ending=ending))
     following = entry((), inputs, told, 1, ending=("return", 3))
     following.takes_contents = facts.get("takes", True)
     cache.add(position, following)
@@ -90,6 +93,37 @@ def test_other_contents_later(session: Session) -> None:
         made("x", "y", "z")
         cache.remove(0, first)
         assert told.calls.pop()[1] == known
+
+
+def test_copies_are_not_known_where_others_have_run(session: Session) -> None:
+    """What equals another array may not do so behind a collection or another thread; what is zero is nobody else's."""
+    ended, ask, answer = threading.Event(), threading.Event(), threading.Event()
+
+    def serve() -> None:
+        while ask.wait() and not ended.is_set():
+            ask.clear()
+            answer.set()
+
+    def let_run() -> None:
+        answer.clear()
+        ask.set()
+        answer.wait()
+
+    other = threading.Thread(target=serve)
+    other.start()
+    told = Told(5)
+    gc.disable()
+    for artefact, copies in [(list, True), (gc.collect, False), (let_run, False), (list, True)]:
+        for contents, known in [
+            ((2, ZERO, UNKNOWN), [2, ZERO]),
+            ((ZERO, ZERO, UNKNOWN), [ZERO, ZERO]),
+        ]:
+            ran(session, contents, (0, 1), told, artefact=artefact)
+            assert told.calls.pop()[1] == (known if copies or known[0] == ZERO else None)
+    gc.enable()
+    ended.set()
+    ask.set()
+    other.join()
 
 
 def test_plain_python_forgets_it(session: Session) -> None:

@@ -582,6 +582,9 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
         nest->skip--;
         return Py_NewRef(Py_NotImplemented);
     }
+    if (!improved_is_quiet(nest) || nest->generators > 0) {
+        known.count = nest->given; /* what others equal may change */
+    }
     unsigned mask;
     bool only_warns;
     if (improved_ask(nest) < 0 || nest->function == NULL ||
@@ -590,7 +593,11 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     }
     int count_made = nest->outputs + (nest->exits > 0);
     PyObject *output = NULL;
+    int collects = PyGC_Disable(); /* a finalizer may change what an array equals */
     PyObject *outputs = count_made < 2 ? NULL : PyTuple_New(count_made);
+    if (collects) {
+        PyGC_Enable();
+    }
     PyObject **made = outputs == NULL ? &output : ((PyTupleObject *)outputs)->ob_item;
     Generator generators[nest->generators + 1];
     if ((count_made >= 2 && outputs == NULL) || generators_take(nest, objects, generators) != 0) {

@@ -128,6 +128,16 @@ leave_gil(Nest *nest)
     nest->left_at = now_ns();
 }
 
+/* Whether `improved_ask` runs no Python code, and leaves the GIL to nobody. */
+bool
+improved_is_quiet(const Nest *nest)
+{
+    bool tunes = nest->tuner != NULL && nest->tuner != Py_None;
+    bool improves = nest->improver != NULL && nest->improver != Py_None;
+    return nest->native_ns < TUNE_AFTER ||
+           (nest->awaited == 0 && !tunes && (!improves || nest->native_ns < IMPROVE_AFTER));
+}
+
 /*
  * Ask for code that was made with more effort once the nest has worked for long enough. It comes
  * from another thread. May run Python code. 0, or -1 with an exception.

@@ -5,7 +5,8 @@
  * 1. What is known holds until a chunk is committed: then nothing is known.
  * 2. An array is believed only where it owns its memory, and there is one reference to it: no view,
  *    nobody else can have seen it.
- * 3. What an array equals is left as it is by the nest.
+ * 3. What an array equals is left as it is by the nest, and memory of this process alone. That no
+ * thread and no finalizer changes it is for the caller to know.
  */
 #include "nest/nest.h"
 
@@ -100,8 +101,8 @@ known_add(const Known *known, const Nest *nest, int number, Saved *saved)
         PyArrayObject *other = contents < known->count && contents >= nest->given
                                    ? (PyArrayObject *)known->objects[contents]
                                    : NULL;
-        if (other == NULL || !PyArray_CheckExact(other) || !is_alike(array, other) ||
-            !is_left_alone(known, nest, other)) {
+        if (other == NULL || !PyArray_CheckExact(other) || !is_private(other) ||
+            !is_alike(array, other) || !is_left_alone(known, nest, other)) {
             return false;
         }
         equal = PyArray_BYTES(other);

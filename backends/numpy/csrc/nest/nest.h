@@ -209,6 +209,7 @@ void iterator_move(SlotKind kind, PyObject *object, int64_t turns);
 
 /* objects.c */
 int objects_begin(void);
+bool is_private(PyArrayObject *array);
 int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
@@ -296,6 +297,7 @@ PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count
 NestFunction *improved_function(const Nest *nest, const int64_t *words);
 bool arrays_are_apart(const Nest *nest, const int64_t *words);
 bool improved_learn(Nest *nest, int64_t kept);
+bool improved_is_quiet(const Nest *nest);
 int improved_ask(Nest *nest);
 double improved_budget(const Nest *nest);
 PyObject *nest_tune(PyObject *self, PyObject *args);

@@ -40,7 +40,7 @@ objects_begin(void)
 }
 
 /* Whether an array's memory came from NumPy's allocator: then nobody but NumPy's arrays has it. */
-static bool
+bool
 is_private(PyArrayObject *array)
 {
     while (!PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA)) {
