@@ -229,7 +229,7 @@ class Instruction:
     `draw` (attributes: a name of DRAWS, the name of a generator's slot) gives a random number, and moves the generator;
     `draws` (one attribute more: the View of a whole temporary; behind the inputs: its lengths, the view's) fills that.
 
-    A backend may note that an instruction `is_sure`: it is never in doubt, and an index is not negative; and that it
+    A reader or a backend may note that an instruction `is_sure`: it is never in doubt, an index is not negative; and it
     `is_dense`: the elements along the last axis are neighbours.
     """
 

@@ -15,6 +15,7 @@ class Code:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.variables: dict[str, Variable] = {}
+        self.unsure: set[str] = set()  # iterators that may go beyond all integers behind their end
         self._label: str | None = None
         self._instructions: list[Instruction] = []
         self._values = 0

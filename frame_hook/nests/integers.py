@@ -5,6 +5,8 @@ from __future__ import annotations
 from ufuse.frame_hook.nests.code import Code
 from ufuse.graph.nest import I1, I64, Value
 
+HIGHEST = (1 << 63) - 1
+
 
 def plus(code: Code, one: Value, other: Value) -> Value:
     """`one + other`."""
@@ -78,9 +80,32 @@ def doubt_unlike(code: Code, one: Value, other: Value) -> None:
 
 
 def range_length(code: Code, start: Value, stop: Value, step: Value) -> Value:
-    """`len(range(start, stop, step))`."""
-    zero, one = code.constant(I64, 0), code.constant(I64, 1)
-    is_up = code.op("igt", I1, step, zero)
+    """`len(range(start, stop, step))`, where the step is not zero."""
+    known = code.known(step)
+    zero = code.constant(I64, 0)
+    if not known or abs(known) > HIGHEST:
+        distance, rounded = _length_by(code, start, stop, step)
+    else:
+        distance = _distance(code, *((start, stop) if known > 0 else (stop, start)))
+        rounded = _quotient(code, distance, abs(known))
+        if (length := code.known(rounded)) is not None:
+            return code.constant(I64, max(length, 0))
+    return code.op("select", I64, code.op("igt", I1, distance, zero), rounded, zero)
+
+
+def _distance(code: Code, one: Value, other: Value) -> Value:
+    """How far it is to a greater integer; a doubt where that is too far for an integer."""
+    left, right = code.known(one), code.known(other)
+    is_known = left is not None and right is not None
+    if is_known and not -HIGHEST <= right - left <= HIGHEST:
+        return code.op("sub", I64, other, one)
+    return minus(code, other, one)
+
+
+def _length_by(code: Code, start: Value, stop: Value, step: Value) -> tuple[Value, Value]:
+    """How far it is from start to stop, and how many steps that are where it is more than zero."""
+    one = code.constant(I64, 1)
+    is_up = code.op("igt", I1, step, code.constant(I64, 0))
     distance = code.op(
         "select", I64, is_up,
         code.op("sub", I64, stop, start), code.op("sub", I64, start, stop),
@@ -89,4 +114,15 @@ def range_length(code: Code, start: Value, stop: Value, step: Value) -> Value:
     rounded = code.op(
         "floordiv", I64, code.op("sub", I64, code.op("add", I64, distance, stride), one), stride
     )
-    return code.op("select", I64, code.op("igt", I1, distance, zero), rounded, zero)
+    return distance, rounded
+
+
+def _quotient(code: Code, dividend: Value, divisor: int) -> Value:
+    """What is left of a division by a known number, rounded upwards."""
+    if divisor == 1:
+        return dividend
+    known = code.known(dividend)
+    if known is not None:
+        return code.constant(I64, -(-known // divisor))
+    rounded = code.op("add", I64, dividend, code.constant(I64, divisor - 1))
+    return code.op("floordiv", I64, rounded, code.constant(I64, divisor))

@@ -53,7 +53,8 @@ def range_of(reader: Reader, arguments: list[Item]) -> RangeOf:
         values.insert(0, out.constant(I64, 0))
     if len(values) == 2:
         values.append(out.constant(I64, 1))
-    out.doubt_if(out.op("ieq", I1, values[2], out.constant(I64, 0)))
+    if not out.known(values[2]):
+        out.doubt_if(out.op("ieq", I1, values[2], out.constant(I64, 0)))
     return RangeOf(*values)
 
 
@@ -138,6 +139,8 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             return Elements(holder, 0), reader.length(holder, 0).value
         case EnumerateOf():
             kind, left = _begin(reader, item.iterable, f"{name}.of")
+            if out.known(item.start) != 0:
+                out.unsure.add(f"{name}.count")
             _set(reader, f"{name}.count", item.start, one)
             return Together((("count", Whole()), ("of", kind))), left
         case ZipOf(items):
@@ -173,6 +176,7 @@ def _begin_together(reader: Reader, items: tuple[Item, ...], name: str) -> tuple
 
 def _begin_backwards(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
     out = reader.out
+    out.unsure.add(name)
     kind, left = _begin(reader, item, name)
     first, step = out.get(f"{name}.next", I64), out.get(f"{name}.step", I64)
     behind = out.op("sub", I64, left, out.constant(I64, 1))

@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.holders import Holders
+from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.outermost import Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import exit_place, loop_positions, read_behind
@@ -351,8 +352,11 @@ class Reader(Holders):
             self.own.code.co_name, tuple(slots), (), blocks, temporaries, tuple(bound.values())
         )
         known = {one.name for one in nest.cells}
-        others = tuple(one for name, one in self.out.variables.items() if name not in known)
-        nest = replace(nest, others=others)
+        blocks = leaner(blocks, known, self.out.unsure)
+        others = tuple(
+            self.out.variables[name] for name in variables_of(blocks) if name not in known
+        )
+        nest = replace(nest, blocks=blocks, others=others)
         empty = self._written - changed - self._nothing.keys()
         return Read(
             nest,

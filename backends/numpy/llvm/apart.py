@@ -43,7 +43,8 @@ class ApartCompiler:
             jit=True,
         )
         options = binding.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = options.slp_vectorization = True
+        # Straight code is not looked through for vectors: it takes a tenth of the time, and no program here is faster.
+        options.loop_vectorization, options.slp_vectorization = True, False
         context = binding.create_context()
         builder = binding.create_pass_builder(machine, options)
         self._head = (
@@ -85,9 +86,15 @@ def _leave() -> None:
 at_end.append(_leave)
 
 
-def best_code(text: str, key: str | None = None, needs: tuple[str, ...] | None = ()) -> int:
+def best_code(
+    text: str,
+    key: str | None = None,
+    needs: tuple[str, ...] | None = (),
+    *,
+    passes: tuple[str, ...] = WHOLE,
+) -> int:
     """The address of the function that is called NAME in the text; kept under a key, unless what it `needs` is not."""
-    return _code("best", WHOLE, text, key, needs)
+    return _code("best", passes, text, key, needs)
 
 
 def tuned_code(text: str, key: str | None, needs: tuple[str, ...] | None) -> int:
