@@ -186,7 +186,7 @@ def _row_digest(native: Native) -> str:
         for one in native.operations
     ]
     inputs = [(dtype.char, is_single) for dtype, is_single in native.inputs]
-    whole = repr((inputs, operations, native.outputs))
+    whole = repr((inputs, operations, native.outputs, native.apart))
     return blake2b(whole.encode(), digest_size=12).hexdigest()
 
 

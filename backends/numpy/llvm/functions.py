@@ -32,11 +32,15 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A native segment: `inputs` are (dtype, one element for all), `outputs` are numbers of values."""
+    """A native segment: `inputs` are (dtype, one element for all), `outputs` are numbers of values.
+
+    `apart`: the arguments, inputs first, whose elements are taken one by one as they are not expected to be neighbours.
+    """
 
     inputs: tuple[tuple[np.dtype, bool], ...]
     operations: tuple[Operation, ...]
     outputs: tuple[int, ...]
+    apart: tuple[int, ...] = ()
 
     def dtype(self, value: int) -> np.dtype:
         """The dtype of a numbered value."""

@@ -7,7 +7,7 @@ What does the work is a strided loop for the innermost axis, machine code of its
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -38,6 +38,9 @@ from ufuse.graph.nest import (
 SCRATCHES = 1  # memories of a nest behind its temporaries'
 WORDS = 2 + MAP_AXES  # of a NestMemory
 MOST_OPERANDS = 60
+# Arrays of a statement whose elements machine code takes one by one, and the bytes of the least element then.
+MOST_APART = 8
+LEAST_APART = 4
 ITEM = 8  # bytes of the widest element
 # An element of an array statement against a turn of an inner loop: a part of its time.
 ELEMENTS_A_TURN_BITS = 2
@@ -97,7 +100,7 @@ def prepare(nest: Nest, *, is_better: bool = False) -> tuple[str, ...] | None:
             for block in nest.blocks
             for one in block.instructions
             if one.op == "map"
-            for segment in segments_of(one.attributes[0])
+            for segment in segments_in(nest, one.attributes[0], is_better=is_better)
             if segment.native is not None
         ],
         is_better=is_better,
@@ -120,6 +123,40 @@ def segments_of(what: Map) -> list[Segment]:
         output = len(what.operands) + place
         made.append(Segment(None, loop, step.inputs, (output,)))
     return [*made, _fused(what, run)] if run else made
+
+
+def segments_in(nest: Nest, what: Map, *, is_better: bool) -> list[Segment]:
+    """The segments of a statement; in better code one that does it all takes elements that lie apart as they lie."""
+    segments = segments_of(what)
+    native = segments[0].native
+    if not is_better or what.ndim != 1 or len(segments) != 1 or native is None:
+        return segments
+    apart = tuple(place for place, view in enumerate(_views(what)) if _is_apart(nest, view))
+    narrowest = min(native.dtype(value).itemsize for value in range(len(native.inputs)))
+    if (
+        not 0 < len(apart) <= MOST_APART
+        or narrowest < LEAST_APART
+        or not _is_in_order(what, segments)
+    ):
+        return segments
+    return [replace(segments[0], native=replace(native, apart=apart))]
+
+
+def _views(what: Map) -> tuple[View | Scalar, ...]:
+    return (*what.operands, what.target)
+
+
+def _is_apart(nest: Nest, view: View | Scalar) -> bool:
+    """Whether elements of a vector are hardly neighbours: those along other axes than the last, or with steps."""
+    if not isinstance(view, View):
+        return False
+    return view.axes[0] not in {None, (nest.numbered[view.array].ndim - 1, 1)}
+
+
+def _is_in_order(what: Map, segments: list[Segment]) -> bool:
+    """Whether a function that does it all takes each array of the statement once, as they come."""
+    order = [*segments[0].inputs, len(what.operands)]
+    return len(segments) == 1 and order == list(range(len(order)))
 
 
 def _fused(what: Map, run: list[int]) -> Segment:
@@ -284,36 +321,51 @@ def _may_share(
     """Whether an operand may share memory with the target, other than element for element."""
     given = body.given
     if target.array != operand.array:
-        return target.array < given and operand.array < given
+        return not body.is_fast and target.array < given and operand.array < given
     same = [body.operand(value) for value in places] == [body.operand(value) for value in values]
     return not (same and target.axes == operand.axes)
 
 
 def _call(body: Body, what: Map, table: Table, shared: int) -> str:
-    segments = segments_of(what)
-    first = segments[0]
-    is_simple = what.ndim == 1 and not shared and len(segments) == 1
-    if is_simple and first.native is not None and _has_no_gaps(body, what):
-        order = [*first.inputs, len(what.operands)]
-        if order == list(range(len(order))):
-            return body.call(
-                row_of(body, first.native),
-                "i32",
-                f"ptr {table.at(1)}, ptr %table, ptr {table.at(1 + table.arrays)}, ptr null",
-            )
-    plan = _plan(body, what, segments, shared)
-    scratch = WORDS * len(body.nest.temporaries)
-    memory = body.add(f"getelementptr i64, ptr %memory, i64 {scratch}")
-    return body.call("helper.map", "i32", f"ptr {plan}, ptr %table, ptr {memory}")
+    """Append the work of a statement: a call of machine code for the row that it is, or of C."""
+    segments = segments_in(body.nest, what, is_better=body.is_fast)
+    native = segments[0].native
+
+    def row() -> str:
+        assert native is not None
+        given = f"ptr {table.at(1)}, ptr %table, ptr {table.at(1 + table.arrays)}, ptr null"
+        return body.call(row_of(body, native), "i32", given)
+
+    def mapped() -> str:
+        plan = _plan(body, what, segments, shared)
+        scratch = WORDS * len(body.nest.temporaries)
+        memory = body.add(f"getelementptr i64, ptr %memory, i64 {scratch}")
+        return body.call("helper.map", "i32", f"ptr {plan}, ptr %table, ptr {memory}")
+
+    views = [view for view in _views(what) if isinstance(view, View)]
+    near = [view for view in views if what.ndim == 1 and not _is_apart(body.nest, view)]
+    is_row = what.ndim == 1 and not shared and _is_in_order(what, segments)
+    if native is None or not is_row or not (native.apart or len(near) == len(views)):
+        return mapped()
+    if not body.is_fast:
+        return row()
+    as_expected = _are_neighbours(body, near)
+    if as_expected is None:
+        return row()
+    status = body.otherwise(as_expected, "0", "i32", mapped)
+    return body.otherwise(body.add(f"xor i1 {as_expected}, true"), status, "i32", row)
 
 
-def _has_no_gaps(body: Body, what: Map) -> bool:
-    """Whether the elements are likely to be side by side: those of last axes, without steps."""
-    return all(
-        one.axes[0] in {None, (body.numbered[one.array].ndim - 1, 1)}
-        for one in (*what.operands, what.target)
-        if isinstance(one, View)
-    )
+def _are_neighbours(body: Body, views: Sequence[View]) -> str | None:
+    """Whether the elements along the last axes of arrays lie side by side; None where there is nothing to ask."""
+    found = None
+    for view in views:
+        if view.axes[0] is not None and view.array < body.given:
+            array = body.numbered[view.array]
+            stride = body.stride(view.array, array.ndim - 1)
+            one = body.add(f"icmp eq i64 {stride}, {array.dtype.itemsize}")
+            found = one if found is None else body.add(f"and i1 {found}, {one}")
+    return found
 
 
 def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
@@ -329,6 +381,8 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
     copies = all(step.name in {"copy", "cast"} for step in what.steps)
     words = [what.ndim, count + 1, int(copies), int(fresh), len(rows), len(segments), shared]
     words.append(sum(1 << value for value in range(count) if _is_single(what, value)))
+    native = segments[0].native
+    words.append(sum(1 << place for place in native.apart) if native is not None else 0)
     words += [dtype.itemsize for dtype in dtypes]
     texts = [*map(str, words), *(word for one in segments for word in one.words(body, numbers))]
     name = f"@plan{len(body.globals)}"

@@ -11,7 +11,7 @@ do what the first element of the rest does, so they raise no flag of their own. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -77,6 +77,7 @@ class _Text:
         )
         lanes = LANES.get(widest, MOST_LANES)
         self.vector, self.group, self.scalar = Body(lanes, "v"), Body(GROUP, "g"), Body(1, "s")
+        self.gathered = Body(lanes // 2, "a") if native.apart else None
         self.masked = Body(lanes // 2, "m") if masks else None
         self.arguments = [*range(len(native.inputs)), *native.outputs]  # values
         # Along a row of vectors, and where elements lie anywhere: there no operand is one element for all.
@@ -94,12 +95,15 @@ class _Text:
         """The function; `declared` is complete behind it."""
         yield f"define i32 @{name}(ptr %data, ptr %dims, ptr %steps, ptr %unused) #0 {{"
         yield from self._entry()
-        yield from self._whole_vectors()
-        yield from self._rest() if self.masked else self._no_rest()
+        yield from self._whole_vectors(self.vector, "vector", (), "rest")
+        if self.gathered:
+            yield from self._whole_vectors(self.gathered, "gather", self.native.apart, "gathered")
+            yield from self._rest_of("gathered", "gather")
+        yield from self._rest() if self.masked else self._rest_of("rest", "vector")
         yield from self._elements()
         yield "}"
-        bodies = [self.vector, self.group, self.scalar, *([self.masked] if self.masked else [])]
-        self.declared.update(*(body.declared for body in bodies))
+        bodies = [self.vector, self.group, self.scalar, self.gathered, self.masked]
+        self.declared.update(*(body.declared for body in bodies if body))
 
     def _entry(self) -> Iterator[str]:
         yield "entry:"
@@ -125,24 +129,39 @@ class _Text:
             bad = f"%c{place}.bad"
         yield f"br i1 {bad}, label %doubt, label %look"
         yield "look:"
-        fast = "true"
-        for place, value in enumerate(self.arguments):
-            step = 0 if self._is_single(place) else self.native.dtype(value).itemsize
-            yield f"%e{place} = icmp eq i64 %d{place}, {step}"
-            yield f"%f{place} = and i1 {fast}, %e{place}"
-            fast = f"%f{place}"
-        yield f"br i1 {fast}, label %vectors, label %elements"
+        apart = self.native.apart
+        others = [place for place in range(len(self.arguments)) if place not in apart]
+        fast = yield from self._neighbours(others)
+        vectors = "look.apart" if apart else "vectors"
+        yield f"br i1 {fast}, label %{vectors}, label %elements"
+        if apart:
+            yield "look.apart:"
+            near = yield from self._neighbours(apart)
+            yield f"br i1 {near}, label %vectors, label %gathers"
+
+    def _neighbours(self, places: Iterable[int]) -> Generator[str, None, str]:
+        """Whether the elements of arguments lie side by side, or are one for all where that is expected."""
+        found = "true"
+        for place in places:
+            size = self.native.dtype(self.arguments[place]).itemsize
+            yield f"%e{place} = icmp eq i64 %d{place}, {0 if self._is_single(place) else size}"
+            yield f"%f{place} = and i1 {found}, %e{place}"
+            found = f"%f{place}"
+        return found
 
     def _is_single(self, place: int) -> bool:
         return place < len(self.native.inputs) and self.native.inputs[place][1]
 
-    def _whole_vectors(self) -> Iterator[str]:
-        body = self.vector
-        yield "vectors:"
-        yield f"%whole = and i64 %n, {-body.lanes}"
-        yield "%any = icmp ne i64 %whole, 0"
-        yield "br i1 %any, label %vector.head, label %rest"
-        yield "vector.head:"
+    def _whole_vectors(
+        self, body: Body, name: str, apart: Sequence[int], behind: str
+    ) -> Iterator[str]:
+        """As many whole vectors as there are; elements of arguments that are `apart` are taken from where they lie."""
+        at = f"%{name}.at"
+        yield f"{name}s:"
+        yield f"%{name}.whole = and i64 %n, {-body.lanes}"
+        yield f"%{name}.any = icmp ne i64 %{name}.whole, 0"
+        yield f"br i1 %{name}.any, label %{name}.head, label %{behind}"
+        yield f"{name}.head:"
         values: dict[int, str] = {}
         for place, (dtype, single) in enumerate(self.native.inputs):
             if single:
@@ -150,39 +169,43 @@ class _Text:
         head = list(body.lines)
         body.lines.clear()
         for place, (dtype, single) in enumerate(self.native.inputs):
-            if not single:
-                at = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 %at")
-                values[place] = _load(body, dtype, at)
-        doubt = self._compute(body, values, "%bad", self.doubtful)
+            if place in apart:
+                values[place] = _gather(body, dtype, _ways(body, place, at))
+            elif not single:
+                start = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 {at}")
+                values[place] = _load(body, dtype, start)
+        doubt = self._compute(body, values, f"%{name}.wrong", self.doubtful)
         for place, value in self._outputs():
             dtype = self.native.dtype(value)
-            at = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 %at")
-            _store(body, dtype, values[value], at)
-        bits = body.type("i1")
+            if place in apart:
+                _scatter(body, dtype, values[value], _ways(body, place, at))
+            else:
+                start = body.add(f"getelementptr {memory_type(dtype)}, ptr %p{place}, i64 {at}")
+                _store(body, dtype, values[value], start)
         yield from head
-        yield "br label %vector.loop"
-        yield "vector.loop:"
-        yield "%at = phi i64 [0, %vector.head], [%at.next, %vector.loop]"
-        if doubt != "%bad":
-            yield f"%bad = phi {bits} [zeroinitializer, %vector.head], [{doubt}, %vector.loop]"
+        yield f"br label %{name}.loop"
+        yield f"{name}.loop:"
+        yield f"{at} = phi i64 [0, %{name}.head], [{at}.next, %{name}.loop]"
+        if doubt != f"%{name}.wrong":
+            bits = f"{body.type('i1')} [zeroinitializer, %{name}.head], [{doubt}, %{name}.loop]"
+            yield f"%{name}.wrong = phi {bits}"
         yield from body.lines
-        yield f"%at.next = add i64 %at, {body.lanes}"
-        yield "%more = icmp slt i64 %at.next, %whole"
-        yield "br i1 %more, label %vector.loop, label %vector.done"
-        yield "vector.done:"
-        if doubt == "%bad":
-            yield "br label %rest"
+        yield f"{at}.next = add i64 {at}, {body.lanes}"
+        yield f"%{name}.more = icmp slt i64 {at}.next, %{name}.whole"
+        yield f"br i1 %{name}.more, label %{name}.loop, label %{name}.done"
+        yield f"{name}.done:"
+        if doubt == f"%{name}.wrong":
+            yield f"br label %{behind}"
             return
-        yield f"%vector.bad = {self._any(body, doubt)}"
-        yield "br i1 %vector.bad, label %doubt, label %rest"
+        yield f"%{name}.bad = {self._any(body, doubt)}"
+        yield f"br i1 %{name}.bad, label %doubt, label %{behind}"
 
-    def _no_rest(self) -> Iterator[str]:
-        """The rest of a row is done element by element."""
-        yield "rest:"
-        yield "%first = phi i64 [0, %vectors], [%whole, %vector.done]"
-        yield "%left = sub i64 %n, %first"
-        yield "%any.left = icmp ne i64 %left, 0"
-        yield "br i1 %any.left, label %elements, label %nothing"
+    def _rest_of(self, label: str, name: str) -> Iterator[str]:
+        """The rest of a row, behind whole vectors, is done element by element."""
+        yield f"{label}:"
+        yield f"%{label}.first = phi i64 [0, %{name}s], [%{name}.whole, %{name}.done]"
+        yield f"%{label}.any = icmp ne i64 %{label}.first, %n"
+        yield f"br i1 %{label}.any, label %elements, label %nothing"
 
     def _rest(self) -> Iterator[str]:
         """The rest of a row, which is shorter than a vector, as one or two vectors of half the lanes."""
@@ -191,7 +214,7 @@ class _Text:
             return
         lanes = body.lanes
         yield "rest:"
-        yield "%first = phi i64 [0, %vectors], [%whole, %vector.done]"
+        yield "%first = phi i64 [0, %vectors], [%vector.whole, %vector.done]"
         yield "%left = sub i64 %n, %first"
         yield "%any.left = icmp ne i64 %left, 0"
         yield "br i1 %any.left, label %rest.loop, label %nothing"
@@ -247,7 +270,12 @@ class _Text:
     def _elements(self) -> Iterator[str]:
         """Elements anywhere, some at a time, then one by one."""
         yield "elements:"
-        yield f"%start = phi i64 [0, %look]{'' if self.masked else ', [%first, %rest]'}"
+        ways = ["[0, %look]"]
+        if not self.masked:
+            ways.append("[%rest.first, %rest]")
+        if self.gathered:
+            ways.append("[%gathered.first, %gathered]")
+        yield f"%start = phi i64 {', '.join(ways)}"
         for place in range(len(self.arguments)):
             yield f"%o{place} = mul i64 %start, %d{place}"
             yield f"%b{place} = getelementptr i8, ptr %p{place}, i64 %o{place}"
@@ -364,6 +392,15 @@ def _gather(body: Body, dtype: np.dtype, places: Sequence[str]) -> str:
         one = body.add(f"load {element}, ptr {at}, align 1")
         bits = body.add(f"insertelement {type_} {bits}, {element} {one}, i64 {lane}")
     return _as_value(body, dtype, bits)
+
+
+def _ways(body: Body, place: int, at: str) -> list[str]:
+    """Where the elements of a vector lie, of an array in which they are not neighbours."""
+    offset = body.add(f"mul i64 {at}, %d{place}")
+    ways = [body.add(f"getelementptr i8, ptr %p{place}, i64 {offset}")]
+    for _ in range(body.lanes - 1):
+        ways.append(body.add(f"getelementptr i8, ptr {ways[-1]}, i64 %d{place}"))
+    return ways
 
 
 def _scatter(body: Body, dtype: np.dtype, value: str, places: Sequence[str]) -> None:

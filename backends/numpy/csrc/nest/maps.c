@@ -38,6 +38,7 @@ struct NestMap {
     int64_t rows, segments;
     uint64_t shared; /* bits: operands that may share memory with the target */
     uint64_t single; /* bits: operands that machine code takes as one element for a whole row */
+    uint64_t apart;  /* bits: arrays whose elements it takes from wherever they lie */
     int64_t word[];  /* bytes of an element of each array and row, then the segments */
 };
 
@@ -90,7 +91,8 @@ has_gaps(const NestMap *map, const npy_intp *steps, int64_t length)
         if (is_single && steps[k] != 0) {
             return false;
         }
-        gaps = gaps || (!is_single && steps[k] != map->word[k]);
+        bool is_anywhere = is_single || (map->apart >> k & 1) != 0;
+        gaps = gaps || (!is_anywhere && steps[k] != map->word[k]);
     }
     return gaps;
 }
@@ -120,7 +122,7 @@ run_packed_row(const NestMap *map, char *const *from, const npy_intp *along, int
         int64_t count = length - first < TILE ? length - first : TILE;
         for (int64_t k = 0; k < map->arrays; k++) {
             npy_intp itemsize = map->word[k], step = along[k];
-            bool stays = step == itemsize || (map->single >> k & 1) != 0;
+            bool stays = step == itemsize || ((map->single | map->apart) >> k & 1) != 0;
             char *items = from[k] + first * step;
             data[k] = stays ? items : packed + k * TILE * ITEM;
             steps[k] = stays ? step : itemsize;
@@ -132,9 +134,9 @@ run_packed_row(const NestMap *map, char *const *from, const npy_intp *along, int
             return 1;
         }
         npy_intp step = along[target], itemsize = map->word[target];
-        if (step != itemsize) {
-            copy_strided(from[target] + first * step, step, data[target], itemsize, count,
-                         itemsize);
+        char *items = from[target] + first * step;
+        if (data[target] != items) {
+            copy_strided(items, step, data[target], itemsize, count, itemsize);
         }
     }
     return 0;
