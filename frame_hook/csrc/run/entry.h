@@ -44,8 +44,8 @@ typedef struct {
     bool valid;
     int expects;  /* sides of branches that it takes for granted; where one is not, it declines */
     bool is_loop; /* the artefact runs turns of a loop, and declines where it cannot */
-    long long turn_ns; /* what such a turn takes plain Python, about; 0: not known */
-    int magnitude;     /* of the call in which that was found */
+    long long turn_ns;   /* what such a turn takes plain Python, about; 0: not known */
+    int magnitude;       /* of the call in which that was found */
     bool takes_contents; /* the artefact may be told what is known of arrays: see `call_knowing` */
     PyObject *known_of;  /* owned; the last state's `contents`, or NULL */
     PyObject *known;     /* owned; what the artefact was told then */
