@@ -13,7 +13,7 @@ import numpy as np
 
 from ufuse.backends.cupy import rules
 from ufuse.backends.cupy.folds import fold_along
-from ufuse.backends.cupy.program import Program
+from ufuse.backends.cupy.program import program_of
 from ufuse.backends.cupy.sending import PRODUCTS, dtypes_of, is_sent, sent
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning import planner
@@ -89,7 +89,7 @@ class SendingProgram:
     """The callable of a plan: sends the arrays that it is given, and fetches its results."""
 
     def __init__(self, plan: Plan, graph: Graph) -> None:
-        self._program = Program(plan, graph.name, NUMPYS)
+        self._program = program_of(plan, graph.name, NUMPYS)
         self._sent = [
             isinstance(one.type, ArrayType) and not one.type.scalar for one in graph.inputs
         ]
