@@ -59,6 +59,7 @@ class TreeKernel(Kernel):
         super().__init__(plan, name, constants, dialect)
         assert plan.axes is not None
         self._axes = plan.axes
+        self._trees: dict[tuple[Any, ...], TreeLaunch] = {}
         self._folds = trees_of(plan)
         apart, self._values = written_out(plan)
         self._apart = Kernel(apart, name, constants, dialect) if self._values else None
@@ -75,11 +76,11 @@ class TreeKernel(Kernel):
         arrays = [operands[place] for place in self._arrays]
         settings = settings_of_cupy()
         key = (device, settings, *[(array.shape, array.strides) for array in arrays])
-        launch = self._launches.get(key)
+        launch = self._trees.get(key)
         if launch is None:
-            if len(self._launches) >= MOST_LAUNCHES:
-                self._launches.clear()
-            launch = self._launches[key] = self._tree_launch(arrays, device, settings)
+            if len(self._trees) >= MOST_LAUNCHES:
+                self._trees.clear()
+            launch = self._trees[key] = self._tree_launch(arrays, device, settings)
         if launch.function is None:
             return self._called(operands, device)
         self._convert_numbers(operands)
