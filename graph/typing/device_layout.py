@@ -92,6 +92,7 @@ def _vectors(array: Any, numbers: tuple[int, ...]) -> set[int]:
         offset
         for offset, begin in words.items()
         if begin > SIZE
+        and words.get(offset - WORD) != begin  # the limit of another vector, behind its end
         and words.get(offset + WORD) == begin + len(wanted)
         and words.get(offset + 2 * WORD, 0) >= begin + len(wanted)
         and ctypes.string_at(begin, len(wanted)) == wanted

@@ -154,7 +154,7 @@ new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data)
         return NULL;
     }
     if (!view_of(array, &view) || view.ndim != ndim ||
-        memcmp(view.shape, shape, (size_t)ndim * sizeof(*shape)) != 0) {
+        (ndim > 0 && memcmp(view.shape, shape, (size_t)ndim * sizeof(*shape)) != 0)) {
         refuse("a new array is not read as it was made");
         Py_DECREF(array);
         return NULL;
