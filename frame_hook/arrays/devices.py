@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -118,7 +119,9 @@ def _store_where(trace: Trace, target: DeviceArray, mask: DeviceArray, value: Sy
     number = value.value if isinstance(value, Constant) else 0
     if not arrays.is_number(value) or isinstance(number, complex | np.generic):
         raise GraphBreak("index", "with a mask, to assign such values,")
-    if dtype.kind in "iu" and not 0 <= number <= LARGEST_STORED:
+    largest = LARGEST_STORED if dtype.kind in "iu" else LARGEST_FLOATS.get(dtype.char, math.inf)
+    least = 0 if dtype.kind in "iu" else -largest
+    if math.isfinite(number) and not least <= number <= largest:
         raise GraphBreak("index", "with a mask, to assign a number that may not fit,")
     lengths = zip(mask.type.shape, target.type.shape, strict=False)
     if missing < 0 or not mask.type.ndim or not all(trace.sizes.equal(*one) for one in lengths):
@@ -150,6 +153,10 @@ def stored_number(value: Symbol, dtype: np.dtype | None) -> Any:
 
 
 LARGEST_STORED = 100  # a number that every dtype can hold
+LARGEST_FLOATS = {
+    "e": 65504.0,
+    "f": float(np.finfo("f4").max),
+}  # beyond them CuPy warns of an overflow
 
 
 def _store(trace: Trace, target: DeviceArray, value: Node) -> None:

@@ -224,6 +224,20 @@ def test_masks_that_are_left_to_cupy(host: Host) -> None:
     assert compiled.stats.hits
 
 
+def test_a_number_too_large_for_the_array_is_warned_of_once(host: Host) -> None:
+    """As CuPy does it."""
+
+    def stored(x: Any) -> Any:
+        x[x > 0] = 1e300
+        return x
+
+    compiled = ufuse.compile(stored)
+    for function in (stored, compiled, compiled):
+        with pytest.warns(RuntimeWarning, match="overflow") as given:
+            assert np.isinf(function(host.cupy.ones(3, "f4")).get()).all()
+        assert len(given) == 1
+
+
 def test_graphs_read_back(host: Host) -> None:
     """The text of a graph has the calls, with where their results are."""
     cp = host.cupy
