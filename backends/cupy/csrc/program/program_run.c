@@ -148,6 +148,10 @@ check_numbers(const Program *self, PyObject *const *slots)
             refuse("a number is not known yet");
             return -1;
         }
+        int kind = ((PyArray_Descr *)number->dtype)->type_num;
+        if (PyFloat_CheckExact(slots[number->slot]) && PyTypeNum_ISFLOAT(kind)) {
+            continue; /* it fits, and where it becomes infinite its kernel warns */
+        }
         if (pack_number(slots[number->slot], number->dtype, &cell) < 0) {
             return -1;
         }
