@@ -19,6 +19,7 @@ PLACES = {
 EXTENSIONS = {
     "ufuse.frame_hook._hook": "frame_hook/csrc",
     "ufuse.backends.numpy._tiles": "backends/numpy/csrc",
+    "ufuse.backends._launch": "backends/cupy/csrc",
 }
 DEVELOP = os.environ.get("UFUSE_DEVELOP") == "1"
 SANITIZE = os.environ.get("UFUSE_SANITIZE") == "1"

@@ -13,7 +13,7 @@ import cupy
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
 from ufuse.backends.cupy.listing import listing
-from ufuse.backends.cupy.program import Program, why_not_run
+from ufuse.backends.cupy.program import program_of, why_not_run
 from ufuse.backends.cupy.rules import is_done, plan_of
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.protocol import DEFAULT, Options
@@ -52,7 +52,7 @@ class CupyBackend:
         if not all(map(is_done, graph)):
             return _declined
         plan = plan_of(graph, exact=options.exact)
-        return Program(plan, graph.name) if why_not_run(plan) is None else _declined
+        return program_of(plan, graph.name) if why_not_run(plan) is None else _declined
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import cupy
 import numpy as np
@@ -21,7 +21,8 @@ from ufuse.backends.cupy.folds import (
 )
 from ufuse.backends.cupy.launch import (
     Kernel,
-    Walk,
+    Launch,
+    Record,
     broadcast,
     collapsed,
     steps_of,
@@ -29,7 +30,7 @@ from ufuse.backends.cupy.launch import (
 )
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import Form, kernel_name
-from ufuse.backends.planning.kernels import KernelPlan
+from ufuse.backends.planning.kernels import KernelPlan, Segment
 
 ELEMENTS = 8  # at least, that a thread folds before another block is taken for a total
 MOST_BLOCKS = 1024  # of a total: as many partial results as the second kernel folds at once
@@ -47,74 +48,75 @@ WIDTHS = (
 WIDEST = 512
 
 
-class TotalLaunch(NamedTuple):
-    """All of a launch that follows from the device, and from shapes and strides."""
-
-    first: Any
-    rest: Any
-    blocks: int
-    walk: Walk
-
-
 class TotalKernel(Kernel):
     """A kernel that folds everything: each block leaves one element, which a second kernel folds."""
 
-    def _launch(self, arrays: list[Any], device: int) -> TotalLaunch:
+    def _launch(self, arrays: list[Any], device: int) -> Record:
+        """Two launches: what the first leaves is a temporary."""
         walk = walk_over(arrays)
         if not walk.elements:
             _check_not_empty(self.plan, walk.shape, None)
+        blocks = max(1, min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS))
+        shapes = tuple(
+            () if result.how[0] == "scalar" else walk.shape
+            for result in self.plan.results
+            if result.how[0] != "into"
+        )
+        operands = len(self.plan.operands)
+        left, totals, given = self._places(operands, operands + len(shapes))
         first, rest = self._form(walk.form, device)
-        blocks = min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS)
-        return TotalLaunch(first, rest, max(blocks, 1), walk)
+        folds = folds_of(self.plan)
+        sizes = [blocks * sum_dtype(one).itemsize for one in folds]
+        sizes += [one.loop.dtypes[-1].itemsize for one in self._untaken()]
+        launches = (
+            Launch(first, blocks, TOTAL_THREADS, (*range(operands), *given, *walk.rest)),
+            Launch(rest, 1, TOTAL_THREADS, (*left, *totals, np.int32(blocks))),
+        )
+        return Record(tuple(zip(shapes, self._results, strict=True)), tuple(sizes), launches)
+
+    def _untaken(self) -> list[Segment]:
+        """The folds whose total is no result: it is computed all the same."""
+        taken = {result.value for result in self.plan.results if result.how[0] == "scalar"}
+        return [fold for fold in folds_of(self.plan) if fold.outputs[0] not in taken]
+
+    def _places(self, results: int, temporaries: int) -> tuple[list[int], list[int], list[int]]:
+        """Where there are what blocks leave, the totals of it, and what the first launch writes."""
+        folds = [fold.outputs[0] for fold in folds_of(self.plan)]
+        left = {value: temporaries + place for place, value in enumerate(folds)}
+        untaken = enumerate(self._untaken(), temporaries + len(folds))
+        totals = {fold.outputs[0]: place for place, fold in untaken}
+        given = []
+        new = [result for result in self.plan.results if result.how[0] != "into"]
+        for place, result in enumerate(new, results):
+            if result.how[0] == "scalar":
+                totals[result.value] = place
+                given.append(left[result.value])
+            else:
+                given.append(place)
+        return list(left.values()), [totals[value] for value in folds], given
 
     def _compiled(self, form: Form) -> Any:
+        """The functions of both launches."""
         module = compiled(total_text(self.plan, self.name, form, self.dialect), self.dialect)
         name = kernel_name(self.name)
         return module.get_function(name), module.get_function(f"{name}_rest")
-
-    def _run(self, launch: TotalLaunch, operands: list[Any]) -> list[Any]:
-        left, totals = {}, {}
-        for fold in folds_of(self.plan):
-            left[fold.outputs[0]] = cupy.ndarray((launch.blocks,), sum_dtype(fold))
-            totals[fold.outputs[0]] = cupy.ndarray((), fold.loop.dtypes[-1])
-        given, results = [], []
-        for result in self.plan.results:
-            if result.how[0] == "scalar":
-                given.append(left[result.value])
-                results.append(totals[result.value])
-            elif result.how[0] != "into":
-                results.append(cupy.ndarray(launch.walk.shape, self.plan.dtype(result.value)))
-                given.append(results[-1])
-        threads = (TOTAL_THREADS,)
-        launch.first((launch.blocks,), threads, (*operands, *given, *launch.walk.rest))
-        count = np.int32(launch.blocks)
-        launch.rest((1,), threads, (*left.values(), *totals.values(), count))
-        return results
-
-
-class RowLaunch(NamedTuple):
-    """All of a launch that follows from the device, and from shapes and strides."""
-
-    function: Any
-    shapes: tuple[tuple[int, ...], ...]  # of the results
-    blocks: int
-    threads: int
-    rest: tuple[Any, ...]
 
 
 class RowKernel(Kernel):
     """A kernel that folds rows, each in the registers of some threads or by reading it again."""
 
-    def _launch(self, arrays: list[Any], device: int) -> RowLaunch:
+    def _launch(self, arrays: list[Any], device: int) -> Record:
+        """One launch, or none where there are no rows."""
         shape = broadcast([array.shape for array in arrays])
         if not math.prod(shape):
             _check_not_empty(self.plan, shape, -1)
-        shapes = tuple(
+        shapes = [
             _result_shape(one.how, shape) for one in self.plan.results if one.how[0] != "into"
-        )
+        ]
+        results = tuple(zip(shapes, self._results, strict=True))
         rows, length = math.prod(shape[:-1]), shape[-1]
         if not rows:
-            return RowLaunch(None, shapes, 0, 0, ())
+            return Record(results, (), ())
         steps = [steps_of(array, shape) for array in arrays]
         lengths, outer = collapsed(shape[:-1], [one[:-1] for one in steps])
         columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in steps)
@@ -127,21 +129,16 @@ class RowKernel(Kernel):
                 rest.append(one[-1])
         together = max(1, BLOCK // threads)
         blocks = min(-(-rows // together), MOST_ROWS)
-        function = self._form(form, device)
-        return RowLaunch(function, shapes, blocks, threads * together, tuple(map(np.int64, rest)))
+        places = range(len(self.plan.operands) + len(results))
+        arguments = (*places, *map(np.int64, rest))
+        launch = Launch(self._form(form, device), blocks, threads * together, arguments)
+        return Record(results, (), (launch,))
 
     def _compiled(self, form: RowForm) -> Any:
+        """The function of a form."""
         together = max(1, BLOCK // form.threads)
         text = row_text(self.plan, self.name, form, together, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
-
-    def _run(self, launch: RowLaunch, operands: list[Any]) -> list[Any]:
-        made = zip(launch.shapes, self._results, strict=True)
-        results = [cupy.ndarray(shape, dtype) for shape, dtype in made]
-        if launch.blocks:
-            arguments = (*operands, *results, *launch.rest)
-            launch.function((launch.blocks,), (launch.threads,), arguments)
-        return results
 
 
 def _result_shape(how: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, ...]:

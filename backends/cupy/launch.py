@@ -9,22 +9,33 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from ufuse.backends import _launch
 from ufuse.backends.cupy.compile import compiled
+from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_name, kernel_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
 MOST_LAUNCHES = 256  # combinations of shapes and strides that a kernel remembers
+BLOCK, MOST_BLOCKS = 128, 2**31 - 1  # of a map, as CuPy launches its own
 
 
 class Launch(NamedTuple):
-    """All of a launch that follows from the device, and from shapes and strides."""
+    """One launch; an argument is a place among a kernel's operands, results and temporaries, or a number."""
 
     function: Any
-    shape: tuple[int, ...]
-    elements: int
-    rest: tuple[Any, ...]  # the arguments behind operands and results
+    blocks: int
+    threads: int
+    arguments: tuple[Any, ...]
+
+
+class Record(NamedTuple):
+    """All of a kernel's run that follows from the device, and from shapes and strides."""
+
+    results: tuple[tuple[tuple[int, ...], np.dtype], ...]
+    temporaries: tuple[int, ...]  # bytes
+    launches: tuple[Launch, ...]
 
 
 class Walk(NamedTuple):
@@ -64,7 +75,7 @@ class Kernel:
             plan.dtype(result.value) for result in plan.results if result.how[0] != "into"
         ]
         self._forms: dict[tuple[Any, int], Any] = {}  # and by device
-        self._launches: dict[tuple[Any, ...], Any] = {}
+        self._launches: dict[tuple[Any, ...], Record] = {}
 
     def __call__(self, operands: list[Any], device: int) -> list[Any]:
         """The results, new arrays; a list of operands that may be changed.
@@ -76,13 +87,13 @@ class Kernel:
         self._convert_numbers(operands)
         arrays = [operands[place] for place in self._arrays]
         key = (device, *[(array.shape, array.strides) for array in arrays])
-        launch = self._launches.get(key)
-        if launch is None:
-            launch = self._launch(arrays, device)
+        record = self._launches.get(key)
+        if record is None:
+            record = self._launch(arrays, device)
             if len(self._launches) >= MOST_LAUNCHES:
                 self._launches.clear()
-            self._launches[key] = launch
-        return self._run(launch, operands)
+            self._launches[key] = record
+        return _run(record, operands)
 
     def _convert_numbers(self, operands: list[Any]) -> None:
         """Put numbers in place as arguments."""
@@ -91,27 +102,70 @@ class Kernel:
         for place, made in self._constants.items():
             operands[place] = made
 
-    def _run(self, launch: Any, operands: list[Any]) -> list[Any]:
-        results = [cupy.ndarray(launch.shape, dtype) for dtype in self._results]
-        if launch.elements:
-            launch.function.linear_launch(launch.elements, (*operands, *results, *launch.rest))
-        return results
+    def in_c(self) -> Any:
+        """The kernel as C runs it; itself where a subclass runs otherwise."""
+        if type(self).__call__ is not Kernel.__call__:
+            return self
+        operands = tuple(map(self._operand, range(len(self.plan.operands))))
+        if type(self)._launch is Kernel._launch:
+            return _launch.Kernel(operands, tuple(self._results), self._map_form)
+        return _launch.Kernel(operands, len(self._results), self._record)
 
-    def _launch(self, arrays: list[Any], device: int) -> Any:
-        """A launch for these shapes and strides, as `_run` takes it."""
+    def _operand(self, place: int) -> tuple[str, Any]:
+        dtype = self.plan.operands[place].dtype
+        if place in self._constants:
+            return "known", _launch.packed(self._constants[place].value, dtype)
+        return ("number", dtype) if place in self._numbers else ("array", dtype.itemsize)
+
+    def _map_form(self, axes: int, wide: bool, device: int) -> Any:
+        return self._form(Form(axes, wide), device)
+
+    def _record(self, arrays: list[Any], device: int) -> tuple[Any, ...]:
+        results, temporaries, launches = self._launch(arrays, device)
+        packed = tuple(
+            (one.function, one.function.ptr, one.blocks, one.threads, _packed(one.arguments))
+            for one in launches
+        )
+        return results, temporaries, packed
+
+    def _launch(self, arrays: list[Any], device: int) -> Record:
+        """What is launched for these shapes and strides."""
         walk = walk_over(arrays)
-        function = self._form(walk.form, device) if walk.elements else None
-        return Launch(function, walk.shape, walk.elements, walk.rest)
+        results = tuple((walk.shape, dtype) for dtype in self._results)
+        if not walk.elements:
+            return Record(results, (), ())
+        blocks = min(-(-walk.elements // BLOCK), MOST_BLOCKS)
+        places = range(len(self.plan.operands) + len(results))
+        launch = Launch(
+            self._form(walk.form, device), blocks, min(walk.elements, BLOCK), (*places, *walk.rest)
+        )
+        return Record(results, (), (launch,))
 
     def _form(self, form: Any, device: int) -> Any:
+        """What a form is compiled to, once for each device."""
         function = self._forms.get((form, device))
         if function is None:
             function = self._forms[form, device] = self._compiled(form)
         return function
 
     def _compiled(self, form: Any) -> Any:
+        """The function of a form."""
         text = kernel_text(self.plan, self.name, form, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
+
+
+def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(one if type(one) is int else one.tobytes() for one in arguments)
+
+
+def _run(record: Record, operands: list[Any]) -> list[Any]:
+    results = [cupy.ndarray(shape, dtype) for shape, dtype in record.results]
+    temporaries = [cupy.cuda.alloc(size) for size in record.temporaries]
+    given = (*operands, *results, *temporaries)
+    for function, blocks, threads, places in record.launches:
+        arguments = tuple([given[one] if type(one) is int else one for one in places])
+        function((blocks,), (threads,), arguments)
+    return results
 
 
 def walk_over(arrays: list[Any]) -> Walk:
@@ -141,14 +195,19 @@ def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def steps_of(array: Any, shape: tuple[int, ...]) -> list[int]:
-    """How many elements apart the array's are along each axis of the kernel's space."""
+    """How many elements apart the array's are along each axis of the kernel's space.
+
+    Raises:
+        DoesNotFit: some lie between others, as fields of records do.
+
+    """
     item = array.itemsize
-    missing = len(shape) - array.ndim
-    own = [
-        0 if length == 1 else step // item
-        for length, step in zip(array.shape, array.strides, strict=True)
+    axes = [
+        0 if length == 1 else step for length, step in zip(array.shape, array.strides, strict=True)
     ]
-    return [0] * missing + own
+    if any(step % item for step in axes):
+        raise DoesNotFit
+    return [0] * (len(shape) - array.ndim) + [step // item for step in axes]
 
 
 def collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int], list[list[int]]]:
@@ -169,16 +228,6 @@ def collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int]
         for one, own in zip(joined, steps, strict=True):
             one.append(own[axis])
     return (lengths, joined) if lengths else ([1], [[1] for _ in steps])
-
-
-def argument(value: Any, dtype: np.dtype) -> Any:
-    """A number as a kernel's argument, converted as CuPy does it."""
-    try:
-        made = cupy._core._scalar.CScalar(value)
-        made.apply_dtype(dtype)
-    except OverflowError:
-        raise DoesNotFit from None
-    return made
 
 
 def _known(value: Any, dtype: np.dtype) -> Any:

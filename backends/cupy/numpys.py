@@ -15,7 +15,7 @@ import numpy as np
 
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import rules
-from ufuse.backends.cupy.program import Program
+from ufuse.backends.cupy.program import program_of
 from ufuse.backends.cupy.sending import PRODUCTS, Sent, dtypes_of, is_sent, sent, value_behind
 from ufuse.backends.cupy.statistics import as_reductions, with_inputs
 from ufuse.backends.cupy.text import NUMPYS
@@ -120,7 +120,7 @@ class SendingProgram:
     def __init__(self, made: SentPlan) -> None:
         found = made.sent
         graph = found.graph
-        self._program = Program(made.plan, graph.name, NUMPYS)
+        self._program = program_of(made.plan, graph.name, NUMPYS)
         self._is_array = [
             isinstance(one.type, ArrayType) and not one.type.scalar for one in graph.inputs
         ]

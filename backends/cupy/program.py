@@ -1,4 +1,4 @@
-"""A plan run from Python: kernels, CuPy's own calls, views."""
+"""A plan run in C, or from Python where C does not know CuPy: kernels, CuPy's own calls, views."""
 
 from __future__ import annotations
 
@@ -10,17 +10,67 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ufuse.backends import _launch
+from ufuse.backends.cupy import native
 from ufuse.backends.cupy.kinds import kernel_class
-from ufuse.backends.cupy.launch import argument
+from ufuse.backends.cupy.launch import Kernel
+from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.steps import Plan, Step
 
 Run = Callable[[list[Any], int], Iterable[Any]]
+IN_C = frozenset(("getitem", "unpack", "tuple"))  # kinds of steps that call nothing of ours
+
+
+def program_of(plan: Plan, name: str, dialect: Dialect = CUPYS) -> Callable[..., Any]:
+    """The callable of a plan. It waits for nothing that eager CuPy would not wait for."""
+    if native.why_not() is not None:
+        return Program(plan, name, dialect)
+    constants = dict(plan.constants)
+    steps = tuple(step_in_c(step, run_of(step, name, constants, dialect)) for step in plan.steps)
+    return _launch.Program(
+        plan.inputs, plan.slots, tuple(plan.constants), tuple(checked_numbers(plan)), steps, plan.outputs,
+        first_committed(plan), refused,
+    )  # fmt: skip
+
+
+def step_in_c(step: Step, run: Run) -> tuple[Any, ...]:
+    """A step as C takes it: kind, what is called, names of keywords; slots that are read, filled and cleared."""
+    slots = step.reads, step.outs, step.clear
+    if isinstance(run, Kernel):
+        made = run.in_c()
+        return "run" if made is run else "kernel", made, (), *slots
+    if step.kind == "call":
+        return "call", step.function, step.keywords, *slots
+    return step.kind if step.kind in IN_C else "run", run, (), *slots
+
+
+def first_committed(plan: Plan) -> int:
+    """The first step behind which it is too late for plain Python."""
+    places = (place for place, step in enumerate(plan.steps) if step.committed)
+    return next(places, len(plan.steps))
+
+
+def checked_numbers(plan: Plan) -> Iterator[tuple[int, np.dtype]]:
+    """The numbers that are looked at before the first step: one that does not fit may show too late."""
+    return numbers_of(plan) if first_committed(plan) < len(plan.steps) else iter(())
+
+
+def refused(error: Exception, late: bool) -> Any:
+    """NotImplemented, with memory free for plain Python, where a step leaves all to that; else the error is raised."""
+    out_of_memory = is_out_of_memory(error)
+    if not out_of_memory and not isinstance(error, DoesNotFit):
+        raise error
+    if late:
+        raise (error.__cause__ or error) from None
+    if out_of_memory:
+        cupy.get_default_memory_pool().free_all_blocks()
+    return NotImplemented
 
 
 class Program:
-    """The callable of a plan. It waits for nothing that eager CuPy would not wait for."""
+    """A plan run from Python."""
 
     def __init__(self, plan: Plan, name: str, dialect: Dialect = CUPYS) -> None:
         constants = dict(plan.constants)
@@ -28,11 +78,8 @@ class Program:
             (run_of(step, name, constants, dialect), step.reads, step.outs, step.clear)
             for step in plan.steps
         ]
-        # The first step behind which it is too late for plain Python; numbers are looked at before it.
-        self._committed = next(
-            (place for place, step in enumerate(plan.steps) if step.committed), len(plan.steps)
-        )
-        self._numbers = list(numbers_of(plan)) if self._committed < len(plan.steps) else []
+        self._committed = first_committed(plan)
+        self._numbers = list(checked_numbers(plan))
         self._constants = tuple(plan.constants)
         self._outputs = plan.outputs
         self._made = [None] * (plan.slots - plan.inputs)
@@ -57,10 +104,9 @@ class Program:
                     slots[slot] = result
                 for slot in clear:
                     slots[slot] = None
-        except (DoesNotFit, cupy.cuda.memory.OutOfMemoryError) as error:
-            if place > self._committed:
-                raise (error.__cause__ or error) from None
-            return NotImplemented
+        except (DoesNotFit, *OUT_OF_MEMORY) as error:
+            slots.clear()
+            return refused(error, place > self._committed)
         outputs = self._outputs
         return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.trace.device_layout import why_not_read
+from ufuse.frame_hook.trace.device_arrays import why_not_read
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.followed import is_followed
 from ufuse.frame_hook.trace.guards import GuardProgram

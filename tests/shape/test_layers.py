@@ -30,6 +30,7 @@ ROOMS = {
 C_ROOMS: dict[str, tuple[str, ...]] = {
     "frame_hook/csrc": ("python", "guards", "run"),
     "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "nest", "program"),
+    "backends/cupy/csrc": ("device", "kernel", "program"),
 }
 # What is no code; a function that other files may call, as clang-format lays it out; an include of ours.
 C_TEXT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)

@@ -1,4 +1,4 @@
-/* Arrays on a device: cupy.ndarray, read by what frame_hook/trace/device_layout.py has learned. */
+/* Arrays on a device: cupy.ndarray, read by what graph/typing/device_layout.py has learned. */
 #ifndef UFUSE_DEVICE_ARRAYS_H
 #define UFUSE_DEVICE_ARRAYS_H
 

@@ -12,8 +12,8 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.trace import device_layout
-from ufuse.graph.typing import library
+from ufuse.frame_hook.trace import device_arrays
+from ufuse.graph.typing import device_layout, library
 
 
 def shifted(x: Any, y: Any) -> Any:
@@ -52,7 +52,7 @@ def test_unknown_devices_are_refused() -> None:
 def test_structs_are_read_as_attributes_say(host: Host) -> None:
     """Shape, strides, dtype, address and device of every kind of array."""
     cp = host.cupy
-    assert device_layout.why_not_read(cp.ndarray, cp) is None
+    assert device_arrays.why_not_read(cp.ndarray, cp) is None
     x = cp.asarray(np.arange(24.0).reshape(2, 3, 4))
     for array in (
         x,
@@ -74,6 +74,7 @@ def test_another_struct_is_not_read(host: Host, monkeypatch: pytest.MonkeyPatch,
     for found in (set(), {16, 24}):
         monkeypatch.setattr(device_layout, part, lambda _, found=found: set(found))
         monkeypatch.setattr(device_layout, "_learned", {})
+        monkeypatch.setattr(device_arrays, "_read", {})
         x = host.cupy.ones(3)
         compiled = ufuse.compile(lambda x: x * 3 - 1)
         assert (compiled(x) == 2).all()

@@ -55,6 +55,9 @@ def install() -> Host:
     from tests.support.cupy_host import libraries  # noqa: PLC0415 - only where CuPy is installed
 
     libraries.install(cupy, _parts["device"], _parts["compiler"])
+    from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
+
+    native.launch_by(_parts["driver"].launch_entry(), _parts["driver"].failed)
     return Host(cupy, **_parts)
 
 

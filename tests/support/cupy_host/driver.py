@@ -203,6 +203,11 @@ class Driver:
             return FAILED
         return 0
 
+    def failed(self, status: int) -> None:
+        """Raise what a launch through `launch_entry` ended with."""
+        error, self.error = self.error, None
+        raise error or self.driver.CUDADriverError(status)
+
     def launch(self, kernel: Kernel, arguments: Any, sizes: Any, shared: int) -> None:
         """Run a kernel's threads."""
         fine = self.threads.cuda_launch(

@@ -1,4 +1,4 @@
-"""Where the struct of a `cupy.ndarray` has what guards read in C, learned from arrays over the host's memory.
+"""Where the struct of a `cupy.ndarray` has what C reads, learned from arrays over the host's memory.
 
 Arrays with odd lengths and strides are made, which takes no GPU, and their structs are searched for those numbers.
 What is found in none or several places is not used: then such arrays are not captured.
@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import _hook
-
 WORD = struct.calcsize("P")
 DEVICE = 23  # a number that no device has, so that it is found
 SIZE = 4096
@@ -24,31 +22,32 @@ EXAMPLES = (
     ("i2", 72, (11, 13), (34, 2)),
 )
 
-_learned: dict[type, bool] = {}
+_learned: dict[type, tuple[int, ...] | None] = {}
 
 
-def why_not_read(kind: type, module: Any) -> str | None:
-    """Why arrays of this class of CuPy's cannot be guarded, or None; learns how the first time."""
-    if kind not in _learned:
-        _learned[kind] = learn(module)
-    return None if _learned[kind] else "an array of this version of CuPy"
+def offsets_in(module: Any) -> tuple[int, ...] | None:
+    """Offsets of shape, strides, dtype and memory in an array, and of address and device in its memory; or None."""
+    if module.ndarray not in _learned:
+        _learned[module.ndarray] = _found(examples(module))
+    return _learned[module.ndarray]
 
 
-def learn(module: Any) -> bool:
-    """Tell C how arrays are read; false where that is not certain, or does not give what the attributes give."""
-    examples = [_example(module, *numbers) for numbers in EXAMPLES]
+def examples(module: Any) -> list[Any]:
+    """Arrays to learn from, and to compare with `by_attributes` what was learned."""
+    return [_example(module, *numbers) for numbers in EXAMPLES]
+
+
+def _found(arrays: list[Any]) -> tuple[int, ...] | None:
     finders: tuple[Callable[[Any], set[int]], ...] = (_shapes, _strides, _dtypes, _memories)
-    offsets = [_only(finder, examples) for finder in finders]
-    memories = [array.data for array in examples]
+    offsets = [_only(finder, arrays) for finder in finders]
+    memories = [array.data for array in arrays]
     offsets += [_only(finder, memories) for finder in (_addresses, _devices)]
-    if None in offsets:
-        return False
-    _hook.set_device_layout(module.ndarray, *(one for one in offsets if one is not None))
-    return all(_hook.device_array(array) == by_attributes(array) for array in examples)
+    certain = tuple(one for one in offsets if one is not None)
+    return certain if len(certain) == len(offsets) else None
 
 
 def by_attributes(array: Any) -> tuple[Any, ...]:
-    """What `_hook.device_array` gives, asked of the array itself."""
+    """What C reads of an array, asked of the array itself."""
     axes = tuple(zip(array.shape, array.strides, strict=True))
     return axes, array.dtype, array.data.ptr, array.data.device_id
 
@@ -93,6 +92,7 @@ def _vectors(array: Any, numbers: tuple[int, ...]) -> set[int]:
         offset
         for offset, begin in words.items()
         if begin > SIZE
+        and words.get(offset - WORD) != begin  # the limit of another vector, behind its end
         and words.get(offset + WORD) == begin + len(wanted)
         and words.get(offset + 2 * WORD, 0) >= begin + len(wanted)
         and ctypes.string_at(begin, len(wanted)) == wanted

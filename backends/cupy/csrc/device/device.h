@@ -1,0 +1,77 @@
+/* What launches need of CuPy and of the CUDA driver: no header of either is used. */
+#ifndef UFUSE_DEVICE_H
+#define UFUSE_DEVICE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL ufuse_launch_numpy
+#ifndef UFUSE_LAUNCH_IMPORTS_ARRAY
+#    define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+/* A std::vector<Py_ssize_t>, as libstdc++ and libc++ have it. */
+typedef struct {
+    const Py_ssize_t *begin, *end, *limit;
+} Vector;
+
+/* An array on a device. Shape and strides are the array's own: they are gone where it is. */
+typedef struct {
+    uintptr_t data;
+    int ndim;
+    const Py_ssize_t *shape, *strides; /* strides in bytes */
+    PyObject *dtype;                   /* borrowed */
+    int device;
+} View;
+
+/* One argument of a kernel by value, whatever its type. */
+typedef union {
+    _Alignas(16) unsigned char bytes[16];
+    uint64_t word;
+    int64_t wide;
+    int32_t narrow;
+} Cell;
+
+/* A kernel's compiled form, and the shape of its launch. */
+typedef struct {
+    void *function;
+    unsigned blocks, threads;
+} Grid;
+
+/* Whether what Python gives is a tuple, as PyArg_ParseTuple expects; TypeError where not. */
+static inline bool
+is_tuple(PyObject *given)
+{
+    if (!PyTuple_Check(given)) {
+        PyErr_Format(PyExc_TypeError, "no tuple: %R", given);
+    }
+    return PyTuple_Check(given);
+}
+
+/* layout.c: where the structs of arrays have what. */
+bool is_device_array(PyObject *object);
+bool view_of(PyObject *object, View *view);
+int layout_use(PyObject *type, PyObject *offsets);
+PyObject *layout_type(void);
+uintptr_t address_in_memory(PyObject *memory);
+PyObject *layout_view(PyObject *module, PyObject *object);
+
+/* functions.c: C functions of CuPy's and of the driver's. */
+int functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *refusal);
+int current_device(void);
+int current_stream(intptr_t *stream);
+PyObject *new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data);
+PyObject *new_memory(Py_ssize_t size, uintptr_t *data);
+int launch(const Grid *grid, void **arguments, int device, intptr_t stream);
+void refuse(const char *reason);
+bool is_refusal(void);
+PyObject *functions_signatures(void);
+
+#endif

@@ -1,0 +1,108 @@
+/* A kernel's operands and results, and how its launches follow from shapes and strides. */
+#ifndef UFUSE_KERNEL_H
+#define UFUSE_KERNEL_H
+
+#include "device/device.h"
+
+enum { MOST_AXES = 32 };
+
+/* How a kernel walks over the elements of arrays that are broadcast to one shape. */
+typedef struct {
+    int ndim; /* of that shape */
+    Py_ssize_t shape[MOST_AXES];
+    Py_ssize_t elements;
+    int axes;  /* that are walked over, or 0: elements lie alike in all arrays */
+    bool wide; /* indices of 64 bits */
+    Py_ssize_t lengths[MOST_AXES];
+    Py_ssize_t *steps; /* in elements: `MOST_AXES` for each array */
+} Walk;
+
+/* What all steps of a program's run share. */
+typedef struct {
+    int device;
+    bool has_stream;
+    intptr_t stream;
+} Run;
+
+/* An argument of a recorded launch: a place among operands, results and temporaries, or a value. */
+typedef struct {
+    int place; /* -1: `value` */
+    Cell value;
+} Argument;
+
+typedef struct {
+    Grid grid;
+    PyObject *owner; /* keeps the function alive */
+    int arguments;
+    Argument *argument;
+} RecordedLaunch;
+
+typedef struct {
+    PyObject *dtype;
+    int ndim;
+    Py_ssize_t *shape;
+} RecordedResult;
+
+/* The launches of a kernel for one device and one combination of shapes and strides. */
+typedef struct {
+    Py_ssize_t references;
+    size_t words;
+    Py_ssize_t *key;
+    int results, temporaries, launches;
+    RecordedResult *result;
+    Py_ssize_t *temporary; /* bytes of each, rounded up */
+    Py_ssize_t size;       /* of all temporaries */
+    RecordedLaunch *launch;
+} Record;
+
+typedef enum { OPERAND_ARRAY, OPERAND_NUMBER, OPERAND_KNOWN } OperandKind;
+
+typedef struct {
+    OperandKind kind;
+    Py_ssize_t item; /* of an array: bytes of an element */
+    PyObject *dtype; /* of a number that varies */
+    Cell value;      /* of a number that is known */
+} Operand;
+
+/* A compiled form of a map. */
+typedef struct {
+    int axes, device;
+    bool wide;
+    void *function;
+    PyObject *owner;
+} MapForm;
+
+enum { RECORDS = 256 };
+
+typedef struct {
+    PyObject_HEAD
+    int operands, arrays, results; /* results: new arrays */
+    Operand *operand;
+    PyObject **dtype; /* of a map's results, or NULL */
+    PyObject *maker;  /* of a map: form(axes, wide, device); else: record(arrays, device) */
+    int forms;
+    MapForm *form;
+    Record **record; /* by hash, or NULL */
+} Kernel;
+
+/* walk.c */
+int walk_over(const View *views, const Py_ssize_t *items, int count, Walk *walk);
+PyObject *walk_as_tuple(PyObject *module, PyObject *args);
+
+/* numbers.c */
+int numbers_use(PyObject *check);
+int pack_number(PyObject *value, PyObject *dtype, Cell *cell);
+PyObject *packed(PyObject *module, PyObject *args);
+
+/* records.c */
+Record *record_of(PyObject *given, const Py_ssize_t *key, size_t words, int operands);
+void record_release(Record *record);
+
+/* runs.c */
+int kernel_run(Kernel *self, PyObject *const *operands, Run *run, PyObject **results);
+
+/* kernel.c */
+extern PyTypeObject *kernel_type;
+int kernel_begin(PyObject *module);
+
+#endif

@@ -1,0 +1,339 @@
+/* One run of a kernel: memory for results, arguments, launches on the current stream. */
+#include "kernel/kernel.h"
+
+enum { BLOCK = 128, MOST_BLOCKS = 2147483647 };
+
+/* Views of the operands that are arrays, and in the cells their addresses and the numbers. */
+static int
+read_operands(const Kernel *self, PyObject *const *operands, View *views, Py_ssize_t *items,
+              Cell *cells)
+{
+    int arrays = 0;
+    for (int i = 0; i < self->operands; i++) {
+        const Operand *operand = &self->operand[i];
+        if (operand->kind == OPERAND_KNOWN) {
+            cells[i] = operand->value;
+        }
+        else if (operand->kind == OPERAND_NUMBER) {
+            if (pack_number(operands[i], operand->dtype, &cells[i]) < 0) {
+                return -1;
+            }
+        }
+    }
+    /* Numbers may have run Python code: arrays are looked at behind it. */
+    for (int i = 0; i < self->operands; i++) {
+        if (self->operand[i].kind != OPERAND_ARRAY) {
+            continue;
+        }
+        if (operands[i] == NULL || !view_of(operands[i], &views[arrays])) {
+            refuse("an operand is no array on a device");
+            return -1;
+        }
+        cells[i].word = views[arrays].data;
+        items[arrays++] = self->operand[i].item;
+    }
+    return 0;
+}
+
+static int
+find_stream(Run *run)
+{
+    if (!run->has_stream && current_stream(&run->stream) < 0) {
+        return -1;
+    }
+    run->has_stream = true;
+    return 0;
+}
+
+static void
+drop(PyObject **results, int count)
+{
+    for (int i = 0; i < count; i++) {
+        Py_CLEAR(results[i]);
+    }
+}
+
+/* The compiled form of a map for a walk; compiled by Python code the first time. */
+static int
+form_of(Kernel *self, const Walk *walk, int device, void **function)
+{
+    for (int i = 0; i < self->forms; i++) {
+        const MapForm *form = &self->form[i];
+        if (form->axes == walk->axes && form->wide == walk->wide && form->device == device) {
+            *function = form->function;
+            return 0;
+        }
+    }
+    PyObject *owner = PyObject_CallFunction(self->maker, "iOi", walk->axes,
+                                            walk->wide ? Py_True : Py_False, device);
+    PyObject *address = owner == NULL ? NULL : PyObject_GetAttrString(owner, "ptr");
+    *function = address == NULL ? NULL : PyLong_AsVoidPtr(address);
+    Py_XDECREF(address);
+    MapForm *grown = NULL;
+    if (*function != NULL || (address != NULL && !PyErr_Occurred())) {
+        grown = PyMem_Resize(self->form, MapForm, (size_t)self->forms + 1);
+    }
+    if (grown == NULL) {
+        Py_XDECREF(owner);
+        if (!PyErr_Occurred()) {
+            PyErr_NoMemory();
+        }
+        return -1;
+    }
+    self->form = grown;
+    self->form[self->forms++] = (MapForm){.axes = walk->axes,
+                                          .wide = walk->wide,
+                                          .device = device,
+                                          .function = *function,
+                                          .owner = owner};
+    return 0;
+}
+
+static void
+put_index(Cell *cell, Py_ssize_t index, bool wide)
+{
+    if (wide) {
+        cell->wide = index;
+    }
+    else {
+        cell->narrow = (int32_t)index;
+    }
+}
+
+/* The arguments behind operands and results, in the order of `Writer.parameters` of text.py. */
+static int
+put_walk(const Walk *walk, int arrays, Cell *cells)
+{
+    int count = 0;
+    put_index(&cells[count++], walk->elements, walk->wide);
+    for (int axis = 1; axis < walk->axes; axis++) {
+        put_index(&cells[count++], walk->lengths[axis], walk->wide);
+    }
+    for (int i = 0; walk->axes > 0 && i < arrays; i++) {
+        for (int axis = 0; axis < walk->axes; axis++) {
+            put_index(&cells[count++], walk->steps[i * MOST_AXES + axis], walk->wide);
+        }
+    }
+    return count;
+}
+
+/* Launch a map, behind its results. What `views` point to may be gone: it is not read. */
+static int
+launch_map(Kernel *self, const Walk *walk, Cell *cells, Run *run)
+{
+    int places = self->operands + self->results;
+    int count = places + put_walk(walk, self->arrays, cells + places);
+    void *arguments[count];
+    for (int i = 0; i < count; i++) {
+        arguments[i] = &cells[i];
+    }
+    Py_ssize_t blocks = (walk->elements + (BLOCK - 1)) / BLOCK;
+    Grid grid = {.blocks = blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS,
+                 .threads = walk->elements < BLOCK ? (unsigned)walk->elements : BLOCK};
+    if (form_of(self, walk, run->device, &grid.function) < 0 || find_stream(run) < 0) {
+        return -1;
+    }
+    return launch(&grid, arguments, run->device, run->stream);
+}
+
+static int
+run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
+{
+    int arrays = self->arrays, places = self->operands + self->results;
+    View views[arrays + 1];
+    Py_ssize_t items[arrays + 1], steps[(arrays + 1) * MOST_AXES];
+    Cell cells[places + (arrays + 1) * MOST_AXES + 1];
+    Walk walk = {.steps = steps};
+    if (read_operands(self, operands, views, items, cells) < 0 ||
+        walk_over(views, items, arrays, &walk) < 0) {
+        return -1;
+    }
+    for (int i = 0; i < self->results; i++) {
+        uintptr_t data = 0;
+        results[i] = new_array(walk.ndim, walk.shape, self->dtype[i], &data);
+        if (results[i] == NULL) {
+            drop(results, i);
+            return -1;
+        }
+        cells[self->operands + i].word = data;
+    }
+    if (walk.elements > 0 && launch_map(self, &walk, cells, run) < 0) {
+        drop(results, self->results);
+        return -1;
+    }
+    return 0;
+}
+
+/* The words that a record is found by: the device, shapes and strides; how many there are. */
+static size_t
+put_key(const View *views, int arrays, int device, Py_ssize_t *key)
+{
+    size_t words = 0;
+    key[words++] = device;
+    for (int i = 0; i < arrays; i++) {
+        key[words++] = views[i].ndim;
+        for (int axis = 0; axis < views[i].ndim; axis++) {
+            key[words++] = views[i].shape[axis];
+            key[words++] = views[i].strides[axis];
+        }
+    }
+    return words;
+}
+
+static size_t
+hash_of(const Py_ssize_t *key, size_t words)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < words; i++) {
+        hash = (hash ^ (uint64_t)key[i]) * 1099511628211u;
+        hash ^= hash >> 29;
+    }
+    return (size_t)(hash % RECORDS);
+}
+
+/* The operands that are arrays, as Python has them. */
+static PyObject *
+arrays_of(const Kernel *self, PyObject *const *operands)
+{
+    PyObject *arrays = PyList_New(self->arrays);
+    int place = 0;
+    for (int i = 0; arrays != NULL && i < self->operands; i++) {
+        if (self->operand[i].kind == OPERAND_ARRAY) {
+            PyList_SET_ITEM(arrays, place++, Py_NewRef(operands[i]));
+        }
+    }
+    return arrays;
+}
+
+/* The record for a key, a new reference; made by Python code where there is none. */
+static Record *
+find_record(Kernel *self, PyObject *const *operands, const Py_ssize_t *key, size_t words)
+{
+    Record **place = &self->record[hash_of(key, words)];
+    if (*place != NULL && (*place)->words == words &&
+        memcmp((*place)->key, key, words * sizeof(*key)) == 0) {
+        (*place)->references++;
+        return *place;
+    }
+    PyObject *arrays = arrays_of(self, operands);
+    PyObject *given =
+        arrays == NULL ? NULL : PyObject_CallFunction(self->maker, "Oi", arrays, (int)key[0]);
+    Py_XDECREF(arrays);
+    Record *record = given == NULL ? NULL : record_of(given, key, words, self->operands);
+    Py_XDECREF(given);
+    if (record != NULL) {
+        Record *before = *place;
+        *place = record;
+        record->references++;
+        record_release(before);
+    }
+    return record;
+}
+
+/*
+ * Results of a record, new references, and temporaries, all in one allocation, a new reference in
+ * `*memory`, NULL where there are none; with their addresses.
+ */
+static int
+make_memory(const Kernel *self, const Record *record, Cell *cells, PyObject **results,
+            PyObject **memory)
+{
+    Py_ssize_t offset = 0;
+    uintptr_t data = 0;
+    for (int i = 0; i < record->results; i++) {
+        const RecordedResult *result = &record->result[i];
+        results[i] = new_array(result->ndim, result->shape, result->dtype, &data);
+        if (results[i] == NULL) {
+            return -1;
+        }
+        cells[self->operands + i].word = data;
+    }
+    if (record->temporaries == 0) {
+        return 0;
+    }
+    *memory = new_memory(record->size, &data);
+    for (int i = 0; *memory != NULL && i < record->temporaries; i++) {
+        cells[self->operands + record->results + i].word = data + (uintptr_t)offset;
+        offset += record->temporary[i];
+    }
+    return *memory == NULL ? -1 : 0;
+}
+
+static int
+run_launches(const Record *record, Cell *cells, Run *run)
+{
+    for (int i = 0; i < record->launches; i++) {
+        const RecordedLaunch *one = &record->launch[i];
+        void *arguments[one->arguments + 1];
+        for (int j = 0; j < one->arguments; j++) {
+            const Argument *argument = &one->argument[j];
+            arguments[j] =
+                argument->place < 0 ? (void *)&argument->value : (void *)&cells[argument->place];
+        }
+        if (find_stream(run) < 0 || launch(&one->grid, arguments, run->device, run->stream) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+run_record(const Kernel *self, const Record *record, Cell *operands, Run *run, PyObject **results)
+{
+    Cell cells[self->operands + record->results + record->temporaries + 1];
+    PyObject *memory = NULL;
+    memcpy(cells, operands, (size_t)self->operands * sizeof(Cell));
+    int status = make_memory(self, record, cells, results, &memory);
+    if (status == 0) {
+        status = run_launches(record, cells, run);
+    }
+    /* Who is given the memory next works on the same stream, behind these launches. */
+    Py_XDECREF(memory);
+    if (status < 0) {
+        drop(results, record->results);
+    }
+    return status;
+}
+
+static int
+run_recorded(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
+{
+    int arrays = self->arrays;
+    View views[arrays + 1];
+    Py_ssize_t items[arrays + 1];
+    Cell cells[self->operands + 1];
+    if (read_operands(self, operands, views, items, cells) < 0) {
+        return -1;
+    }
+    size_t room = 1;
+    for (int i = 0; i < arrays; i++) {
+        room += 1 + 2 * (size_t)views[i].ndim;
+    }
+    Py_ssize_t key[room];
+    size_t words = put_key(views, arrays, run->device, key);
+    Record *record = find_record(self, operands, key, words);
+    if (record == NULL) {
+        return -1;
+    }
+    int status = -1;
+    if (record->results != self->results) {
+        PyErr_Format(PyExc_ValueError, "%d results, not %d", record->results, self->results);
+    }
+    else {
+        status = run_record(self, record, cells, run, results);
+    }
+    record_release(record);
+    return status;
+}
+
+/*
+ * Run a kernel on its operands, borrowed; `results`, which begins empty, gets new arrays. Returns
+ * -1 with an exception and without results: that of a refusal where nothing was launched. May run
+ * Python code, and lets other threads run.
+ */
+int
+kernel_run(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
+{
+    return self->record == NULL ? run_map(self, operands, run, results)
+                                : run_recorded(self, operands, run, results);
+}

@@ -1,0 +1,46 @@
+/* A program: steps over slots. */
+#ifndef UFUSE_PROGRAM_H
+#define UFUSE_PROGRAM_H
+
+#include "kernel/kernel.h"
+
+typedef enum { STEP_KERNEL, STEP_RUN, STEP_CALL, STEP_GETITEM, STEP_UNPACK, STEP_TUPLE } StepKind;
+
+typedef struct {
+    int count;
+    int *slot;
+} Slots;
+
+typedef struct {
+    StepKind kind;
+    PyObject *object; /* the kernel, or what is called; NULL: nothing is */
+    PyObject *names;  /* of the last arguments of a call, or NULL */
+    Slots reads, outs, clear;
+} Step;
+
+typedef struct {
+    int slot;
+    PyObject *dtype;
+} CheckedNumber;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    int inputs, slots, steps, constants, numbers;
+    int committed; /* the first step that writes what the caller sees; `steps`: none does */
+    int *constant_slot;
+    PyObject **constant;
+    Step *step;
+    CheckedNumber *number; /* looked at before the first step */
+    Slots outputs;
+    PyObject *refused; /* refused(error, late): NotImplemented, or raises */
+} Program;
+
+/* program_run.c */
+int program_use(PyObject *errors);
+PyObject *program_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+
+/* program.c */
+int program_begin(PyObject *module);
+
+#endif

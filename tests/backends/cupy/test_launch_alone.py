@@ -1,0 +1,522 @@
+"""Launching in C without CuPy: structs and C functions are given, and launches are looked at."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.fake_arrays import Array, Device, RefusedError, array_of
+from ufuse.backends import _launch
+
+ALIVE: list[Device] = []  # C keeps their functions
+F8 = np.dtype("f8")
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    """A device of this test's own; CuPy's, where it is in use, is used again behind it."""
+    made = Device()
+    ALIVE.append(made)
+    made.use()
+    yield made
+    native = sys.modules.get("ufuse.backends.cupy.native")
+    if native is not None:
+        native.why_not.cache_clear()
+        native.why_not()
+
+
+class Forms:
+    """Compiled forms of a map, each with an address of its own."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, bool, int]] = []
+
+    def __call__(self, axes: int, wide: bool, device: int) -> Any:
+        """A new form."""
+        self.asked.append((axes, wide, device))
+        return SimpleNamespace(ptr=1000 + len(self.asked))
+
+
+def program_of(
+    kernel: Any, inputs: int, outs: int = 1, committed: int = 1, numbers: tuple[Any, ...] = (), **rest: Any
+) -> Any:  # fmt: skip
+    """A program of one kernel."""
+    slots = tuple(range(inputs + outs))
+    step = ("kernel", kernel, (), slots[:inputs], slots[inputs:], ())
+    refused = rest.get("refused", lambda error, late: ("refused", str(error), late))
+    return _launch.Program(
+        inputs, inputs + outs, (), numbers, (step,), slots[inputs:], committed, refused
+    )
+
+
+def a_map(operands: int = 2, results: int = 1, maker: Any = None) -> Any:
+    """A map of float64."""
+    return _launch.Kernel((("array", 8),) * operands, (F8,) * results, maker or Forms())
+
+
+def numbers_in(read: list[bytes]) -> list[int]:
+    """What was read as whole numbers."""
+    return [int.from_bytes(one, sys.byteorder, signed=True) for one in read]
+
+
+def test_structs_are_read_through_offsets(device: Device) -> None:
+    """What an array's struct has where it was said to be."""
+    array = array_of((3, 4), strides=(-32, 8), address=640, device=2)
+    assert _launch.view(array) == (((3, -32), (4, 8)), F8, 640, 2)
+    assert _launch.view(array_of(())) == ((), F8, 512, 0)
+    assert _launch.view(np.ones(3)) is None
+    assert _launch.view(None) is None
+
+
+@pytest.mark.parametrize("name", sorted(_launch.signatures()))
+def test_a_function_with_another_signature_is_not_used(device: Device, name: str) -> None:
+    """Each is compared, and named; what was in use before still is."""
+    for wrong in ("int (int)", _launch.signatures()[name] + " noexcept", ""):
+        with pytest.raises(LookupError, match=f"{name} is not `.*` in this version of CuPy"):
+            device.use(device.capsules(**{name: wrong}))
+    missing = device.capsules()
+    del missing[name]
+    for table in (missing, missing | {name: 3}):
+        with pytest.raises(LookupError, match=f"{name} .* is `not there`"):
+            device.use(table)
+    device.sizes = (8, 8, 8, 4)
+    program_of(a_map(), 2)(array_of((5,)), array_of((5,)))
+    assert len(device.launches) == 1
+
+
+def test_arrays_that_lie_alike_are_walked_over_as_one(device: Device) -> None:
+    """The addresses of operands and of the new array, and how many elements there are."""
+    forms = Forms()
+    program = program_of(a_map(maker=forms), 2)
+    device.sizes = (8, 8, 8, 4)
+    result = program(array_of((300, 2), address=1024), array_of((300, 2), address=2048))
+    assert type(result) is Array
+    assert result.shape == (300, 2)
+    made = _launch.view(result)
+    assert made is not None
+    assert numbers_in(device.read) == [1024, 2048, made[2], 600]
+    assert device.launches == [(1001, 5, 128, 77)]
+    program(array_of((7,)), array_of((7,)))
+    assert device.launches[1] == (1001, 1, 7, 77)
+    assert forms.asked == [(0, False, 0)]
+
+
+def test_axes_are_joined_and_broadcast(device: Device) -> None:
+    """Lengths behind the first, and steps in elements, negative ones and those of broadcast axes too."""
+    forms = Forms()
+    program = program_of(a_map(maker=forms), 2)
+    device.sizes = (8, 8, 8, 4, *[4] * 5)
+    result = program(
+        array_of((2, 3, 5), strides=(-120, 40, 8), address=4096), array_of((5,), strides=(16,))
+    )
+    assert result.shape == (2, 3, 5)
+    # Axes 0 and 1 step by -15 and 5: they are not one for the first array.
+    assert forms.asked == [(3, False, 0)]
+    device.sizes = (8, 8, 8, 4, *[4] * 8)
+    program(array_of((2, 3, 5), strides=(-120, 40, 8)), array_of((5,), strides=(16,)))
+    assert numbers_in(device.read)[3:] == [30, 3, 5, -15, 5, 1, 0, 0, 2]
+    device.sizes = (8, 8, 8, 4, *[4] * 5)
+    program(array_of((2, 3, 5)), array_of((5,), strides=(16,)))
+    assert numbers_in(device.read)[3:] == [30, 5, 5, 1, 0, 2]
+
+
+def test_no_elements_are_no_launch(device: Device) -> None:
+    """Nothing is compiled either."""
+    forms = Forms()
+    result = program_of(a_map(maker=forms), 2)(array_of((0, 3)), array_of((1, 3)))
+    assert result.shape == (0, 3)
+    assert not device.launches
+    assert not forms.asked
+
+
+def test_one_element_is_one_thread(device: Device) -> None:
+    """Arrays without axes, and with axes of one element."""
+    device.sizes = (8, 8, 8, 4)
+    assert program_of(a_map(), 2)(array_of(()), array_of(())).shape == ()
+    assert program_of(a_map(), 2)(array_of((1, 1)), array_of((1,))).shape == (1, 1)
+    assert device.launches == [(1001, 1, 1, 77)] * 2
+
+
+def test_much_is_walked_over_with_wide_indices(device: Device) -> None:
+    """Elements, or how far they are apart, beyond 32 bits are another form, with arguments of 64 bits."""
+    forms = Forms()
+    program = program_of(a_map(1, maker=forms), 1)
+    device.sizes = (8, 8, 8)
+    program(array_of((2**20, 2**12)))
+    assert numbers_in(device.read)[2:] == [2**32]
+    assert device.launches == [(1001, 2**25, 128, 77)]
+    device.sizes = (8, 8, 8, 8)
+    program(array_of((2, 1), strides=(-(2**34), 8)))
+    assert numbers_in(device.read)[2:] == [2, -(2**31)]
+    device.sizes = (8, 8, 4, 4)
+    program(array_of((2,), strides=(-(2**34) + 8,)))
+    assert numbers_in(device.read)[2:] == [2, -(2**31) + 1]
+    assert forms.asked == [(0, True, 0), (1, True, 0), (1, False, 0)]
+    device.sizes = (8, 8, 8, 8)
+    program(array_of((2**45,), strides=(0,)))
+    assert device.launches[-1][1] == 2**31 - 1  # blocks: threads take several elements each
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        [array_of((2**40, 2**40), strides=(0, 0))] * 2,
+        [array_of((3,)), array_of((4,))],
+        [array_of((3,), strides=(12,))] * 2,
+        [array_of((1,) * 33)] * 2,
+        [np.ones(3), array_of((3,))],
+        [array_of((2**40,), strides=(2**62,))] * 2,
+    ],
+    ids=["too many", "no one shape", "between elements", "too many axes", "of the host", "too far"],
+)
+def test_what_no_kernel_can_do_is_left_to_python(device: Device, arrays: list[Any]) -> None:
+    """Nothing is launched, and Python is told that it is not too late."""
+    answer = program_of(a_map(), 2)(*arrays)
+    assert answer[0] == "refused"
+    assert answer[2] is False
+    assert not device.launches
+    assert not device.made
+
+
+def test_arrays_of_another_device_are_left_to_python(device: Device) -> None:
+    """Before anything is asked for; on that device they are taken, with a form of its own."""
+    forms = Forms()
+    program = program_of(a_map(maker=forms), 2)
+    assert program(array_of((3,)), array_of((3,), device=1)) is NotImplemented
+    assert not device.made
+    device.current, device.sizes = 1, (8, 8, 8, 4)
+    program(array_of((3,), device=1), array_of((3,), device=1))
+    device.current = 0
+    program(array_of((3,)), array_of((3,)))
+    assert forms.asked == [(0, False, 1), (0, False, 0)]
+    assert [launch[0] for launch in device.launches] == [1001, 1002]
+
+
+def test_numbers_are_arguments_by_value(device: Device) -> None:
+    """Known ones as they are, others converted to the loop's dtype; each has its own bytes."""
+    operands = (
+        ("array", 8),
+        ("known", struct.pack("d", 2.5)),
+        ("number", np.dtype("i2")),
+        ("number", np.dtype("D")),
+    )
+    program = program_of(_launch.Kernel(operands, (F8,), Forms()), 4)
+    device.sizes = (8, 8, 2, 16, 8, 4)
+    program(array_of((3,)), None, -5, 1 - 2j)
+    assert device.read[1:4] == [
+        struct.pack("d", 2.5),
+        struct.pack("h", -5),
+        struct.pack("dd", 1, -2),
+    ]
+    program(array_of((3,)), None, np.int8(7), True)
+    assert device.read[2:4] == [struct.pack("h", 7), struct.pack("dd", 1, 0)]
+    for wrong in (40000, 2**70, -(2**70)):
+        assert program(array_of((3,)), None, wrong, 1)[0] == "refused"
+    with pytest.raises(TypeError, match="Unsupported type"):
+        program(array_of((3,)), None, "x", 1)
+    assert len(device.launches) == 2
+
+
+def test_numbers_are_looked_at_before_the_first_step(device: Device) -> None:
+    """Where something visible is written, one that does not fit is found in time."""
+    operands = (("array", 8), ("number", np.dtype("u1")))
+    kernel = _launch.Kernel(operands, (F8,), Forms())
+    step = ("kernel", kernel, (), (0, 1), (2,), ())
+    called: list[list[Any]] = []
+
+    def keep(reads: list[Any], _: int) -> tuple[Any, ...]:
+        called.append(reads)
+        return ()
+
+    first = ("run", keep, (), (0,), (), ())
+    program = _launch.Program(
+        2, 3, (), ((1, np.dtype("u1")),), (first, step), (2,), 0, lambda error, late: late
+    )
+    assert program(array_of((3,)), 300) is False
+    assert not called
+    device.sizes = (8, 1, 8, 4)
+    program(array_of((3,)), 200)
+    assert len(called) == 1
+
+
+def test_errors_behind_a_visible_write_are_late(device: Device) -> None:
+    """Python is told so, and raises them."""
+
+    def refuses(reads: list[Any], _: int) -> tuple[Any, ...]:
+        raise RefusedError
+
+    steps = [("run", lambda reads, _: (), (), (0,), (), ()), ("run", refuses, (), (0,), (), ())]
+    for committed, late in ((0, True), (1, False), (2, False)):
+        program = _launch.Program(
+            1, 1, (), (), tuple(steps), (0,), committed, lambda error, late: late
+        )
+        assert program(array_of((3,))) is late
+
+
+def test_what_is_no_refusal_is_raised(device: Device) -> None:
+    """The driver's status of a launch, and whatever else a step raises."""
+    device.status, device.sizes = 700, (8, 8, 8, 4)
+    with pytest.raises(ArithmeticError, match="status 700"):
+        program_of(a_map(), 2)(array_of((3,)), array_of((3,)))
+
+    def wrong(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        program_of(a_map(maker=wrong), 2)(array_of((3,)), array_of((3,)))
+    with pytest.raises(AttributeError, match="ptr"):
+        program_of(a_map(maker=lambda *_: 3), 2)(array_of((3,)), array_of((3,)))
+
+
+def record_of(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Two launches with two temporaries; the second takes a number."""
+    first = (object(), 11, 3, 32, (0, 1, 2, 3))
+    second = (object(), 12, 1, 64, (3, 2, 1, struct.pack("q", -9)))
+    return ((shape, F8),), (100, 300), (first, second)
+
+
+def test_records_are_made_once_for_shapes_and_strides(device: Device) -> None:
+    """Results and temporaries are new each time, temporaries in one allocation, apart."""
+    asked: list[Any] = []
+
+    def maker(arrays: list[Any], number: int) -> Any:
+        asked.append((arrays[0].shape, number))
+        return record_of(())
+
+    program = program_of(_launch.Kernel((("array", 8),), 1, maker), 1)
+    device.sizes = (8, 8, 8, 8)
+    x, y = array_of((6,), address=256), array_of((6,), address=768)
+    results = [program(x), program(y), program(array_of((6,), strides=(16,))), program(x)]
+    assert asked == [((6,), 0), ((6,), 0)]
+    assert device.made == [-1, 512 + 256] * 4
+    assert [launch[:3] for launch in device.launches] == [(11, 3, 32), (12, 1, 64)] * 4
+    given = numbers_in(device.read)
+    made = _launch.view(results[-1])
+    assert made is not None
+    assert given == [given[1] + 256, given[1], made[2], -9]
+
+
+def test_more_records_than_are_kept_are_made_again(device: Device) -> None:
+    """Many shapes do no harm: each has its own results."""
+    program = program_of(
+        _launch.Kernel((("array", 8),), 1, lambda arrays, _: record_of(arrays[0].shape)), 1
+    )
+    device.sizes = (8, 8, 8, 8)
+    for length in [*range(600), *range(600)]:
+        assert program(array_of((length,))).shape == (length,)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        ((), (), ()),
+        ((((3,), "f8"),), (), ()),
+        ((((3,), F8),), (-1,), ()),
+        ((((3,), F8),), (), ((None, 1, 1, 1, (9,)),)),
+        ((((3,), F8),), (), ((None, 1, 1, 1, (b"x" * 17,)),)),
+        ((((3,), F8),), (), ((None, "1", 1, 1, ()),)),
+        ((((2.5,), F8),), (), ()),
+    ],
+)
+def test_records_are_checked(device: Device, record: Any) -> None:
+    """What is not as it has to be is an exception, not a launch."""
+    program = program_of(_launch.Kernel((("array", 8),), 1, lambda arrays, _: record), 1)
+    with pytest.raises((TypeError, ValueError)):
+        program(array_of((3,)))
+    assert not device.launches
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ((), (F8,), None),
+        ((("number", F8),), (F8,), None),
+        ((("array", 0),), (F8,), None),
+        ((("other", 8),), (F8,), None),
+        ((("known", b"x" * 17), ("array", 8)), (F8,), None),
+        ((("number", np.dtype("O")), ("array", 8)), (F8,), None),
+        ((("array", 8),), ("f8",), None),
+        ((("array", 8),), -1, None),
+        ((("array", 8),), [F8], None),
+    ],
+)
+def test_kernels_are_checked(arguments: tuple[Any, ...]) -> None:
+    """Operands and results that no kernel has are refused as it is made."""
+    with pytest.raises((TypeError, ValueError)):
+        _launch.Kernel(*arguments)
+
+
+def test_programs_are_checked() -> None:
+    """Steps that are none, slots that are none, and slots that are read before they are filled."""
+    kernel = a_map()
+    good = ("kernel", kernel, (), (0, 1), (2,), ())
+    for step in (
+        ("kernel", None, (), (0, 1), (2,), ()),
+        ("kernel", kernel, (), (0,), (2,), ()),
+        ("kernel", kernel, (), (0, 1), (1,), ()),
+        ("kernel", kernel, (), (0, 3), (2,), ()),
+        ("kernel", kernel, (), (0, 1), (3,), ()),
+        ("other", kernel, (), (0, 1), (2,), ()),
+        ("getitem", None, (), (0,), (2,), ()),
+        ("call", print, ("a", "b", "c"), (0, 1), (2,), ()),
+        ("tuple", None, (), (0, 2), (2,), ()),
+        ("kernel", kernel, (), (0, 1), (2,), (2,)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            _launch.Program(2, 3, (), (), (step,), (2,), 1, print)
+    for constants in (((0, 1),), ((2, 1), (2, 3)), ((5, 1),)):
+        with pytest.raises(ValueError, match="slot"):
+            _launch.Program(2, 3, constants, (), (good,), (2,), 1, print)
+    with pytest.raises(TypeError, match="a program of 2 inputs"):
+        _launch.Program(2, 3, (), (), (good,), (2,), 1, print)(1)
+
+
+def test_other_steps_do_what_they_say(device: Device) -> None:
+    """Calls with keywords, items, tuples, constants, and Python's own steps."""
+
+    def called(a: int, b: int, *, c: int) -> tuple[int, int]:
+        return a * b, c
+
+    steps = (
+        ("call", called, ("c",), (0, 2, 1), (3,), ()),
+        ("unpack", None, (), (3,), (4, 5), (3,)),
+        ("tuple", None, (), (4, 5, 2), (6,), ()),
+        ("getitem", None, (), (6, 7), (8,), (6,)),
+        ("run", lambda reads, number: [reads[0] + number], (), (8,), (9,), ()),
+    )
+    program = _launch.Program(2, 10, ((2, 10), (7, 1)), (), steps, (4, 5, 8, 9), 5, print)
+    assert program(3, 4) == (30, 4, 4, 4)
+    assert program.steps == 5
+
+
+def test_nothing_is_kept_alive(device: Device) -> None:
+    """Neither arguments nor results nor intermediates, whether a run ends well or not."""
+    device.sizes = (8, 8, 8, 4)
+    first = ("kernel", a_map(), (), (0, 1), (2,), ())
+    second = ("kernel", a_map(), (), (2, 1), (3,), (2,))
+    program = _launch.Program(
+        2, 4, (), (), (first, second), (3,), 2, lambda error, late: NotImplemented
+    )
+    x, y = array_of((3,)), array_of((3,))
+    wrong = array_of((4,))
+    before = [sys.getrefcount(one) for one in (x, y, F8, program)]
+    for _ in range(50):
+        program(x, y)
+        program(x, wrong)
+        device.status = 1
+        with pytest.raises(ArithmeticError):
+            program(x, y)
+        device.status = 0
+    assert [sys.getrefcount(one) for one in (x, y, F8, program)] == before
+    result = program(x, y)
+    assert sys.getrefcount(result) == 2
+
+
+def test_a_cycle_of_programs_is_collected(device: Device) -> None:
+    """A kernel whose maker refers to the program is garbage with it."""
+
+    class Maker(Forms):
+        program: Any
+
+    maker = Maker()
+    maker.program = program_of(a_map(maker=maker), 2)
+    device.sizes = (8, 8, 8, 4)
+    maker.program(array_of((3,)), array_of((3,)))
+    alive = weakref.ref(maker)
+    del maker
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_program_may_be_forgotten_while_it_runs(device: Device) -> None:
+    """Its steps live as long as it runs."""
+    held: list[Any] = []
+
+    def forget(reads: list[Any], _: int) -> tuple[Any, ...]:
+        held.clear()
+        gc.collect()
+        return (reads[0],)
+
+    device.sizes = (8, 8, 8, 4)
+    steps = (
+        ("run", forget, (), (0,), (2,), ()),
+        ("kernel", a_map(), (), (2, 1), (3,), ()),
+    )
+    held.append(_launch.Program(2, 4, (), (), steps, (3,), 2, print))
+    assert held[0](array_of((3,)), array_of((3,))).shape == (3,)
+
+
+def test_threads_may_call_at_once(device: Device) -> None:
+    """Each has its own arguments and results, whatever another does in the middle of its launch."""
+    program = program_of(a_map(1), 1)
+    device.sizes = (8, 8, 4)
+    seen: list[tuple[int, ...]] = []
+    launch = device.launch
+
+    def slow(function: int, *others: Any) -> int:
+        given = (ctypes.c_void_p * 3).from_address(others[-2])
+        before = [ctypes.string_at(one, size) for one, size in zip(given, (8, 8, 4), strict=True)]
+        threading.Event().wait(0.0002)
+        after = [ctypes.string_at(one, size) for one, size in zip(given, (8, 8, 4), strict=True)]
+        assert before == after
+        seen.append(tuple(numbers_in(after)))
+        return launch(function, *others)
+
+    device.launch = slow  # type: ignore[method-assign]
+    device.use()
+    wanted, wrong = [], []
+
+    def calls(length: int) -> None:
+        for _ in range(40):
+            result = program(array_of((length,), address=length * 512))
+            view = _launch.view(result)
+            if view is None or view[0] != ((length, 8),):
+                wrong.append(view)
+            else:
+                wanted.append((length * 512, view[2], length))
+
+    threads = [threading.Thread(target=calls, args=(length,)) for length in (1, 7, 300, 9000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert sorted(seen) == sorted(wanted)
+    assert all(one != other for one, other in pairwise(sorted(view for _, view, _ in seen)))
+
+
+@pytest.mark.leaks
+def test_many_runs_leak_nothing(device: Device) -> None:
+    """Memory stays what it was."""
+    import tracemalloc  # noqa: PLC0415 - only here
+
+    device.sizes = (8, 8, 8, 4)
+    program = program_of(a_map(), 2)
+    x, y = array_of((3,)), array_of((3,))
+    tracemalloc.start()
+    for _ in range(3):
+        for _ in range(20000):
+            program(x, y)
+        device.launches.clear()
+        device.made.clear()
+        gc.collect()
+        sizes = tracemalloc.get_traced_memory()[0]
+    for _ in range(20000):
+        program(x, y)
+    device.launches.clear()
+    device.made.clear()
+    gc.collect()
+    assert tracemalloc.get_traced_memory()[0] - sizes < 4096
+    tracemalloc.stop()
