@@ -232,8 +232,9 @@ def collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int]
 
 
 def _known(value: Any, dtype: np.dtype) -> Any:
-    """A constant as an argument; None where it does not fit, which each launch finds out."""
+    """A constant as an argument; None where it does not fit, or CuPy warns: each launch finds that out."""
     try:
-        return argument(value, dtype)
-    except DoesNotFit:
+        with np.errstate(all="raise"):
+            return argument(value, dtype)
+    except (DoesNotFit, FloatingPointError):
         return None

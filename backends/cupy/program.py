@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -94,8 +95,9 @@ class Program:
             slots[slot] = value
         place = 0
         try:
-            for slot, dtype in self._numbers:
-                argument(slots[slot], dtype)
+            with np.errstate(all="ignore") if self._numbers else nullcontext():
+                for slot, dtype in self._numbers:  # a kernel converts them again, and warns then
+                    argument(slots[slot], dtype)
             for place, (run, reads, outs, clear) in enumerate(self._steps):  # noqa: B007
                 results = run([slots[slot] for slot in reads], device)
                 for slot, result in zip(outs, results, strict=True):

@@ -407,3 +407,32 @@ def test_elements_between_elements_are_eagers(host: Host) -> None:
     assert same(compiled(cp.ones(4)), cp.full(4, 3.0))
     for _ in range(2):
         assert same(compiled(field), field * 2 + 1)
+
+
+@pytest.mark.parametrize("launched", ["from C", "from Python"])
+def test_numbers_that_overflow_are_warned_of_once(
+    host: Host, native: Any, monkeypatch: pytest.MonkeyPatch, launched: str
+) -> None:
+    """At each call, as CuPy does, whether the number is known as the graph is made or not, and where it is stored too."""
+
+    def known(x: Any) -> Any:
+        return x + 1e300
+
+    def given(x: Any, n: float) -> Any:
+        return x - n
+
+    def stored(x: Any, n: float) -> Any:
+        x += n
+        return x * 2
+
+    if launched == "from Python":
+        monkeypatch.setattr(native, "why_not", lambda: launched)
+    for function, numbers in ((known, ()), (given, (1e300,)), (stored, (1e300,))):
+        compiled = ufuse.compile(function)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled(host.cupy.ones(3, "f4"), *numbers)
+        for one in (function, compiled, compiled):
+            with pytest.warns(RuntimeWarning, match="overflow") as found:
+                assert np.isinf(one(host.cupy.ones(3, "f4"), *numbers).get()).all()
+            assert len(found) == 1, (one, found.list)
