@@ -65,6 +65,7 @@ class Kernel:
             for place, operand in enumerate(plan.operands)
             if place not in self._arrays
         }
+        self._values = constants
         self._constants = {
             place: made
             for place, value in constants.items()
@@ -114,7 +115,7 @@ class Kernel:
     def _operand(self, place: int) -> tuple[str, Any]:
         dtype = self.plan.operands[place].dtype
         if place in self._constants:
-            return "known", _launch.packed(self._constants[place].value, dtype)
+            return "known", _launch.packed(self._values[place], dtype)
         return ("number", dtype) if place in self._numbers else ("array", dtype.itemsize)
 
     def _map_form(self, axes: int, wide: bool, device: int) -> Any:
@@ -231,8 +232,9 @@ def collapsed(shape: tuple[int, ...], steps: list[list[int]]) -> tuple[list[int]
 
 
 def _known(value: Any, dtype: np.dtype) -> Any:
-    """A constant as an argument; None where it does not fit, which each launch finds out."""
+    """A constant as an argument; None where it does not fit, or CuPy warns: each launch finds that out."""
     try:
-        return argument(value, dtype)
-    except DoesNotFit:
+        with np.errstate(all="raise"):
+            return argument(value, dtype)
+    except (DoesNotFit, FloatingPointError):
         return None

@@ -357,6 +357,7 @@ def test_memory_of_a_program_is_free_for_eager(host: Host) -> None:
 
 def test_errors_of_launches_are_raised(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the driver says is an exception, and results that were not computed are dropped."""
+    host.device.check_margins()  # a GPU's driver cannot be replaced
     compiled = ufuse.compile(chain)
     x, y = arguments(host.cupy)
     compiled(x, y)
@@ -396,8 +397,9 @@ def test_threads_launch_on_streams_of_their_own(host: Host) -> None:
     assert not wrong
 
 
-def test_elements_between_elements_are_eagers(host: Host, native: Any) -> None:
+def test_elements_between_elements_are_eagers(host: Host) -> None:
     """Strides that are no multiple of an element, as of a field of records: no kernel of ours reads them."""
+    host.device.check_margins()  # a GPU cannot read them at all
     cp = host.cupy
     memory = cp.arange(12, dtype="f4")
     compiled = ufuse.compile(lambda x: x * 2 + 1)
@@ -405,3 +407,32 @@ def test_elements_between_elements_are_eagers(host: Host, native: Any) -> None:
     assert same(compiled(cp.ones(4)), cp.full(4, 3.0))
     for _ in range(2):
         assert same(compiled(field), field * 2 + 1)
+
+
+@pytest.mark.parametrize("launched", ["from C", "from Python"])
+def test_numbers_that_overflow_are_warned_of_once(
+    host: Host, native: Any, monkeypatch: pytest.MonkeyPatch, launched: str
+) -> None:
+    """At each call, as CuPy does, whether the number is known as the graph is made or not, and where it is stored too."""
+
+    def known(x: Any) -> Any:
+        return x + 1e300
+
+    def given(x: Any, n: float) -> Any:
+        return x - n
+
+    def stored(x: Any, n: float) -> Any:
+        x += n
+        return x * 2
+
+    if launched == "from Python":
+        monkeypatch.setattr(native, "why_not", lambda: launched)
+    for function, numbers in ((known, ()), (given, (1e300,)), (stored, (1e300,))):
+        compiled = ufuse.compile(function)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled(host.cupy.ones(3, "f4"), *numbers)
+        for one in (function, compiled, compiled):
+            with pytest.warns(RuntimeWarning, match="overflow") as found:
+                assert np.isinf(one(host.cupy.ones(3, "f4"), *numbers).get()).all()
+            assert len(found) == 1, (one, found.list)

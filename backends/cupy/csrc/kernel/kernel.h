@@ -92,6 +92,7 @@ PyObject *walk_as_tuple(PyObject *module, PyObject *args);
 /* numbers.c */
 int numbers_use(PyObject *check);
 int pack_number(PyObject *value, PyObject *dtype, Cell *cell);
+int check_fits(PyObject *value, PyObject *dtype);
 PyObject *packed(PyObject *module, PyObject *args);
 
 /* records.c */

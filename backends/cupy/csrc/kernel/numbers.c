@@ -77,6 +77,30 @@ pack_number(PyObject *value, PyObject *dtype, Cell *cell)
     return 0;
 }
 
+/* Whether a number is converted to floating point whatever it is: perhaps with a warning. */
+static bool
+always_fits(PyObject *value, PyObject *dtype)
+{
+    int kind = ((PyArray_Descr *)dtype)->type_num;
+    if (!PyTypeNum_ISFLOAT(kind) && !PyTypeNum_ISCOMPLEX(kind)) {
+        return false;
+    }
+    return PyFloat_CheckExact(value) || PyBool_Check(value) || PyArray_IsScalar(value, Floating) ||
+           PyArray_IsScalar(value, Integer) || PyArray_IsScalar(value, Bool) ||
+           (PyLong_CheckExact(value) && is_stored(value));
+}
+
+/*
+ * Find out whether `pack_number` will convert a number, without a warning: that is for when it
+ * does. Returns -1 with an exception, as it would.
+ */
+int
+check_fits(PyObject *value, PyObject *dtype)
+{
+    Cell cell;
+    return always_fits(value, dtype) ? 0 : pack_number(value, dtype, &cell);
+}
+
 /* packed(value, dtype): the bytes of an argument. */
 PyObject *
 packed(PyObject *Py_UNUSED(module), PyObject *args)

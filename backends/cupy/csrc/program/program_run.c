@@ -141,18 +141,13 @@ is_elsewhere(const Program *self, PyObject *const *inputs, int device)
 static int
 check_numbers(const Program *self, PyObject *const *slots)
 {
-    Cell cell;
     for (int i = 0; i < self->numbers; i++) {
         const CheckedNumber *number = &self->number[i];
         if (slots[number->slot] == NULL) {
             refuse("a number is not known yet");
             return -1;
         }
-        int kind = ((PyArray_Descr *)number->dtype)->type_num;
-        if (PyFloat_CheckExact(slots[number->slot]) && PyTypeNum_ISFLOAT(kind)) {
-            continue; /* it fits, and where it becomes infinite its kernel warns */
-        }
-        if (pack_number(slots[number->slot], number->dtype, &cell) < 0) {
+        if (check_fits(slots[number->slot], number->dtype) < 0) {
             return -1;
         }
     }
