@@ -1,6 +1,7 @@
 /* A call of a nest: chunks of turns, each of which is committed as a whole or has not happened. */
 #include "nest/chunks.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 #include "nest/sharing.h"
@@ -12,6 +13,8 @@ static const double LONGEST = 100e6;       /* where saving takes long */
 static const double RELIABLE = 20e3;       /* what is shorter is measured badly */
 static const double SHORT = 10e3;          /* and not each time */
 static const double OTHERS_WAIT = 100e6;   /* threads, for the end of a turn */
+static const double COMMIT = 150;          /* to begin and to commit a chunk, about */
+static const double SHARED = 50e3;         /* where threads may share turns: fewer are not shared */
 static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run in parts */
 
 /* What the usual turns grow by where a call is declined because they are few: a later call is not.
@@ -23,6 +26,11 @@ enum { PATIENCE = 1 << 20 };
 
 /* Of temporaries and scratch, between calls. */
 static const size_t KEPT_BYTES = (size_t)64 << 10;
+
+/* So many times the usual turns between odd ones without one: chunks need not be short any more. */
+static const double CLEAN = 4;
+
+enum { MOST_CLEAN = 16 }; /* calls without odd turns: they are not expected any more */
 
 enum { TIMED_EVERY = 16 }; /* short calls */
 
@@ -180,6 +188,24 @@ run_turns(Call *call, int64_t turns)
 }
 
 /*
+ * How many turns a chunk has at most where odd turns are near: what was done before one is done
+ * again, on average half a chunk, and each chunk has to be committed. This has least of both.
+ */
+static double
+turns_to_redo(const Call *call)
+{
+    const Nest *nest = call->nest;
+    double time = nest->between * nest->turn_ns;
+    if (time == 0 || (double)call->done > CLEAN * nest->between ||
+        (nest->part != NULL && time > SHARED)) {
+        return INFINITY;
+    }
+    double cost = COMMIT + (double)call->saved.bytes * BYTE;
+    double turns = sqrt(2 * cost * time) / nest->turn_ns;
+    return turns < 1 ? 1 : turns;
+}
+
+/*
  * Better code could not do the turns, perhaps for no reason: go on without it. Returns how many to
  * do. Turns before one in doubt are done by better code still, as they are many in a search, and
  * so are those behind it, as a loop may be odd at its ends.
@@ -188,7 +214,8 @@ static int64_t
 turns_of_both(Call *call, const Run *run, int64_t turns)
 {
     call->undone = true;
-    if (run->doubt && run->begun > 1 && !call->suspected) {
+    call->nest->late = run->doubt && run->begun == turns && turns > 1;
+    if (run->doubt && run->begun > 1 && !call->nest->late && !call->suspected) {
         call->suspected = true;
         return run->begun - 1;
     }
@@ -240,7 +267,8 @@ static int64_t
 run_chunk(Call *call, int64_t turns)
 {
     Nest *nest = call->nest;
-    call->function = call->flagged > 0 ? nest->function : call->better;
+    bool redone = nest->late && turns_to_redo(call) < INFINITY;
+    call->function = call->flagged > 0 || redone ? nest->function : call->better;
     if (call->suspected) {
         call->suspected = false;
         call->function = nest->function;
@@ -307,6 +335,8 @@ turns_for(const Call *call, double time)
         return call->flagged / 2;
     }
     int64_t left = turns_left(nest, call->reached);
+    double most = turns_to_redo(call);
+    left = most < (double)left ? (int64_t)most : left;
     left = nest->clean_turns > 0 && nest->clean_turns < left ? nest->clean_turns : left;
     double turns = nest->turn_ns == 0 ? 1 : time / nest->turn_ns;
     return turns >= (double)left ? left : turns < 1 ? 1 : (int64_t)turns;
@@ -367,7 +397,7 @@ run_chunks(Call *call)
         if (nest->rebound > 0 && call->exit == 0 && !rebind(call)) {
             return;
         }
-        if (call->flagged == 0) {
+        if (call->flagged == 0 && !call->suspected) {
             learn_turn(nest, end - start, done);
         }
         learn_whole(nest, end - start);
@@ -389,7 +419,8 @@ is_short(const Call *call)
     const Nest *nest = call->nest;
     double turns = (double)turns_expected(nest, call->given);
     return nest->turn_ns > 0 && turns * nest->turn_ns < SHORT && nest->clean_turns == 0 &&
-           call->saved.bytes <= FEW_BYTES && nest->runs % TIMED_EVERY != 0;
+           turns <= turns_to_redo(call) && call->saved.bytes <= FEW_BYTES &&
+           nest->runs % TIMED_EVERY != 0;
 }
 
 /* Run all turns that are expected as one chunk, and read no clock. */
@@ -424,6 +455,21 @@ learn_odd(Nest *nest, const Call *call)
     nest->skip = nest->skipped - (call->done == 0); /* which is declined already */
 }
 
+/* Learn how many turns lie between odd ones; after many more without one that is unknown again. */
+static void
+learn_between(Nest *nest, const Call *call)
+{
+    double done = (double)call->done;
+    if (call->odd && call->done > 0) {
+        nest->between = nest->between == 0 ? done : 0.75 * nest->between + 0.25 * done;
+        nest->clean_calls = 0;
+    }
+    else if (!call->odd && done > CLEAN * nest->between && ++nest->clean_calls >= MOST_CLEAN) {
+        nest->between = 0;
+        nest->clean_calls = 0;
+    }
+}
+
 /* Remember what the call came to. */
 static void
 learn_call(Nest *nest, const Call *call)
@@ -436,6 +482,7 @@ learn_call(Nest *nest, const Call *call)
         bool first = nest->usual_turns == 0 || (call->exit == 0 && done > nest->usual_turns);
         nest->usual_turns = first ? done : 0.75 * nest->usual_turns + 0.25 * done;
     }
+    learn_between(nest, call);
     learn_odd(nest, call);
 }
 

@@ -184,6 +184,9 @@ typedef struct {
     double most_size;      /* of what a whole call may be given: not long ones */
     int long_calls;        /* of these, less short ones */
     int64_t clean_turns;   /* chunks are as long where flags were raised lately; 0: none were */
+    double between;        /* turns from one that is odd to the next, about; 0: unknown */
+    int clean_calls;       /* in a row, with many more turns and no odd one */
+    bool late;             /* better code looks at its doubts behind all turns of a chunk */
     bool after_odd;        /* the turn behind the last call was odd */
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
     double native_ns;      /* in machine code */

@@ -454,6 +454,31 @@ def test_odd_turns_that_are_far_apart_decline_one_call_each(how: str) -> None:
     assert len(runs) < 20 * 10
 
 
+def test_few_turns_are_done_again_before_an_odd_one() -> None:
+    """Once it is known how many turns lie between odd ones chunks are short, where one may come."""
+    done = 0
+
+    def turn(state: State, number: int) -> None:
+        nonlocal done
+        done += 1
+        state.numbers[0][0] += 1.0
+        if number % 400 == 399:
+            raise DoubtError
+
+    counted = nest((("float", True), RANGE), turn)
+    counted.budget = 1e6
+    iterator, total = iter(range(8000)), 0.0
+    while iterator.__length_hint__():
+        found = counted(total, iterator)
+        if found is NotImplemented:
+            next(iterator)
+            found = total + 1.0
+        total = found
+    assert total == 8000.0
+    assert counted.doubts == 20
+    assert done < 1.3 * 8000
+
+
 def test_flags_in_turns_one_behind_the_other() -> None:
     """Turns that all raise flags are left to plain Python."""
 
