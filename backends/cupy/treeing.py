@@ -61,10 +61,10 @@ class TreeKernel(Kernel):
         self._axes = plan.axes
         self._trees: dict[tuple[Any, ...], TreeLaunch] = {}
         self._folds = trees_of(plan)
-        apart, self._values = written_out(plan)
-        self._apart = Kernel(apart, name, constants, dialect) if self._values else None
+        apart, self._made_apart = written_out(plan)
+        self._apart = Kernel(apart, name, constants, dialect) if self._made_apart else None
         # Arrays that are folded as they are, beside what is made of them.
-        self._given = sorted({one.inputs[0] for one in self._folds} - set(self._values))
+        self._given = sorted({one.inputs[0] for one in self._folds} - set(self._made_apart))
 
     def __call__(self, operands: list[Any], device: int) -> list[Any]:
         """The results, new arrays; a list of operands that may be changed.
@@ -139,7 +139,7 @@ class TreeKernel(Kernel):
     def _called(self, operands: list[Any], device: int) -> list[Any]:
         """The results of CuPy's own methods, of arrays that are written out."""
         made = self._apart(list(operands), device) if self._apart is not None else []
-        values = dict(zip(self._values, made, strict=True))
+        values = dict(zip(self._made_apart, made, strict=True))
         values.update({place: operands[place] for place in self._given})
         folds = {fold.outputs[0]: fold for fold in self._folds}
         results = []
