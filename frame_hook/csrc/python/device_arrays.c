@@ -50,6 +50,15 @@ is_gapless(const ArrayView *view, bool first_is_fastest)
     return gapless;
 }
 
+/* Whether an object is a dtype: of the metaclass of NumPy's own, which takes no walk up its bases.
+ */
+static bool
+is_dtype(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    return Py_IS_TYPE(type, Py_TYPE((PyObject *)&PyArrayDescr_Type)) || PyArray_DescrCheck(object);
+}
+
 /*
  * Fill a view of an array on a device. Returns false, without an exception, where the object is
  * none. Runs no Python code.
@@ -66,15 +75,14 @@ view_of_device_array(PyObject *object, ArrayView *view)
     view->shape = vector_at(array, layout.shape, &view->ndim);
     view->strides = vector_at(array, layout.strides, &axes);
     view->dtype = *(PyObject *const *)(array + layout.dtype);
-    if (axes != view->ndim || memory == NULL || view->dtype == NULL ||
-        !PyArray_DescrCheck(view->dtype)) {
+    if (axes != view->ndim || memory == NULL || view->dtype == NULL || !is_dtype(view->dtype)) {
         return false;
     }
     view->data = *(const uintptr_t *)(memory + layout.address);
     view->device = *(const int *)(memory + layout.device);
     view->item = PyDataType_ELSIZE((PyArray_Descr *)view->dtype);
     view->c_contiguous = is_gapless(view, false);
-    view->f_contiguous = is_gapless(view, true);
+    view->f_contiguous = view->ndim < 2 ? view->c_contiguous : is_gapless(view, true);
     return true;
 }
 

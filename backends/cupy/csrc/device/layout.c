@@ -34,6 +34,15 @@ address_in_memory(PyObject *memory)
     return *(const uintptr_t *)((const char *)memory + layout.address);
 }
 
+/* Whether an object is a dtype: of the metaclass of NumPy's own, which takes no walk up its bases.
+ */
+static bool
+is_dtype(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    return Py_IS_TYPE(type, Py_TYPE((PyObject *)&PyArrayDescr_Type)) || PyArray_DescrCheck(object);
+}
+
 /*
  * Fill a view of an array on a device. Returns false, without an exception, where the object is
  * none. Runs no Python code.
@@ -51,8 +60,7 @@ view_of(PyObject *object, View *view)
     view->dtype = *(PyObject *const *)(array + layout.dtype);
     view->ndim = (int)(shape->end - shape->begin);
     if (strides->end - strides->begin != view->ndim || memory == NULL ||
-        memory == (const char *)Py_None || view->dtype == NULL ||
-        !PyArray_DescrCheck(view->dtype)) {
+        memory == (const char *)Py_None || view->dtype == NULL || !is_dtype(view->dtype)) {
         return false;
     }
     view->shape = shape->begin;
