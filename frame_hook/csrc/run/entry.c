@@ -153,21 +153,25 @@ static PyObject *
 call_knowing(Entry *entry, Registers *registers)
 {
     Py_ssize_t count = entry->n_inputs;
-    PyObject **inputs = PyMem_New(PyObject *, 2 * count + 1);
-    if (inputs == NULL) {
+    PyObject *few[33];
+    PyObject **inputs = few;
+    if (count > 16 && (inputs = PyMem_New(PyObject *, 2 * count + 1)) == NULL) {
         return PyErr_NoMemory();
     }
     for (Py_ssize_t i = 0; i < entry->n_inputs; i++) {
         int32_t number = entry->inputs[i], other = contents_of(registers, number);
         inputs[i] = registers->values[number];
         if (other >= 0) {
-            inputs[count++] = registers->values[other];
+            PyObject *equal = registers->values[other];
+            inputs[count++] = equal == NULL ? Py_None : equal;
         }
     }
     inputs[count] = entry->known;
     PyObject *outputs =
         PyObject_Vectorcall(entry->artefact, inputs, (size_t)count, contents_keyword);
-    PyMem_Free(inputs);
+    if (inputs != few) {
+        PyMem_Free(inputs);
+    }
     return outputs;
 }
 
