@@ -86,15 +86,9 @@ def _leave() -> None:
 at_end.append(_leave)
 
 
-def best_code(
-    text: str,
-    key: str | None = None,
-    needs: tuple[str, ...] | None = (),
-    *,
-    passes: tuple[str, ...] = WHOLE,
-) -> int:
+def best_code(text: str, key: str | None = None, needs: tuple[str, ...] | None = ()) -> int:
     """The address of the function that is called NAME in the text; kept under a key, unless what it `needs` is not."""
-    return _code("best", passes, text, key, needs)
+    return _code("best", WHOLE, text, key, needs)
 
 
 def tuned_code(text: str, key: str | None, needs: tuple[str, ...] | None) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ufuse.backends.numpy.llvm.apart import PASSES, WHOLE, best_code, tuned_code
+from ufuse.backends.numpy.llvm.apart import best_code, tuned_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.link import kept_functions
 from ufuse.backends.numpy.llvm.nest_body import (
@@ -102,13 +102,12 @@ def improved_nest(
     if kept is not None:
         return kept
     nest = without_repetition(nest)
-    passes = PASSES if is_of_arrays(nest) else WHOLE  # there is no loop to be made better
     needs = prepare(nest, is_better=True)
     nest = versioned(nest, is_alone=is_alone, wraps=wraps and is_alone, step=step)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
         return None
     text = nest_text(nest, "NAME", is_fast=True, is_alone=is_alone)
-    return best_code(text, key, needs, passes=passes), None
+    return best_code(text, key, needs), None
 
 
 def kept_improvement(nest: Nest) -> tuple[int, object] | None:

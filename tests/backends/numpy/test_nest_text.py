@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check, check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
-from ufuse.backends.numpy.llvm import apart, nests
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_versions import asking_headers, versioned
 from ufuse.backends.numpy.llvm.nests import nest_text
@@ -129,20 +127,3 @@ def test_the_words_of_a_statement_are_written_once() -> None:
     machine, a, b = Machine(doubled(2)), np.arange(9.0) + 1.0, np.zeros(2)
     assert machine.execute([a, b], over(range(3)))[0]
     assert b.tolist() == [4.0, 0.0]
-
-
-@pytest.mark.parametrize("is_of_arrays", [False, True])
-def test_better_code_of_array_statements_takes_few_passes(
-    monkeypatch: pytest.MonkeyPatch, *, is_of_arrays: bool
-) -> None:
-    """There is no loop in it that LLVM could make better."""
-    asked: list[Any] = []
-    own = nests.best_code
-
-    def best_code(*given: Any, passes: tuple[str, ...]) -> int:
-        asked.append(passes)
-        return own(*given, passes=passes)
-
-    monkeypatch.setattr(nests, "best_code", best_code)
-    assert nests.improved_nest(doubled(3) if is_of_arrays else sums()) is not None
-    assert asked == [apart.PASSES if is_of_arrays else apart.WHOLE]
