@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
+from ufuse.backends.numpy.llvm.nest_notes import Notes
 from ufuse.backends.numpy.llvm.nest_plain import hidden, is_plain, plain_text
-from ufuse.backends.numpy.llvm.symbols import PREFIX
+from ufuse.backends.numpy.llvm.nest_versions import is_late
+from ufuse.backends.numpy.llvm.symbols import PREFIX, ROW
 from ufuse.graph.nest import (
     F32,
     F64,
@@ -35,14 +37,13 @@ TYPES = {
 }
 WHOLE = {type_ for type_ in INTEGERS if type_.startswith("i")}  # with a sign
 ZEROS = {F64: "0.0", F32: "0.0", I1: "false", **dict.fromkeys(INTEGERS, "0")}
-LOWEST = -(1 << 63)
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 PART_SIZE = 8  # bytes of a part of a complex number
 # So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
 MOST_SETTLED = 3
-MOST_APART = 40  # arrays of which LLVM is told that they share no memory
-FIRST_SCOPE = 5  # the number of what tells it: before it are those of `nest_text`
 ARITHMETIC = {"add", "sub", "mul", "div"}
 FOLLOWING = {"neg", "abs", "sqrt", "select", "to_f64", "to_f32"}  # NaN where what they are given is
+LATE = {"add", "sub", "neg"}  # of integers in better code: overflow may be noted late
 Clash = tuple[str, str, str]  # two operands that may be NaN, and their type
 
 
@@ -57,10 +58,12 @@ class Known:
     elements: dict[str, str] = field(default_factory=dict)  # by address
     constants: dict[str, Any] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
+    sizes: dict[str, int] = field(default_factory=dict)  # i64 that are no more, with either sign
     numbers: set[str] = field(default_factory=set)  # never NaN
     # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
     clashes: dict[str, dict[Clash, bool]] = field(default_factory=dict)
     settled: set[Clash] = field(default_factory=set)
+    table: dict[int, str] = field(default_factory=dict)  # words of the table, as they are stored
 
     def copy(self) -> Known:
         """The same, to go on from."""
@@ -88,6 +91,9 @@ class Body:
 
     def __init__(self, nest: Nest, *, is_fast: bool = False, is_alone: bool = False) -> None:
         self.nest = nest
+        self.numbered = nest.numbered
+        self.given = len(nest.arrays)  # arrays that the nest is given
+        self.notes = Notes(len(self.numbered) if is_fast else 0)
         self.is_fast = is_fast
         self.is_alone = is_alone  # whether copies of loops are alone
         self.lines: list[str] = []
@@ -102,7 +108,7 @@ class Body:
         }
         self._types = {each.name: each.type for each in (*nest.cells, *nest.others)}
         for number in self.temporaries():
-            for part in ("data", *(f"length{axis}" for axis in range(nest.numbered[number].ndim))):
+            for part in ("data", *(f"length{axis}" for axis in range(self.numbered[number].ndim))):
                 self.places[own_variable(number, part)] = f"%{part}{number}.place"
         self._bounds: Bounds = {}  # of variables that were not set since the block began
         self.table = 0  # words of the table that array statements are described in
@@ -111,18 +117,7 @@ class Body:
         self.is_late = False  # and doubts of it are to come late
         self.consumed: set[Value] = set()  # results in the block that need not be watched
         self._hidden: dict[str, str] = {}  # constants, by their lines
-        # Of integers whose overflow is noted late, in sign bits.
-        self.odd_types = sorted(
-            {
-                TYPES[one.result.type]
-                for block in nest.blocks
-                for one in block.instructions
-                if is_fast
-                and one.op in {"add", "sub", "neg"}
-                and one.result
-                and one.result.type in WHOLE
-            }
-        )
+        self.odd_types = sorted(set(_late_types(nest))) if is_fast else []
 
     # Text
 
@@ -172,6 +167,11 @@ class Body:
 
     def with_overflow(self, word: str, left: str, right: str, type_: str = "i64") -> str:
         """Append integer arithmetic, and a doubt where the result does not fit."""
+        size = self._size(word, left, right) if type_ == "i64" else None
+        if size is not None:
+            result = self.add(f"{word[1:]} nsw i64 {left}, {right}")
+            self.known.sizes[result] = size
+            return result
         if self.is_late and word in {"sadd", "ssub"}:
             return self._with_late_overflow(word[1:], left, right, type_)
         both = self.intrinsic(
@@ -182,6 +182,17 @@ class Body:
         result = self.add(f"extractvalue {{ {type_}, i1 }} {both}, 0")
         self.refuse(self.add(f"extractvalue {{ {type_}, i1 }} {both}, 1"))
         return result
+
+    def _size(self, word: str, left: str, right: str) -> int | None:
+        """How large the result of arithmetic with a sign may be, where it is known to fit."""
+        one, other = (
+            abs(int(each)) if is_number(each) else self.known.sizes.get(each)
+            for each in (left, right)
+        )
+        if one is None or other is None or word[0] != "s":
+            return None
+        size = one * other if word == "smul" else one + other
+        return size if size <= HIGHEST else None
 
     def _with_late_overflow(self, word: str, left: str, right: str, type_: str) -> str:
         """The same of what LLVM has vectors for."""
@@ -261,26 +272,6 @@ class Body:
             for key, name in self._hidden.items()
             for line in hidden(name, TYPES[key.split()[0]], _bits(*key.split()))
         ]
-
-    def apart(self, number: int) -> str:
-        """What is added to a load or store in better code: it is of an array that shares no memory with others."""
-        if not self.is_fast or not 1 < len(self.nest.numbered) <= MOST_APART:
-            return ""
-        scope = FIRST_SCOPE + 3 * number
-        return f", !alias.scope !{scope + 1}, !noalias !{scope + 2}"
-
-    def scopes(self) -> list[str]:
-        """The definitions of what `apart` names."""
-        if not self.apart(0):
-            return []
-        domain = FIRST_SCOPE - 1
-        scopes = [FIRST_SCOPE + 3 * number for number in range(len(self.nest.numbered))]
-        found = [f"!{domain} = distinct !{{!{domain}}}"]
-        for scope in scopes:
-            others = ", ".join(f"!{other}" for other in scopes if other != scope)
-            found.append(f"!{scope} = distinct !{{!{scope}, !{domain}}}")
-            found += [f"!{scope + 1} = !{{!{scope}}}", f"!{scope + 2} = !{{{others}}}"]
-        return found
 
     def label(self) -> str:
         """A name for a place in the function."""
@@ -364,25 +355,25 @@ class Body:
 
     def temporaries(self) -> range:
         """Their numbers."""
-        return range(len(self.nest.arrays), len(self.nest.numbered))
+        return range(self.given, len(self.numbered))
 
     def data(self, number: int) -> str:
         """Where an array's memory begins."""
-        if number < len(self.nest.arrays):
+        if number < self.given:
             return f"%data{number}"
         return self.get(own_variable(number, "data"), "ptr")
 
     def length(self, number: int, axis: int) -> str:
         """An array's length."""
-        if number < len(self.nest.arrays):
+        if number < self.given:
             return f"%length{number}.{axis}"
         return self.get(own_variable(number, f"length{axis}"), I64)
 
     def stride(self, number: int, axis: int) -> str:
         """The bytes from one element to the next; a temporary lies in C order."""
-        if number < len(self.nest.arrays):
+        if number < self.given:
             return f"%stride{number}.{axis}"
-        array = self.nest.numbered[number]
+        array = self.numbered[number]
         stride = str(array.dtype.itemsize)
         for inner in range(array.ndim - 1, axis, -1):
             stride = self.add(f"mul i64 {self.length(number, inner)}, {stride}")
@@ -396,6 +387,8 @@ class Body:
 
     def call(self, name: str, result: str, arguments: str) -> str:
         """Append the call of a function of C's; the name of its result."""
+        if not name.startswith(ROW):  # it may write into the table
+            self.known.table.clear()
         return self.add_new(f"call {result} {self.symbol(name)}({arguments}) #1")
 
     def get(self, name: str, type_: str) -> str:
@@ -430,11 +423,8 @@ class Body:
         known = self.known
         if one.op == "const":
             known.constants[text] = one.attributes[0]
-        inputs = [self._names[value] for value in one.inputs]
-        last = known.constants.get(inputs[-1]) if inputs else None
-        low = bound(one, [known.bounds.get(each) for each in inputs], last)
-        if low is not None:
-            known.bounds[text] = max(low, known.bounds.get(text, low))
+        if result.type in INTEGERS:
+            self._note_bound(one, text)
         if self.is_plain and is_plain(one):
             if result not in self.consumed:
                 self.note_odd(self._is_odd(text, result.type))
@@ -443,6 +433,13 @@ class Body:
             known.numbers.add(text)
         elif result.type in REALS and one.op in ARITHMETIC | FOLLOWING:
             known.clashes[text] = self._clashes(one)
+
+    def _note_bound(self, one: Instruction, text: str) -> None:
+        known, inputs = self.known, [self._names[value] for value in one.inputs]
+        last = known.constants.get(inputs[-1]) if inputs else None
+        low = bound(one, [known.bounds.get(each) for each in inputs], last)
+        if low is not None:
+            known.bounds[text] = max(low, known.bounds.get(text, low))
 
     def _is_odd(self, text: str, type_: str) -> str:
         return self.compare("ugt", text, self.real(math.inf, type_), type_)
@@ -510,7 +507,7 @@ class Body:
     def at(self, one: Instruction) -> tuple[str, str]:
         """Append the checks of an index; the type of the element in memory, and its address."""
         number, *_ = one.attributes
-        array = self.nest.numbered[number]
+        array = self.numbered[number]
         kind = element_type(array.dtype)
         type_ = "i8" if kind == I1 else TYPES[kind]
         if one.is_sure:
@@ -549,7 +546,7 @@ class Body:
     def _sure_address(self, number: int, one: Instruction, type_: str) -> str:
         """Append the address of an element whose indices are inside, first of its line."""
         address, whole = self._first(one, type_)
-        last = self.nest.numbered[number].ndim - 1
+        last = self.numbered[number].ndim - 1
         for axis, index in enumerate(one.inputs[: last + 1]):
             place = self.operand(index)
             if (self.constant(index) or 0) < 0:
@@ -577,6 +574,20 @@ def literal(number: float, type_: str) -> str:
     if type_ == I1:
         return "true" if number else "false"
     return str(int(number))
+
+
+def is_number(text: str) -> bool:
+    """Whether an integer is written as it is."""
+    return text[-1].isdigit() and text[0] != "%"
+
+
+def _late_types(nest: Nest) -> Iterator[str]:
+    """The types of integers whose overflow may be noted late, in sign bits."""
+    for block in nest.blocks:
+        if is_late(block):
+            for one in block.instructions:
+                if one.op in LATE and one.result and one.result.type in WHOLE and not one.is_sure:
+                    yield TYPES[one.result.type]
 
 
 def _is_never_nan(one: Instruction) -> bool:

@@ -11,6 +11,14 @@ Bounds = dict[str, int]  # of variables; those that are missing may be anything
 HIGHEST = (1 << 63) - 1
 PATIENCE = 6  # so often a block's bounds may fall before they are zero or nothing
 COMPARISONS = {"igt", "ige", "ilt", "ile", "ieq"}
+UNBOUNDED = {
+    "get",
+    "load",
+    "neg",
+    "invert",
+    "position",
+    "draw",
+}  # in themselves, of signed integers
 _AT_LEAST_ZERO = {"mul", "floordiv", "or", "xor"}
 
 
@@ -21,7 +29,7 @@ def bound(one: Instruction, inputs: Sequence[int | None], last: int | None) -> i
     """
     if one.result is None or one.result.type not in INTEGERS:
         return None
-    low = _bound(one, inputs, last)
+    low = None if one.op in UNBOUNDED else _bound(one, inputs, last)
     return max(low or 0, 0) if one.result.type.startswith("u") else low
 
 

@@ -64,7 +64,7 @@ def emit_fold(body: Body, one: Instruction) -> str:
 
 
 def _loop(body: Body, name: str, view: View) -> str:
-    dtype = body.nest.numbered[view.array].dtype
+    dtype = body.numbered[view.array].dtype
     if name == "add" and dtype.kind == "f" and len(view.axes) > 1 and not adds_in_buffers():
         raise LookupError("this NumPy adds along several axes in another order")
     loop = loop_of(Step(name, (dtype, dtype, dtype), (0, 1)))
@@ -106,7 +106,7 @@ def _positions(body: Body, one: Instruction, table: Table, lengths: Sequence[str
     name, view, target = one.attributes
     for axis, length in enumerate(lengths):
         table.store(axis, length)
-    number = body.nest.numbered[view.array].dtype.num
+    number = body.numbered[view.array].dtype.num
     given = f"i64 {number}, i64 {int(name == 'argmin')}, i64 {len(lengths)}"
     given += f", i64 {target.axes.index(None)}, ptr %table"
     status = body.call("helper.positions", "i32", given)
@@ -148,7 +148,7 @@ def _call(body: Body, one: Instruction, helper: str, arguments: str) -> str:
 def emit_matmul(body: Body, one: Instruction) -> str:
     """Append a product of matrices."""
     name, *views = one.attributes
-    dtype = body.nest.numbered[views[0].array].dtype
+    dtype = body.numbered[views[0].array].dtype
     loop = body.symbol(loop_symbol(Loop("ufunc", "matmul", (dtype,) * 3, np.matmul)))
     lose_patience(body, _spread(body, one, views))
     return _call(body, one, "matmul", f"ptr {loop}, i64 {int(name == 'dot')}, ptr %table")
@@ -156,7 +156,7 @@ def emit_matmul(body: Body, one: Instruction) -> str:
 
 def emit_indexed(body: Body, one: Instruction) -> str:
     """Append the elements that indices name, taken or put."""
-    itemsize = body.nest.numbered[one.attributes[0].array].dtype.itemsize
+    itemsize = body.numbered[one.attributes[0].array].dtype.itemsize
     lengths = _spread(body, one, one.attributes)
     lose_patience(body, lengths[:-1])
     given = f"i64 {len(lengths)}, i64 {itemsize}, ptr %table"
@@ -169,7 +169,7 @@ def emit_position(body: Body, one: Instruction) -> str:
     inputs = Inputs(body, one)
     (length,) = inputs.take(1)
     data, steps = place_of(body, view, inputs.of_view(view))
-    number = body.nest.numbered[view.array].dtype.num
+    number = body.numbered[view.array].dtype.num
     given = f"i64 {number}, i64 {int(name == 'argmin')}, ptr %table, ptr {data}"
     return _result(body, one, "position", f"{given}, i64 {steps[0]}, i64 {body.operand(length)}")
 
@@ -179,7 +179,7 @@ def emit_scan(body: Body, one: Instruction) -> str:
     name, *views = one.attributes
     lengths = _spread(body, one, views)
     lose_patience(body, lengths)
-    itemsize = body.nest.numbered[views[0].array].dtype.itemsize
+    itemsize = body.numbered[views[0].array].dtype.itemsize
     given = f"{_loop(body, name, views[0])}, i64 {itemsize}, ptr %table"
     return _call(body, one, "scan", given)
 
@@ -194,7 +194,7 @@ def emit_sort(body: Body, one: Instruction) -> str:
     """Append that a temporary is sorted."""
     lengths = _spread(body, one, one.attributes)
     lose_patience(body, lengths)
-    number = body.nest.numbered[one.attributes[0].array].dtype.num
+    number = body.numbered[one.attributes[0].array].dtype.num
     return _call(body, one, "sort", f"i64 {number}, i64 {len(lengths)}, ptr %table")
 
 
@@ -207,7 +207,7 @@ def emit_dot(body: Body, one: Instruction) -> str:
     for view in views:
         data, steps = place_of(body, view, inputs.of_view(view))
         arguments += f", ptr {data}, i64 {steps[0]}"
-    kind = body.nest.numbered[views[0].array].dtype.char
+    kind = body.numbered[views[0].array].dtype.char
     arguments += f", i64 {body.operand(length)}"
     return _result(body, one, f"{name}.{kind}", arguments)
 

@@ -23,19 +23,26 @@ def emit_fits(body: Body, one: Instruction) -> str:
     conditions += [
         body.add(f"icmp sge i64 {_text(body, other, {})}, {turns}") for other in fits.others
     ]
-    always = [_is_small(body, _atom(body, each, {})) for each in fits.small]
     last: dict[Atom, str] = {}
     for name, step in fits.steps:
         way = body.add(f"mul i64 {more}, {_text(body, step, {})}")
         last["get", name] = body.add(f"add i64 {body.get(name, I64)}, {way}")
-        always.append(_is_small(body, body.get(name, I64)))
-        conditions.append(_is_small(body, last["get", name]))
+    always = _are_small(
+        body,
+        [each for each in fits.small if each[0] == "dim"],
+        [_atom(body, each, {}) for each in fits.small if each[0] != "dim"]
+        + [body.get(name, I64) for name, _ in fits.steps],
+        SMALL,
+    )
+    conditions += _are_small(body, [], list(last.values()), SMALL)
     for name, value in fits.equal:
         always.append(body.add(f"icmp eq i64 {body.get(name, I64)}, {value}"))
-    for inside in fits.inside:
-        conditions += _are_inside(body, fits, inside, last)
+    rooms = [room for inside in fits.inside for room in _rooms(body, fits, inside, last)]
     for dividend, divisor in fits.wrapped:
-        conditions += _is_wrapped(body, dividend, divisor, last)
+        length = _text(body, divisor, {})
+        conditions.append(body.add(f"icmp sgt i64 {length}, 0"))
+        rooms += _rooms_of_wrapped(body, dividend, length, last)
+    conditions += _none_negative(body, rooms)
     # What stands in front of the test for the end is done where there are no turns, too.
     always += _are_neighbours(body, fits.dense)
     found = _all(body, conditions)
@@ -45,36 +52,42 @@ def emit_fits(body: Body, one: Instruction) -> str:
     found = _all(body, [found, *always])
     if fits.is_inner:
         done = body.add(f"select i1 {found}, i64 {turns}, i64 0")
-        body.lose_patience(_or_none(body, done) if fits.is_alone else done)
+        body.lose_patience(_or_one(body, done) if fits.is_alone else done)
     return found
 
 
 def emit_spent(body: Body, one: Instruction) -> str:
     """Count the turns of a loop that was tested elsewhere."""
     (turns,) = one.attributes
-    body.lose_patience(_or_none(body, _text(body, turns, {})))
+    body.lose_patience(_or_one(body, _text(body, turns, {})))
     return ""
 
 
 def emit_holds(body: Body, one: Instruction) -> str:
     """Whether all holds that an instruction `holds` is about; nothing overflows where all is small."""
     (holds,) = one.attributes
-    always = [_is_small(body, _atom(body, each, {}), FEW) for each in holds.small]
+    variables = [_atom(body, each, {}) for each in holds.small if each[0] != "dim"]
+    lengths = [each for each in holds.small if each[0] == "dim"]
+    always = _are_small(body, lengths, variables, FEW)
     conditions = _are_neighbours(body, holds.dense)
-    conditions += [body.add(f"icmp sge i64 {_text(body, each, {})}, 0") for each in holds.least]
+    # Where it does not hold nothing but a doubt follows.
+    body.known.sizes.update(dict.fromkeys(variables, FEW))
+    body.known.sizes.update((body.length(*each[1:]), FEW) for each in lengths)
+    conditions += _none_negative(body, [_text(body, each, {}) for each in holds.least])
     turns = body.add(f"icmp sle i64 {_text(body, holds.turns, {})}, 0")
     return _all(body, [body.add(f"or i1 {_all(body, conditions)}, {turns}"), *always])
 
 
-def _or_none(body: Body, turns: str) -> str:
-    return body.intrinsic("llvm.smax.i64", "i64", [("i64", turns), ("i64", "0")])
+def _or_one(body: Body, turns: str) -> str:
+    """At least one: so the loop around it need not be counted."""
+    return body.intrinsic("llvm.smax.i64", "i64", [("i64", turns), ("i64", "1")])
 
 
 def _are_neighbours(body: Body, arrays: Iterable[int]) -> list[str]:
     """Tests of the strides along last axes, where they are not known."""
     found = []
     for array in arrays:
-        slot = body.nest.numbered[array]
+        slot = body.numbered[array]
         stride = body.stride(array, slot.ndim - 1)
         if stride != str(slot.dtype.itemsize):
             found.append(body.add(f"icmp eq i64 {stride}, {slot.dtype.itemsize}"))
@@ -88,37 +101,63 @@ def _all(body: Body, conditions: list[str]) -> str:
     return found
 
 
-def _is_small(body: Body, value: str, limit: int = SMALL) -> str:
-    moved = body.add(f"add i64 {value}, {limit}")
-    return body.add(f"icmp ult i64 {moved}, {2 * limit}")
+def _are_small(body: Body, lengths: Iterable[Atom], values: Iterable[str], limit: int) -> list[str]:
+    """Tests that lengths are less than a power of two, and values are with either sign: one for all of each.
+
+    A bit from there on is set in one of some numbers where it is set in their union.
+    """
+    found = []
+    sizes = [_atom(body, each, {}) for each in lengths]
+    if sizes:
+        found.append(body.add(f"icmp ult i64 {_union(body, sizes)}, {limit}"))
+    moved = [body.add(f"add i64 {value}, {limit}") for value in values]
+    if moved:
+        found.append(body.add(f"icmp ult i64 {_union(body, moved)}, {2 * limit}"))
+    return found
 
 
-def _are_inside(body: Body, fits: Fits, inside: Inside, last: Last) -> list[str]:
-    """Tests of the least index and the greatest, where it is known in which turns they are."""
+def _none_negative(body: Body, values: list[str]) -> list[str]:
+    """A test that no integer is negative, if there are any: their signs are bits."""
+    return [body.add(f"icmp sge i64 {_union(body, values)}, 0")] if values else []
+
+
+def _union(body: Body, values: list[str]) -> str:
+    found, *others = dict.fromkeys(values)
+    for other in others:
+        found = body.add(f"or i64 {found}, {other}")
+    return found
+
+
+def _rooms(body: Body, fits: Fits, inside: Inside, last: Last) -> list[str]:
+    """What is not negative where indices are inside: how far the least and the greatest are from the ends.
+
+    It is known in which turns they are, or it is tested of the first and the last. Where the least is inside, what is
+    said of the greatest cannot overflow.
+    """
     length = body.length(inside.array, inside.axis)
     ends = _text(body, inside.base, {}), _text(body, inside.base, last)
     falls = fits.falls(inside.base)
     lows = ends if falls is None else ends[1:] if falls else ends[:1]
     highs = ends if falls is None else ends[:1] if falls else ends[1:]
-    found = [body.add(f"icmp sge i64 {end}, {-inside.least}") for end in lows]
-    for end in highs:
-        index = body.add(f"add i64 {end}, {inside.most}") if inside.most else end
-        found.append(body.add(f"icmp slt i64 {index}, {length}"))
-    return found
+    beyond = [body.add(f"sub i64 {length}, {end}") for end in highs]
+    return [
+        *(_plus(body, end, inside.least) for end in lows),
+        *(_plus(body, one, -1 - inside.most) for one in beyond),
+    ]
 
 
-def _is_wrapped(body: Body, dividend: Polynomial, divisor: Polynomial, last: Last) -> list[str]:
-    """Tests that a quotient is -1, 0 or 1 in the first turn and in the last."""
-    length = _text(body, divisor, {})
-    twice = body.add(f"add i64 {length}, {length}")
-    found = [body.add(f"icmp sgt i64 {length}, 0")]
+def _rooms_of_wrapped(body: Body, dividend: Polynomial, length: str, last: Last) -> list[str]:
+    """What is not negative where a quotient is -1, 0 or 1 in the first turn and in the last."""
+    found = []
     for end in (_text(body, dividend, {}), _text(body, dividend, last)):
         moved = body.add(f"add i64 {end}, {length}")
-        found += [
-            body.add(f"icmp sge i64 {moved}, 0"),
-            body.add(f"icmp slt i64 {end}, {twice}"),
-        ]
+        beyond = body.add(f"sub i64 {length}, {end}")
+        found += [moved, _plus(body, body.add(f"add i64 {beyond}, {length}"), -1)]
     return found
+
+
+def _plus(body: Body, value: str, more: int) -> str:
+    return body.add(f"add i64 {value}, {more}") if more else value
 
 
 def _text(body: Body, value: Polynomial, last: Last) -> str:

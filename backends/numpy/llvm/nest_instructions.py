@@ -428,7 +428,7 @@ def _load(body: Body, one: Instruction) -> str:
     type_, address = body.at(one)
     held = body.known.elements.get(address)
     if held is None:
-        held = body.add_new(f"load {type_}, ptr {address}{body.apart(one.attributes[0])}")
+        held = body.add_new(f"load {type_}, ptr {address}{body.notes.apart(one.attributes[0])}")
         if result_type(one) == I1:
             held = body.add(f"icmp ne i8 {held}, 0")
         body.known.elements[address] = held
@@ -444,7 +444,7 @@ def _store(body: Body, one: Instruction) -> str:
     body.known.elements[address] = operand
     if value.type == I1:
         operand = body.add(f"zext i1 {operand} to i8")
-    apart = body.apart(one.attributes[0])
+    apart = body.notes.apart(one.attributes[0])
     body.lines.append(f"store {type_} {operand}, ptr {address}{apart}")
     return ""
 

@@ -9,7 +9,7 @@ from ufuse.graph.nest import I1, Instruction
 
 def _memory(body: Body, number: int) -> int:
     """The first word of a temporary: where its memory begins; then how large that is, and the lengths."""
-    return WORDS * (number - len(body.nest.arrays))
+    return WORDS * (number - body.given)
 
 
 def _word(body: Body, place: int) -> str:
@@ -25,7 +25,7 @@ def emit_append(body: Body, one: Instruction) -> str:
         operand, type_ = body.add(f"zext i1 {operand} to i8"), "i8"
     length = body.length(number, 0)
     longer = body.add(f"add nsw i64 {length}, 1")
-    size = body.nest.numbered[number].dtype.itemsize
+    size = body.numbered[number].dtype.itemsize
     _grow(body, number, body.add(f"mul nsw i64 {longer}, {size}"))
     body.known.forget(one)
     body.keep_own(number, "length0", "i64", longer)

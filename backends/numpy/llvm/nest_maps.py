@@ -174,11 +174,15 @@ class Table:
         self.used = axes + arrays + axes * arrays
 
     def store(self, word: int, text: str, type_: str = "i64") -> str:
-        """Append the store of a word; its address."""
+        """Append the store of a word, unless it is there; its address."""
+        known = self.body.known.table
+        if known.get(word) == f"{type_} {text}":
+            return ""
         # Not that of an earlier statement: it would have to be kept.
         at = self.body.add_new(f"getelementptr i64, ptr %table, i64 {word}")
         self.body.lines.append(f"store {type_} {text}, ptr {at}")
         self.body.table = max(self.body.table, word + 1)
+        known[word] = f"{type_} {text}"
         return at
 
     def array(self, number: int, data: str, steps: Sequence[str]) -> None:
@@ -189,7 +193,7 @@ class Table:
 
     def scalar(self, number: int, type_: str, text: str) -> None:
         """Write a number, and where it lies."""
-        at = self.store(self.used, text, type_)
+        at = self.store(self.used, text, type_) or self.at(self.used)
         self.used += 1
         self.array(number, at, ["0"] * self.axes)
 
@@ -201,7 +205,7 @@ class Table:
 def place_of(body: Body, view: View, places: Sequence[Value]) -> tuple[str, list[str]]:
     """Where a view begins, and its step in bytes along each axis of the space."""
     offset = ""
-    ndim = body.nest.numbered[view.array].ndim
+    ndim = body.numbered[view.array].ndim
     for axis, place in enumerate(places[:ndim]):
         if body.constant(place) == 0:
             continue
@@ -239,7 +243,7 @@ class Inputs:
 
     def of_view(self, view: View) -> list[Value]:
         """Where a view begins, and its computed steps."""
-        return self.take(self.body.nest.numbered[view.array].ndim + view.computed_steps)
+        return self.take(self.body.numbered[view.array].ndim + view.computed_steps)
 
 
 def emit_map(body: Body, one: Instruction) -> str:
@@ -278,7 +282,7 @@ def _may_share(
     body: Body, target: View, places: list[Value], operand: View, values: list[Value]
 ) -> bool:
     """Whether an operand may share memory with the target, other than element for element."""
-    given = len(body.nest.arrays)
+    given = body.given
     if target.array != operand.array:
         return target.array < given and operand.array < given
     same = [body.operand(value) for value in places] == [body.operand(value) for value in values]
@@ -306,7 +310,7 @@ def _call(body: Body, what: Map, table: Table, shared: int) -> str:
 def _has_no_gaps(body: Body, what: Map) -> bool:
     """Whether the elements are likely to be side by side: those of last axes, without steps."""
     return all(
-        one.axes[0] in {None, (body.nest.numbered[one.array].ndim - 1, 1)}
+        one.axes[0] in {None, (body.numbered[one.array].ndim - 1, 1)}
         for one in (*what.operands, what.target)
         if isinstance(one, View)
     )
@@ -334,7 +338,7 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
 
 
 def _operand_dtype(body: Body, operand: View | Scalar) -> np.dtype:
-    return operand.dtype if isinstance(operand, Scalar) else body.nest.numbered[operand.array].dtype
+    return operand.dtype if isinstance(operand, Scalar) else body.numbered[operand.array].dtype
 
 
 def lose_patience(body: Body, lengths: Sequence[str]) -> None:
@@ -406,9 +410,9 @@ def _whole(body: Body, type_: str, text: str, dtype: np.dtype) -> tuple[str, str
 def emit_alloc(body: Body, one: Instruction) -> str:
     """Append memory for a temporary, and its lengths."""
     (number,) = one.attributes
-    first = WORDS * (number - len(body.nest.arrays))
+    first = WORDS * (number - body.given)
     lengths = [body.operand(value) for value in one.inputs]
-    size = str(body.nest.numbered[number].dtype.itemsize)
+    size = str(body.numbered[number].dtype.itemsize)
     for length in lengths:
         size = body.with_overflow("smul", size, length)
     memory = body.add(f"getelementptr i64, ptr %memory, i64 {first}")

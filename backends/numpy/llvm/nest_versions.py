@@ -37,6 +37,7 @@ AT_ONCE = (
 SUFFIX = ".sure"
 CHECKED = ".checked"  # of a copy that has other ways out than the end of its loop
 CHECKS = {"call", "doubt_if"}
+COUNTS = {"fits", "spent"}  # of turns of a copy: one, where there are none
 WHOLE = {"add", "sub", "mul", "neg"}
 NEVER_ODD = {  # give integers that fit
     "const", "get", "load", "dim", "select", "widen", "and", "or", "xor", "invert", "lshift", "rshift",
@@ -111,6 +112,27 @@ def is_copy(block: Block) -> bool:
 def is_late(block: Block) -> bool:
     """Whether a block belongs to a copy in which doubts are to come late, as nothing else leaves it."""
     return block.label.endswith(SUFFIX)
+
+
+def asking_headers(flow: Flow) -> set[str]:
+    """The headers of inner loops that count their turns: where each comes to another count, that one does."""
+    found: set[str] = set()
+    loops: dict[str, list[set[str]]] = {}
+    for header, labels in flow.loops_by_header():
+        loops.setdefault(header, []).append(labels)
+    counts = [
+        label for label in flow.order if any(one.op in COUNTS for one in flow.instructions(label))
+    ]
+    inner = flow.inner_headers()
+    for header in sorted(loops, key=lambda each: max(map(len, loops[each]))):
+        if header not in inner or is_copy(flow.blocks[header]):
+            continue
+        within = set().union(*loops[header])
+        lasts = [label for label in flow.before[header] if label in within]
+        others = [label for label in (*counts, *found) if label in within and label != header]
+        if not any(all(flow.is_dominated(last, by) for last in lasts) for by in others):
+            found.add(header)
+    return found
 
 
 def _led(block: Block, targets: Mapping[str, str]) -> Block:

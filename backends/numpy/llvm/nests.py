@@ -34,7 +34,7 @@ from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
-from ufuse.backends.numpy.llvm.nest_versions import is_copy, is_late, versioned
+from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
 from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, End, Instruction, Nest
 
@@ -167,7 +167,7 @@ def nest_text(nest: Nest, name: str, *, is_fast: bool = False, is_alone: bool = 
             '!1 = !{!"branch_weights", i32 1, i32 4000}',
             "!2 = !{}",
             f"!3 = !{{i64 0, i64 {(1 << 63) - 1}}}",
-            *text.body.scopes(),
+            *text.body.notes.lines(),
             "",
         ]
     )
@@ -193,8 +193,14 @@ class _Function:
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
         self._flow = Flow(nest)
         self._bounds = bounds_at_blocks(nest)
-        self._inner_headers = self._flow.inner_headers()
+        self._asking = asking_headers(self._flow)
         self._known: dict[str, Known] = {}  # at the ends of blocks
+        self._set = {
+            one.attributes[0]
+            for block in nest.blocks
+            for one in block.instructions
+            if one.op == "set"
+        }
 
     def write(self) -> None:
         """Write everything."""
@@ -277,7 +283,7 @@ class _Function:
         self.body.is_copy = is_copy(block)
         self.body.is_late = self._is_fast and is_late(block)
         self.body.consumed = consumed(block)
-        if block.label in self._inner_headers and not self.body.is_copy:
+        if block.label in self._asking and not self.body.is_copy:
             self.body.lose_patience("1")
         for one in block.instructions:
             self._write_instruction(one)
@@ -316,12 +322,16 @@ class _Function:
         for one in self._flow.between(block.label):
             for instruction in one.instructions:
                 known.forget(instruction)
+                if instruction.op in ARRAY_OPS:
+                    known.table.clear()
         return known
 
     def _write_leave(self, exit_number: int) -> None:
         if self.body.is_alone:
             self.body.doubt_if_odd()
         for number, variable in enumerate(self.nest.cells):
+            if variable.name not in self._set:  # it is there
+                continue
             at = self._cell(number)
             word = self.body.add_new(
                 f"load {TYPES[variable.type]}, ptr {self.body.places[variable.name]}"
