@@ -41,6 +41,8 @@ MOST_OPERANDS = 60
 # Arrays of a statement whose elements machine code takes one by one, and the bytes of the least element then.
 MOST_APART = 8
 LEAST_APART = 4
+# Elements of a row that C may have threads share, as in `nest/sharing.c`.
+FEWEST_SHARED = 1 << 13
 ITEM = 8  # bytes of the widest element
 # An element of an array statement against a turn of an inner loop: a part of its time.
 ELEMENTS_A_TURN_BITS = 2
@@ -309,7 +311,7 @@ def emit_map(body: Body, one: Instruction) -> str:
         for number, (operand, values) in enumerate(zip(what.operands, given, strict=True))
         if isinstance(operand, View) and _may_share(body, what.target, target, operand, values)
     )
-    body.doubt_if(body.add_new(f"icmp ne i32 {_call(body, what, table, shared)}, 0"))
+    body.doubt_if(body.add_new(f"icmp ne i32 {_call(body, what, lengths[0], table, shared)}, 0"))
     body.known.forget(one)
     lose_patience(body, lengths)
     return ""
@@ -326,7 +328,7 @@ def _may_share(
     return not (same and target.axes == operand.axes)
 
 
-def _call(body: Body, what: Map, table: Table, shared: int) -> str:
+def _call(body: Body, what: Map, length: str, table: Table, shared: int) -> str:
     """Append the work of a statement: a call of machine code for the row that it is, or of C."""
     segments = segments_in(body.nest, what, is_better=body.is_fast)
     native = segments[0].native
@@ -349,22 +351,20 @@ def _call(body: Body, what: Map, table: Table, shared: int) -> str:
         return mapped()
     if not body.is_fast:
         return row()
-    as_expected = _are_neighbours(body, near)
-    if as_expected is None:
-        return row()
+    as_expected = _are_few_neighbours(body, length, near)
     status = body.otherwise(as_expected, "0", "i32", mapped)
     return body.otherwise(body.add(f"xor i1 {as_expected}, true"), status, "i32", row)
 
 
-def _are_neighbours(body: Body, views: Sequence[View]) -> str | None:
-    """Whether the elements along the last axes of arrays lie side by side; None where there is nothing to ask."""
-    found = None
+def _are_few_neighbours(body: Body, length: str, views: Sequence[View]) -> str:
+    """Whether a row is for one thread, and elements along the last axes of arrays lie side by side."""
+    found = body.add(f"icmp ult i64 {length}, {FEWEST_SHARED}")
     for view in views:
         if view.axes[0] is not None and view.array < body.given:
             array = body.numbered[view.array]
             stride = body.stride(view.array, array.ndim - 1)
             one = body.add(f"icmp eq i64 {stride}, {array.dtype.itemsize}")
-            found = one if found is None else body.add(f"and i1 {found}, {one}")
+            found = body.add(f"and i1 {found}, {one}")
     return found
 
 

@@ -89,11 +89,12 @@ def test_bits_and_nothing_beside_the_row(dtype: str, axes: list[Any], operations
 
 
 def test_which_statements_take_elements_apart() -> None:
-    """Those of better code in which an array has no neighbours along the row; they call C only for other layouts."""
+    """Those of better code in which an array has no neighbours; C is called for other layouts, and where threads may share."""
     apart, near = (statement("d", [one, ROW, ROW], 2) for one in (COLUMN, ROW))
     first, better, others = nest_text(apart, "N"), nest_text(apart, "N", is_fast=True), nest_text(near, "N", is_fast=True)  # fmt: skip
     assert "helper.map" in first
     assert "row.better." in better
+    assert all("icmp ult i64" in text and ", 8192" in text for text in (better, others))
     assert better.count("call i32") == others.count("call i32") == 3  # the row, C's, and the nest's
     names = [text.split("row.better.")[1].split('"')[0] for text in (better, others)]
     assert names[0] != names[1]
