@@ -55,6 +55,9 @@ static struct {
 int64_t
 nest_patience(void)
 {
+    if (watch.thread == NULL) { /* machine code that runs without a chunk, in the GIL's thread */
+        watch.thread = PyThreadState_Get();
+    }
     Pending pending = pending_for(watch.thread);
     if (watch.began == 0) {
         watch.began = now_ns();
