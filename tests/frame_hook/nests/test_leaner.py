@@ -108,7 +108,6 @@ A = np.random.default_rng(1).random(N)
         (too_far, (N, -HIGHEST, HIGHEST)),
         (by_the_least, (N, 5)),
     ],
-    ids=str,
 )
 def test_ranges_are_as_long_as_pythons(function: Any, given: tuple[Any, ...]) -> None:
     """By known steps and others, also where they come near the greatest integers."""
