@@ -43,7 +43,7 @@ class ApartCompiler:
             jit=True,
         )
         options = binding.create_pipeline_tuning_options(speed_level=2)
-        # Straight code is not looked through for vectors: it takes a tenth of the time, and hardly a program is faster for it.
+        # Straight code is not looked through for vectors: that takes a tenth of the time, and helps hardly a program.
         options.loop_vectorization, options.slp_vectorization = True, False
         context = binding.create_context()
         builder = binding.create_pass_builder(machine, options)
