@@ -173,6 +173,10 @@ class Session:
                 return found
         if self.loops is not None and at_end and (pause := self.loops.at_end(position, record)):
             return pause
+        if at_loop and cache.stops_later and not self.every_frame:
+            self._give_up(cache, position, "its calls are looked at for the sake of native loops")
+            self._no_stops(cache, {position}, record)
+            return None
         if self.loops is not None and position != 0 and _is_held(code, position, record):
             return ASK_LATEST
         seconds = self._seconds_for(cache, state)

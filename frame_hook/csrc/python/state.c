@@ -37,6 +37,7 @@ FrameState_New(Py_ssize_t position, Py_ssize_t size, Py_ssize_t n_locals)
     state->n_locals = n_locals < size ? n_locals : size;
     state->capacity = capacity;
     state->handled = -1;
+    state->declined = false;
     state->escaped = NULL;
     state->contents = NULL;
     memset(state->slots, 0, (size_t)size * sizeof(PyObject *));

@@ -34,6 +34,7 @@ typedef struct {
     Py_ssize_t n_locals; /* slots before the stack's */
     Py_ssize_t capacity;
     Py_ssize_t handled; /* the slot with the exception that is being handled; negative: none */
+    bool declined;      /* no entry has taken the frame here: it is interpreted from here */
     PyObject *escaped;  /* owned: the frame object of where the frame last ran, if others (such as
                            tracebacks) hold it; or NULL */
     PyObject *contents; /* owned: bytes, an int32_t for each slot: what is known of an array's

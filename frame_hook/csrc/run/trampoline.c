@@ -188,6 +188,9 @@ begin_with_stops(const CodeCache *cache, Registers *registers, FrameState **next
     for (Py_ssize_t i = 0; state != NULL && i < registers->n_state; i++) {
         state->slots[i] = Py_XNewRef(registers->values[i]);
     }
+    if (state != NULL) {
+        state->declined = true;
+    }
     *next = state;
     return state == NULL ? RUN_RAISED : RUN_RESUMES;
 }
@@ -208,7 +211,7 @@ static bool
 nothing_begins_now(CodeCache *cache, Py_ssize_t position)
 {
     if (cache_is_empty(cache, position)) {
-        return cache_given_up(cache, position) || is_left_alone(cache, position);
+        return is_left_alone(cache, position);
     }
     return cache_has_loop(cache, position) && loops_run_plainly();
 }
@@ -584,8 +587,7 @@ continue_frame(CodeCache *cache, PyObject *function, FrameState *state)
         if (!checks_signals) {
             leave_ended_loop(cache, thread, state);
         }
-        /* At its start no entry has taken it: `begin_with_stops`. */
-        bool plain = checks_signals || state->position == 0 ||
+        bool plain = checks_signals || state->declined ||
                      (cache->measures && turn_is_plain(cache, state->position, activation));
         RunOutcome outcome =
             plain ? RUN_DECLINED : step_from_state(cache, function, state, &result, &next);
