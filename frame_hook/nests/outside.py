@@ -112,6 +112,12 @@ class Outside:
         """A variable of the frame that the loop does not write."""
         return self.item(self._trace.state[slot])
 
+    def exact_type(self, slot: int) -> None:
+        """A variable of the frame is of its type: for another there is another nest, as this one would only decline."""
+        symbol = self._trace.state[slot]
+        if isinstance(symbol, Unread):
+            self._trace.guards.check("TYPE", symbol.source, type(symbol.value))
+
     def members(self, slot: int) -> tuple[int, ...]:
         """The registers of the items of a tuple in a variable of the frame."""
         symbol = self._trace.look(self._trace.state[slot])

@@ -695,6 +695,8 @@ class Reader(Holders):
                 found[slot] = name
             elif isinstance(kind, ItemsKind) and slot in self._written:
                 own = self.kinds.get(slot)
+                if isinstance(own, NumberKind):
+                    self.outside.exact_type(slot)
                 found[slot] = carried.give_back(self, name, kind, own, self._made)
             elif isinstance(kind, ConstantKind):
                 found[slot] = kind.item

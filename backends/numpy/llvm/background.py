@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 
 class _End:
-    """Lets those that wait for a thread go on: at its end, also where exceptions for another one ended it at once."""
+    """Lets those that wait for a thread go on: at its end, also where exceptions for another one ended it at once.
+
+    Only that thread may hold it: a signal that the main thread handles in `__del__` would be lost.
+    """
 
     def __init__(self, work: Work[Any]) -> None:
         self._work = work
@@ -51,13 +54,12 @@ class Work(Generic[T]):
         if self.is_over:
             return
         self.running.acquire()
-        end = _End(self)
         _begun[:] = [work for work in _begun if not work.is_over] + [self]
         try:
-            start_new_thread(_tiles.call_as_thread, (self._run, end, get_ident()))
+            start_new_thread(_tiles.call_as_thread, (self._run, _End(self), get_ident()))
             self.has_begun = True
         except (RuntimeError, MemoryError):
-            end.release()
+            _End(self).release()
             logging.getLogger("ufuse.kernels").info("no thread could be started", exc_info=True)
 
     def _run(self, end: _End) -> None:
