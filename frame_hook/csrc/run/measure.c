@@ -84,7 +84,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     }
     run->trial = trial;
     run->way = put_off ? WAY_PLAIN : trial_next(trial, tries_callees(cache));
-    run->is_cut = run->way == WAY_PLAIN && trial_cuts(trial);
+    run->is_cut = !put_off && run->way == WAY_PLAIN && trial_cuts(trial);
     if (run->is_cut) {
         run->way = WAY_COMPILED;
     }
@@ -97,7 +97,7 @@ begin_measured(CodeCache *cache, Measured *run)
     cache->measuring = true;
     cache->way = run->way;
     run->plain_ns = plain_time_begin();
-    run->outer_until = ufuse_thread.plain_until;
+    run->outer_until = loops_run_plainly() ? ufuse_thread.plain_until : 0;
     if (run->is_cut) {
         run->processor_ns = processor_ns();
         ufuse_thread.plain_until = now_ns() + run->trial->cut_after;

@@ -734,9 +734,11 @@ suspend_frame(PyObject *key)
                      key);
         return NULL;
     }
+    if (must_interpret(thread, resumption->code)) {
+        Py_RETURN_NONE;
+    }
     Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 0));
-    if (must_interpret(thread, resumption->code) ||
-        nothing_begins_now((CodeCache *)resumption->cache, position)) {
+    if (position >= 0 && nothing_begins_now((CodeCache *)resumption->cache, position)) {
         Py_RETURN_NONE;
     }
     Py_ssize_t depth = PyLong_AsSsize_t(PyTuple_GET_ITEM(key, 1));

@@ -104,7 +104,7 @@ note_turn(Turns *turns, long long activation, int64_t now)
     }
     turns->count++;
     int64_t ns = now - turns->began - (ufuse_disturbances.session_ns - turns->before.session_ns);
-    if (!turns->is_cut && ufuse_thread.plain_until != 0) {
+    if (!turns->is_cut && loops_run_plainly()) {
         return false;
     }
     if (turns->is_cut) {
@@ -196,8 +196,7 @@ turn_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
     turns->timed = true;
     turns->activation = activation;
     turns->way = in_loop ? trial_next(&turns->trial, false) : WAY_COMPILED;
-    turns->is_cut =
-        turns->way == WAY_PLAIN && trial_cuts(&turns->trial) && ufuse_thread.plain_until == 0;
+    turns->is_cut = turns->way == WAY_PLAIN && trial_cuts(&turns->trial) && !loops_run_plainly();
     if (turns->is_cut) {
         turns->way = WAY_COMPILED;
         turns->processor_ns = processor_ns();
