@@ -50,3 +50,20 @@ def compared(function: Callable[..., Any], times: int = TIMES) -> Any:
         for x in GIVEN:
             assert outcome(made, x) == outcome(function, x)
     return made
+
+
+def check_where_warnings_are_errors(function: Callable[..., Any]) -> None:
+    """Compare a function, as one graph, with itself where Python's own filters make errors of warnings."""
+    made = ufuse.compile(function, fullgraph=True)
+    for x in GIVEN:
+        ends = []
+        for one in (made, function):
+            given = x.copy()
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    result: Any = plain(one(given))
+                except RuntimeWarning as warning:
+                    result = str(warning)
+            ends.append((result, given.tobytes()))
+        assert ends[0] == ends[1]

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,15 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.forking import GIVEN, TIMES, X, forks, outcome, plain
+from tests.support.forking import (
+    GIVEN,
+    TIMES,
+    X,
+    check_where_warnings_are_errors,
+    forks,
+    outcome,
+    plain,
+)
 
 
 def writes_an_element(x):
@@ -405,19 +412,7 @@ def test_sides_that_write_in_other_error_states(function: Callable[..., Any], mo
 @pytest.mark.parametrize("function", WRITING[:16], ids=lambda function: function.__name__)
 def test_warnings_that_are_errors(function: Callable[..., Any]) -> None:
     """As Python's own filters make them."""
-    made = ufuse.compile(function, fullgraph=True)
-    for x in GIVEN:
-        ends = []
-        for one in (made, function):
-            given = x.copy()
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                try:
-                    result: Any = plain(one(given))
-                except RuntimeWarning as warning:
-                    result = str(warning)
-            ends.append((result, given.tobytes()))
-        assert ends[0] == ends[1]
+    check_where_warnings_are_errors(function)
 
 
 def two_arrays(x, y):

@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.forking import GIVEN, TIMES, X, forks, outcome, plain
+from tests.support.forking import (
+    GIVEN,
+    TIMES,
+    X,
+    check_where_warnings_are_errors,
+    forks,
+    outcome,
+    plain,
+)
 from ufuse import decorator
 
 
@@ -208,19 +216,7 @@ def test_late_branches_in_other_error_states(function: Callable[..., Any], mode:
 @pytest.mark.parametrize("function", LATE, ids=lambda function: function.__name__)
 def test_late_branches_where_warnings_are_errors(function: Callable[..., Any]) -> None:
     """As Python's own filters make them."""
-    made = ufuse.compile(function, fullgraph=True)
-    for x in GIVEN:
-        ends = []
-        for one in (made, function):
-            given = x.copy()
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                try:
-                    result: Any = plain(one(given))
-                except RuntimeWarning as warning:
-                    result = str(warning)
-            ends.append((result, given.tobytes()))
-        assert ends[0] == ends[1]
+    check_where_warnings_are_errors(function)
 
 
 def raises_in_a_late_side(x):
