@@ -59,11 +59,12 @@ class Visits:
     `longest` is the most turns that were left at the first visit of a run, `turns` how many of the present run were
     timed, `timed` the most of one. `runs` is how often the loop was timed, `seconds` what these took, about, `counted`
     what the present run has of it, `turn` what a turn took, `inside` what the loops inside take in one, about. `begun`
-    counts the runs that were seen; `calls` is how many calls of the function there were before the last of these,
-    `called` how long they took. `mean` is what the loop takes in a call, about, `unseen` what it took in all those in
-    which it was not seen. `vain_ends` counts visits with no turn left since a trace from there came to nothing, `waits`
-    how often it waited for a loop around it, or for its first turn, `failures` tries to read it. `is_settled`: it gets
-    no more nests than it has. `refused` says why it has none.
+    counts the runs that were seen, `passed` the visits at which the session was not to be asked yet; `calls` is how
+    many calls of the function there were before the last of these, `called` how long they took. `mean` is what the loop
+    takes in a call, about, `unseen` what it took in all those in which it was not seen. `vain_ends` counts visits with
+    no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
+    first turn, `failures` tries to read it. `is_settled`: it gets no more nests than it has. `refused` says why it has
+    none.
     """
 
     iterator: Any = None
@@ -75,6 +76,7 @@ class Visits:
     turn: float = 0.0
     inside: float = 0.0
     begun: int = 0
+    passed: int = 0
     runs: int = 0
     seconds: float = 0.0
     counted: float = 0.0
@@ -117,16 +119,24 @@ class Visits:
         self.is_followed = True
         return True
 
-    def rest(self, iterator: Any, left: int, calls: int, called: float) -> float | None:
-        """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins."""
+    def rest(
+        self, iterator: Any, left: int, calls: int, called: float, passed: int
+    ) -> float | None:
+        """Note a visit; how many seconds the turns left will take, by those before; None for a run that begins.
+
+        `passed`: how many visits there were at which the session was not to be asked.
+        """
         now = program_nanoseconds() / 1e9
         run = _run(iterator, calls)
+        unseen, self.passed = max(0, passed - self.passed - self.left), passed
         if run != self.iterator or left > self.left:
             if self.runs and calls > self.calls + 1:
                 # The first turns of all take long: a loop takes no longer than the call.
                 each = (called - self.called) / (calls - self.calls)
                 self.mean = min(self.seconds / self.runs, each)
                 self.unseen += (calls - self.calls - 1) * self.mean
+            elif self.timed >= KNOWN_TURNS:
+                self.unseen += unseen * self.turn
             self.iterator, self.left, self.when, self.counted = run, left, now, 0.0
             self.turns = 0
             self.calls, self.called = calls, called

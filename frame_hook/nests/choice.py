@@ -11,7 +11,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
-from ufuse.frame_hook.entries.learned import CodeRecord, Visits
+from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, draws, functions
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
@@ -38,6 +38,7 @@ MOST_NESTS = 4  # of one loop
 MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
 ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
+ASK_BRIEFLY = 2_000  # of a loop whose runs end before the session is asked again
 ASK_LATEST = 1_900_000
 RESTS = 2_000_000  # a run that is not looked at for so long is not stopped at its header
 NOW = 0
@@ -49,6 +50,7 @@ TOO_SHORT = "it takes too little time"
 LONG_INNER = 4  # times what making a nest takes: so long a loop may wait for one around it
 MOST_WAITS = 3  # of a loop for one around it to begin its next turn
 MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
+MOST_BRIEF = 8  # runs of a loop, none of which is timed, before the session is asked earlier
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 NOT_VISITED = Visits()
 UNROLLED_AT_MOST = 300  # instructions of a loop: to trace more takes longer than to make a nest
@@ -590,13 +592,15 @@ class Loops:
     ) -> int | None:
         """`NOW` where a loop or one around it is to be compiled; else as `capture`."""
         rests, pays, depth, making = [], False, 1, self.maker.nest_seconds()
+        is_inner = False
         inside = 0.0  # seconds that a turn takes at least, by the loop inside
         outermost, has_paid = position, False
         left_here = turns_left(state[-1]) or 0
         header: int | None = position
         while header is not None and (left := turns_left(state[-depth])) is not None:
             visits = record.visits.setdefault(header, Visits())
-            rest = visits.rest(state[-depth], left, cache.calls, cache.run_ns / 1e9)
+            passed = cache.passed(header)
+            rest = visits.rest(state[-depth], left, cache.calls, cache.run_ns / 1e9, passed)
             before = visits.seconds - visits.counted + visits.unseen
             expected = inside * left if rest is None else rest
             is_known = (rest is not None and visits.is_timed) or inside > 0 or visits.mean > 0
@@ -608,6 +612,7 @@ class Loops:
             is_timed = rest is not None and visits.is_timed
             inside = visits.counted if is_timed else inside * (left + 1)
             rests.append(rest)
+            is_inner = is_inner or (header != position and visits.refused is None)
             header, depth = outer_headers(cache.code).get(header), depth + 1
         visits = record.visits[position]
         if pays:
@@ -626,8 +631,14 @@ class Loops:
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
         is_unknown = visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs and visits.mean < SHORT
         is_short = is_short or is_unknown
-        if is_short and len(rests) == 1 and not cache.entries(position):
+        if is_short and not is_inner and not cache.entries(position):
             visits.refused = TOO_SHORT
             return None
+        if (
+            not is_inner
+            and visits.begun > MOST_BRIEF
+            and visits.timed < KNOWN_TURNS <= left_here + visits.turns
+        ):
+            return ASK_BRIEFLY
         pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
-        return pause if len(rests) > 1 or not visits.is_timed else max(pause, int(rest_here * 1e9))
+        return pause if is_inner or not visits.is_timed else max(pause, int(rest_here * 1e9))

@@ -471,7 +471,8 @@ def constant_kind(known: Known) -> ConstantKind:
     """The kind of an object that is known."""
     value = known.value
     if isinstance(value, PLAIN):
-        return ConstantKind((type(value), repr(value)), known)
+        exact = value if isinstance(value, int) else repr(value)  # ints may be too long for text
+        return ConstantKind((type(value), exact), known)
     return ConstantKind((id(value),), known)
 
 

@@ -526,6 +526,15 @@ CodeCache_given_up(CodeCache *self, PyObject *argument)
     return position < 0 ? NULL : PyBool_FromLong(cache_given_up(self, position));
 }
 
+/* cache.passed(position) */
+static PyObject *
+CodeCache_passed(CodeCache *self, PyObject *argument)
+{
+    Py_ssize_t position = position_argument(argument);
+    Position *at = position < 0 ? NULL : existing_position(self, position);
+    return position < 0 ? NULL : PyLong_FromLongLong(at == NULL ? 0 : at->passed);
+}
+
 /* cache.leave_at(position, behind) */
 static PyObject *
 CodeCache_leave_at(CodeCache *self, PyObject *const *args, Py_ssize_t nargs)
@@ -654,6 +663,9 @@ static PyMethodDef CodeCache_methods[] = {
      "Have an entry (or None) run whole calls, before any entry of position 0."},
     {"given_up", (PyCFunction)CodeCache_given_up, METH_O,
      "Whether the session is not asked about this position."},
+    {"passed", (PyCFunction)CodeCache_passed, METH_O,
+     "How many frames were not stopped at this position, because the session was not to be asked "
+     "yet."},
     {"clear", (PyCFunction)CodeCache_clear, METH_NOARGS,
      "Forget every entry, resume function and position given up."},
     {"drop_resume", (PyCFunction)(void (*)(void))CodeCache_drop_resume, METH_FASTCALL,

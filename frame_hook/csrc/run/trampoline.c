@@ -210,10 +210,14 @@ nothing_begins_at(const CodeCache *cache, Py_ssize_t position)
 static bool
 nothing_begins_now(CodeCache *cache, Py_ssize_t position)
 {
-    if (cache_is_empty(cache, position)) {
-        return is_left_alone(cache, position);
+    if (!cache_is_empty(cache, position)) {
+        return cache_has_loop(cache, position) && loops_run_plainly();
     }
-    return cache_has_loop(cache, position) && loops_run_plainly();
+    bool passes = is_left_alone(cache, position);
+    if (passes && position < cache->n_positions && cache->positions[position] != NULL) {
+        cache->positions[position]->passed++;
+    }
+    return passes;
 }
 
 /*

@@ -632,3 +632,20 @@ def test_a_disabled_function_stays_plain_python() -> None:
         return total
 
     assert native_turns(halves, lambda: (np.arange(200.0),)) == 0
+
+
+def test_ints_too_long_for_text_may_be_held_by_variables(caplog: pytest.LogCaptureFixture) -> None:
+    def program(x, n):
+        held = n
+        total = 0.0
+        for i in range(len(x)):
+            while total < i:
+                total += x[i]
+                held = n
+        return total, held is n
+
+    compiled = ufuse.compile(program)
+    for n in (7**9000, 7**9001, 3):
+        for _ in range(3):
+            assert compiled(np.ones(100), n) == program(np.ones(100), n)
+    assert not caplog.messages

@@ -244,7 +244,7 @@ def test_a_loop_that_was_not_read_before_its_first_turn_is_read_behind_it(failur
     (header,) = (
         one.position for one in instructions.instructions(code) if one.opname == "FOR_ITER"
     )
-    cache = SimpleNamespace(code=code, calls=9, run_ns=0, entries=lambda _: ())
+    cache = SimpleNamespace(code=code, calls=9, run_ns=0, entries=lambda _: (), passed=lambda _: 0)
     record = CodeRecord()
     record.visits[header] = Visits(runs=9, begun=9, seconds=9.0, longest=5, failures=failures)
     loops = ufuse.compile(rosenbrock).__ufuse_session__.loops
@@ -255,3 +255,26 @@ def test_a_loop_that_was_not_read_before_its_first_turn_is_read_behind_it(failur
         asked.append(loops._put_off(cache, header, state, record) == NOW)
         next(turns)
     assert asked == [not failures, bool(failures)]
+
+
+def test_short_inner_loops_of_one_that_gets_no_native_code_become_native() -> None:
+    """Their runs end long before the session is asked again: it goes by how often their header was passed."""
+
+    def product(a, b):
+        n, m = a.shape[0], b.shape[1]
+        rows = [[0.0] * m for _ in range(n)]
+        for i in range(n):
+            for j in range(m):
+                total = 0.0
+                for k in range(len(b)):
+                    total += a[i, k] * b[k, j]
+                rows[i][j] = total
+        return rows
+
+    a = np.arange(900.0).reshape(30, 30)
+    compiled = ufuse.compile(product)
+    until = time.monotonic() + SECONDS
+    while not any(loop.turns for loop in loops_of(compiled)) and time.monotonic() < until:
+        assert compiled(a, a) == product(a, a)
+    (native,) = (loop for loop in loops_of(compiled) if loop.turns)
+    assert native.line == product.__code__.co_firstlineno + 6
