@@ -29,14 +29,15 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
-from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.types import ArrayType, NumberType, TupleType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.calls import may_fail
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
-WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var"})
+WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var", "cov", "corrcoef", "average"})
+LONGER_FIRST = {"numpy.convolve": "full", "numpy.correlate": "valid"}  # and their usual modes
 
 
 def node_of(trace: Trace, symbol: Symbol) -> Node:
@@ -198,6 +199,8 @@ def call_whole(
         raise GraphBreak("numpy-call", f"{function} with out=")
     if function.rpartition(".")[2] in WARN_OF_NOTHING:
         _refuse_empty(trace, function, arguments)
+    if function in LONGER_FIRST:
+        _refuse_shorter_first(trace, function, arguments, keywords or {})
     inputs: list[Node] = []
     given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
@@ -206,7 +209,11 @@ def call_whole(
     attributes = {"function": function, "arguments": given, "keywords": named}
     fails = may_raise and may_fail(function)
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
-    return trace.graph.fresh(node)
+    if not isinstance(node.type, TupleType):
+        return trace.graph.fresh(node)
+    places = range(len(node.type.items))
+    items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
+    return Tuple(tuple(map(trace.graph.fresh, items)))
 
 
 def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
@@ -214,6 +221,29 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
     for symbol in map(trace.look, arguments):
         if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
+
+
+def _refuse_shorter_first(
+    trace: Trace, function: str, arguments: Sequence[Symbol], keywords: dict[str, Symbol]
+) -> None:
+    """How long a part of the result is depends on which of the two vectors is the shorter one."""
+    mode = (
+        arguments[2]
+        if len(arguments) > 2
+        else keywords.get("mode", Constant(LONGER_FIRST[function]))
+    )
+    mode = trace.look(mode)
+    if isinstance(mode, Constant) and mode.value == "full":
+        return
+    lengths: list[Size] = []
+    for symbol in map(trace.look, arguments[:2]):
+        if isinstance(symbol, Array) and symbol.type.ndim == 1:
+            lengths += symbol.type.shape
+        elif isinstance(symbol, List | Tuple):
+            lengths.append(len(symbol.items))
+    is_known = len(lengths) == 2 and not trace.sizes.decide("eq", lengths[1], 0)
+    if not is_known or not trace.sizes.decide("ge", *lengths):
+        raise GraphBreak("numpy-call", f"{function} of these arrays")
 
 
 def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:

@@ -32,8 +32,10 @@ WHOLE_AXIS = Slice(Constant(None), Constant(None), Constant(None))
 def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     """`array[key]`: a view, an element, or what fancy indexing gives."""
     key = trace.look(key)
-    if isinstance(key, Array | List):
-        return _fancy_item(trace, array, key)
+    given = key.items if isinstance(key, Tuple) else (key,)
+    parts: list[Symbol] = [trace.look(part) for part in given]
+    if any(isinstance(part, Array | List) for part in parts):
+        return _fancy_item(trace, array, key, parts)
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
         node = trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), {"index": entries})
@@ -51,12 +53,36 @@ def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
     return any(isinstance(part, Constant) and part.value is Ellipsis for part in looked)
 
 
-def _fancy_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
-    if not isinstance(key, Array) or key.type.dtype.kind not in "iu" or array.type.ndim != 1:
-        raise GraphBreak("index", "with an array or list")
-    if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
-        raise GraphBreak("index", "with an array whose layout the result takes over")
-    return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
+def _fancy_item(trace: Trace, array: Array, key: Symbol, parts: list[Symbol]) -> Symbol:
+    """Elements or rows picked by arrays or lists of whole numbers."""
+    if array.type.ndim == 1 and isinstance(key, Array) and key.type.dtype.kind in "iu":
+        if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
+            raise GraphBreak("index", "with an array whose layout the result takes over")
+        return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
+    places = [_places(trace, part) for part in parts]
+    given = Tuple(tuple(places)) if isinstance(key, Tuple) else places[0]
+    return call_whole(trace, "operator.getitem", (array, given), may_raise=True)
+
+
+def _places(trace: Trace, part: Symbol) -> Symbol:
+    """A part of a key that picks by whole numbers, as the graph has it."""
+    match part:
+        case Array() if part.type.dtype.kind in "iu":
+            return part
+        case List():
+            places = [trace.look(one) for one in part.items]
+            if places and all(_is_whole(one) for one in places):
+                whole: dict[str, Symbol] = {"dtype": Constant(np.dtype(np.intp))}
+                return call_whole(trace, "numpy.array", (part,), whole, may_raise=True)
+        case Constant(value=int() as value) if type(value) is int:
+            return part
+        case Slice() if all(_is_constant(one, None) for one in (part.start, part.stop, part.step)):
+            return Constant(slice(None))
+    raise GraphBreak("index", "with an array or list")
+
+
+def _is_whole(symbol: Symbol) -> bool:
+    return isinstance(symbol, Constant) and type(symbol.value) is int
 
 
 def basic_index(trace: Trace, array: AnyArray, key: Symbol) -> tuple[IndexEntry, ...]:

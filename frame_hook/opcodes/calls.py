@@ -161,6 +161,8 @@ def _is_hashable(value: Any) -> bool:
 
 # Functions that raise, before anything else, for a first argument without `__getitem__`.
 STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
+# Functions whose results are named tuples, of these classes.
+NAMED_RESULTS = {"numpy.linalg.eigh": "EighResult", "numpy.linalg.slogdet": "SlogdetResult"}
 
 
 def _call_dispatcher(
@@ -173,7 +175,11 @@ def _call_dispatcher(
     """A NumPy function behind `__array_function__`: its implementation runs, where no argument overrides it."""
     name = f"{function.__module__}.{function.__name__}"
     if name in infer.CALLS:
-        return arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+        made = arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
+        if name not in NAMED_RESULTS or not isinstance(made, Tuple):
+            return made
+        kind = implementation.__globals__[NAMED_RESULTS[name]]
+        return instances.instantiate(interpreter, kind, made.items, {})
     given = (*arguments, *keywords.values())
     if function.__name__ in STACKING and not all(
         isinstance(interpreter.trace.look(a), Array | Tuple | List) for a in given[:1]

@@ -6,6 +6,8 @@ import builtins
 import types
 from typing import Any
 
+import numpy as np
+
 from ufuse.frame_hook.trace.changes import Changes
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.guards import GuardProgram
@@ -123,9 +125,13 @@ class Trace:
         is_written, written = self.changes.written_global(namespace, name)
         if written is not None:
             return written
-        found = namespace.get(name, ABSENT)
-        if found is ABSENT or is_written:
-            value = getattr(module, name, None)
+        found = ABSENT if is_written else namespace.get(name, ABSENT)
+        value = getattr(module, name, None) if found is ABSENT else found
+        if found is ABSENT and module is np and not is_written:
+            found = namespace.get(
+                name, ABSENT
+            )  # NumPy imports some of its modules when they are used
+        if found is ABSENT:
             if value is None:
                 raise GraphBreak("attribute", f"{text}.{name}")
             raise GraphBreak("attribute", f"{text}.{name}, which the module makes when asked,")

@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
-from ufuse.graph.typing.calls import (
-    COUNTS,
-    NO_MATTER,
-    Argument,
-    Call,
-    Sequenced,
-    function_named,
-    rule_for,
-)
+from ufuse.graph.typing.call import Argument, Call, Sequenced
+from ufuse.graph.typing.calls import COUNTS, NO_MATTER, function_named, rule_for
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, ask, group, pattern
 from ufuse.graph.typing.shapes import Shape
 
@@ -39,11 +32,10 @@ def _pattern(argument: Argument, fill: str = "one") -> Hashable:
     return pattern(argument, fill)
 
 
-def _counted(argument: Argument) -> Argument:
-    """The type alone of a whole number."""
-    if isinstance(argument, Constant) and isinstance(argument.type, NumberType):
-        return argument.type
-    return argument
+def _counted(argument: Argument, value: int = 1) -> Argument:
+    """What stands for a whole number."""
+    type_ = argument.type if isinstance(argument, Constant) else argument
+    return Constant(value) if isinstance(type_, NumberType) and type_.kind == "int" else argument
 
 
 def _check_dtype(dtype: Any, operands: tuple[Operand, ...]) -> None:
@@ -81,8 +73,12 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
         raise CannotInfer(f"{name} with {', '.join(sorted(ignored))}=")
     fills = (*rule.fill, *["one"] * len(arguments))
     counts = range(*rule.counts)
-    samples = [_counted(a) if place in counts else a for place, a in enumerate(arguments)]
-    keywords = {key: _counted(a) if key in COUNTS else a for key, a in keywords.items()}
+    samples = [
+        _counted(a, rule.counted) if place in counts else a for place, a in enumerate(arguments)
+    ]
+    keywords = {
+        key: _counted(a, rule.counted) if key in COUNTS else a for key, a in keywords.items()
+    }
     patterns = [_pattern(a, fill) for a, fill in zip(samples, fills, strict=False)]
     named = [(key, _pattern(value)) for key, value in keywords.items()]
     sampled = ask(function_named(name), patterns, named)

@@ -6,16 +6,19 @@ dtype, layout and scalar-ness come from asking NumPy on samples (sample.py).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
+from ufuse.graph.types import NumberType
+from ufuse.graph.typing.analysis import ANALYSIS
+from ufuse.graph.typing.arranging import ARRANGING
+from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, ShapeRule, Shapes, shape_of
+from ufuse.graph.typing.gathering import GATHERING
+from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import (
     Shape,
     broadcast,
@@ -25,110 +28,6 @@ from ufuse.graph.typing.shapes import (
     same,
     the_axis,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Sequenced:
-    """An argument that is a tuple or list of operands."""
-
-    kind: str
-    items: tuple[Argument, ...]
-
-
-Argument = Operand | Sequenced
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call's arguments, matched to the operands."""
-
-    name: str
-    arguments: tuple[Argument, ...]
-    keywords: Mapping[str, Argument]
-    facts: Facts
-    asked: set[str] = field(default_factory=set)  # what the rule of the shape has looked at
-
-    def argument(self, place: int, name: str) -> Argument | None:
-        """The argument at a place or of a name, or None."""
-        self.asked.add(name)
-        if place < len(self.arguments):
-            return self.arguments[place]
-        return self.keywords.get(name)
-
-    def constant(self, place: int, name: str, default: Any = None) -> Any:
-        """The value of an argument that must be known while tracing.
-
-        Raises:
-            CannotInfer: it is not.
-
-        """
-        found = self.argument(place, name)
-        if found is None:
-            return default
-        if not isinstance(found, Constant):
-            raise CannotInfer(f"{name} of {self.name} is not known while tracing")
-        return found.value
-
-    def shape(self, place: int, name: str) -> Shape:
-        """The shape of an array or number argument.
-
-        Raises:
-            CannotInfer: it is neither.
-
-        """
-        found = self.argument(place, name)
-        if found is None or isinstance(found, Sequenced):
-            raise CannotInfer(f"{name} of {self.name} is not an array")
-        return shape_of(found, f"{name} of {self.name}")
-
-    def size(self, place: int, name: str) -> Size:
-        """An integer argument, as a constant or an expression.
-
-        Raises:
-            CannotInfer: it is neither.
-
-        """
-        found = self.argument(place, name)
-        if isinstance(found, NumberType) and found.kind == "int" and found.value is not None:
-            return found.value
-        value = self.constant(place, name)
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-            raise CannotInfer(f"{name} of {self.name} is not a whole number")
-        return int(value)
-
-
-Shapes = Shape | list[Shape]  # a list: one for each of several results
-ShapeRule = Callable[[Call], Shapes]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A row: how the shape follows, and what the samples of the arguments are filled with."""
-
-    shape: ShapeRule
-    fill: tuple[str, ...] = ()
-    writes: bool = False  # changes its first argument and returns None
-    counts: tuple[int, int] = (
-        0,
-        0,
-    )  # arguments that say how much memory it takes: never tried at their value
-    fails: bool = True  # it may raise, for some values or sizes that the types allow
-
-
-def shape_of(operand: Operand, name: str = "an operand") -> Shape:
-    """The shape of an array, or () of a number.
-
-    Raises:
-        CannotInfer: it is neither.
-
-    """
-    type_ = operand.type if isinstance(operand, Constant) else operand
-    if isinstance(type_, ArrayType):
-        return type_.shape
-    if isinstance(type_, NumberType):
-        return ()
-    raise CannotInfer(f"{name} is neither an array nor a number")
-
 
 # Shapes, by kind of function
 
@@ -490,13 +389,6 @@ def _partitioned(call: Call) -> Shape:
     return _flat(call) if call.constant(2, "axis", -1) is None else _same(call)
 
 
-def _convolved(call: Call) -> Shape:
-    left, right = call.shape(0, "a"), call.shape(1, "v")
-    if call.constant(2, "mode", "full") != "full" or (len(left), len(right)) != (1, 1):
-        raise CannotInfer(f"{call.name} of these arrays")
-    return (left[0] + right[0] - 1,)
-
-
 # fmt: off
 CALLS: dict[str, Rule] = {
     # products
@@ -552,7 +444,6 @@ CALLS: dict[str, Rule] = {
     "numpy.partition":         Rule(_partitioned, counts=(1, 2)),
     "numpy.nan_to_num":        Rule(_finite),
     "numpy.digitize":          Rule(_bins),
-    "numpy.convolve":          Rule(_convolved),
     # the flat and the diagonal
     "numpy.ndarray.flatten":   Rule(_flat, fails=False),
     "numpy.trace":             Rule(_trace),
@@ -583,6 +474,9 @@ CALLS: dict[str, Rule] = {
     "numpy.linalg.cholesky":   Rule(_cholesky, fill=("eye",)),
     "numpy.linalg.solve":      Rule(_solve, fill=("eye",)),
     "numpy.linalg.norm":       Rule(_norm),
+    **ANALYSIS,
+    **ARRANGING,
+    **GATHERING,
 }
 REFUSED: dict[str, str] = {
     "numpy.bincount":        "the size of its result depends on values",
@@ -608,6 +502,7 @@ COUNTS = {
     "step",
     "num",
     "kth",
+    "n",
 }  # keywords that say how much memory a result takes
 NO_MATTER = {  # keywords that change no shape
     "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",

@@ -22,8 +22,9 @@ from ufuse.graph.types import (
     Type,
     c_order,
 )
+from ufuse.graph.typing.call import shape_of
 from ufuse.graph.typing.call_types import call_type, reshaped_sample
-from ufuse.graph.typing.calls import CALLS, shape_of
+from ufuse.graph.typing.calls import CALLS
 from ufuse.graph.typing.library import CUDA, cupy, device_of
 from ufuse.graph.typing.sample import (
     NUMBERS,

@@ -200,7 +200,7 @@ class _Pattern:
         array = np.full(inner, 0 if self.fill == "zero" else 1, self.dtype)[cut]
         inverse = sorted(range(len(self.order)), key=self.order.__getitem__)
         array = array.transpose(inverse)
-        if self.fill == "eye":
+        if self.fill == "eye" and array.ndim > 1:
             array[...] = np.eye(*array.shape[-2:], dtype=self.dtype)
         return array[()] if self.scalar else array
 

@@ -351,6 +351,48 @@ def test_linear_algebra(matrix: np.ndarray, right: np.ndarray) -> None:
     check(call("numpy.linalg.solve", matrix, right), eager(np.linalg.solve, matrix, right))
 
 
+@MORE
+@given(st.integers(1, 3).flatmap(lambda ndim: arrays(ndim=ndim)), st.data())
+def test_picking_by_arrays(value: np.ndarray, data: st.DataObject) -> None:
+    """Keys of arrays of whole numbers, with whole axes and numbers beside them."""
+    wanted = st.sampled_from(([2], [1, 2], [2, 2], [2, 1], [1, 1, 2]))
+    picks = wanted.map(lambda shape: np.zeros(shape, data.draw(st.sampled_from(["i8", "u1"])), "F"))
+    part = st.one_of(picks, st.just(slice(None)), st.just(0))
+    parts = [data.draw(part) for _ in range(data.draw(st.integers(1, value.ndim)))]
+    parts[data.draw(st.integers(0, len(parts) - 1))] = data.draw(picks)
+    values = [value, *(one for one in parts if isinstance(one, np.ndarray))]
+    numbers = iter(range(1, len(values)))
+    spec = tuple(next(numbers) if isinstance(one, np.ndarray) else ("const", one) for one in parts)
+    key = ("tuple", spec)
+    check(call("operator.getitem", *values, arguments=(0, key)), value[tuple(parts)])
+
+
+@given(arrays(), st.sampled_from("fft ifft rfft irfft".split()), st.data())
+def test_transforms(value: np.ndarray, name: str, data: st.DataObject) -> None:
+    """Transforms along an axis, which may become longer or shorter."""
+    assume(value.ndim)
+    axis = data.draw(st.integers(-value.ndim, value.ndim - 1))
+    length = data.draw(st.sampled_from([None, 1, 2, 5]))
+    actual = eager(getattr(np.fft, name), value, n=length, axis=axis)
+    check(call(f"numpy.fft.{name}", value, n=length, axis=axis), actual)
+
+
+@given(arrays(), arrays(), st.sampled_from("tile kron append pad cov average isin".split()))
+def test_arranging(value: np.ndarray, other: np.ndarray, name: str) -> None:
+    """Arrays repeated, joined and padded, and statistics of them."""
+    table: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+        "tile": ((value,), {"reps": (2, 1)}),
+        "kron": ((value, other), {}),
+        "append": ((value, other), {}),
+        "pad": ((value,), {"pad_width": (1, 2)}),
+        "cov": ((value,), {}),
+        "average": ((value,), {}),
+        "isin": ((value, other), {}),
+    }
+    values, keywords = table[name]
+    check(call(f"numpy.{name}", *values, **keywords), eager(getattr(np, name), *values, **keywords))
+
+
 SCALARS = [
     1,
     3,

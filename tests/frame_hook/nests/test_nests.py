@@ -635,6 +635,8 @@ def test_a_disabled_function_stays_plain_python() -> None:
 
 
 def test_ints_too_long_for_text_may_be_held_by_variables(caplog: pytest.LogCaptureFixture) -> None:
+    """A constant of a loop is known by its value, and not by its digits."""
+
     def program(x, n):
         held = n
         total = 0.0

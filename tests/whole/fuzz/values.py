@@ -132,7 +132,7 @@ def random_arguments(rng: random.Random) -> tuple[Given, ...]:
             )
             try:
                 made([*given, Given(name, text)])
-            except (IndexError, TypeError, ValueError):
+            except (AttributeError, IndexError, TypeError, ValueError):
                 text = given[-1].name
         elif given and chance < 0.26:
             text = rng.choice(NUMBERS)
@@ -148,7 +148,7 @@ def variant(rng: random.Random, given: tuple[Given, ...]) -> tuple[Given, ...]:
     other = _variant(rng, given)
     try:
         made(other)
-    except (IndexError, TypeError, ValueError):
+    except (AttributeError, IndexError, TypeError, ValueError):
         return given
     return other
 

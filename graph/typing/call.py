@@ -1,0 +1,119 @@
+"""A call of a NumPy function as the rules of its shape see it, and what a row of the table of calls says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
+from ufuse.graph.typing.shapes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """An argument that is a tuple or list of operands."""
+
+    kind: str
+    items: tuple[Argument, ...]
+
+
+Argument = Operand | Sequenced
+BY_NAME = 1 << 16  # the place of an argument that has only a name
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call's arguments, matched to the operands."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    keywords: Mapping[str, Argument]
+    facts: Facts
+    asked: set[str] = field(default_factory=set)  # what the rule of the shape has looked at
+
+    def argument(self, place: int, name: str) -> Argument | None:
+        """The argument at a place or of a name, or None."""
+        self.asked.add(name)
+        if place < len(self.arguments):
+            return self.arguments[place]
+        return self.keywords.get(name)
+
+    def constant(self, place: int, name: str, default: Any = None) -> Any:
+        """The value of an argument that must be known while tracing.
+
+        Raises:
+            CannotInfer: it is not.
+
+        """
+        found = self.argument(place, name)
+        if found is None:
+            return default
+        if not isinstance(found, Constant):
+            raise CannotInfer(f"{name} of {self.name} is not known while tracing")
+        return found.value
+
+    def shape(self, place: int, name: str) -> Shape:
+        """The shape of an array or number argument.
+
+        Raises:
+            CannotInfer: it is neither.
+
+        """
+        found = self.argument(place, name)
+        if found is None or isinstance(found, Sequenced):
+            raise CannotInfer(f"{name} of {self.name} is not an array")
+        return shape_of(found, f"{name} of {self.name}")
+
+    def size(self, place: int, name: str) -> Size:
+        """An integer argument, as a constant or an expression.
+
+        Raises:
+            CannotInfer: it is neither.
+
+        """
+        found = self.argument(place, name)
+        if isinstance(found, NumberType) and found.kind == "int" and found.value is not None:
+            return found.value
+        value = self.constant(place, name)
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+            raise CannotInfer(f"{name} of {self.name} is not a whole number")
+        return int(value)
+
+
+Shapes = Shape | list[Shape]  # a list: one for each of several results
+ShapeRule = Callable[[Call], Shapes]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row: how the shape follows, and what the samples of the arguments are filled with."""
+
+    shape: ShapeRule
+    fill: tuple[str, ...] = ()
+    writes: bool = False  # changes its first argument and returns None
+    counts: tuple[int, int] = (
+        0,
+        0,
+    )  # arguments that say how much memory it takes: never tried at their value
+    counted: int = 1  # what stands for these in a sample
+    fails: bool = True  # it may raise, for some values or sizes that the types allow
+
+
+def shape_of(operand: Operand, name: str = "an operand") -> Shape:
+    """The shape of an array, or () of a number.
+
+    Raises:
+        CannotInfer: it is neither.
+
+    """
+    type_ = operand.type if isinstance(operand, Constant) else operand
+    if isinstance(type_, ArrayType):
+        return type_.shape
+    if isinstance(type_, NumberType):
+        return ()
+    raise CannotInfer(f"{name} is neither an array nor a number")

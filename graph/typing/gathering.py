@@ -1,0 +1,121 @@
+"""Rows of the table of calls: elements and rows picked by arrays of whole numbers, and by conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
+from ufuse.graph.typing.sample import CannotInfer, Constant, Facts
+from ufuse.graph.typing.shapes import Shape, broadcast, joined, the_axis
+
+WHOLE = slice(None)
+
+
+def _item(call: Call) -> Shape:
+    """`array[key]` where arrays of whole numbers are in the key, with whole axes and numbers beside them."""
+    source, key = call.shape(0, "a"), call.argument(1, "b")
+    parts = key.items if isinstance(key, Sequenced) else () if key is None else (key,)
+    if len(parts) > len(source):
+        raise CannotInfer("too many indices")
+    parts = (*parts, *[Constant(WHOLE)] * (len(source) - len(parts)))
+    places = [place for place, part in enumerate(parts) if not _is_whole_axis(part)]
+    picked = broadcast([_index_shape(parts[place]) for place in places], call.facts)
+    if not places or not any(_is_array(parts[place]) for place in places):
+        raise CannotInfer("no array of whole numbers is in the key")
+    kept = [length for place, length in enumerate(source) if place not in places]
+    are_together = places == list(range(places[0], places[-1] + 1))
+    front = places[0] if are_together else 0
+    return (*kept[:front], *picked, *kept[front:])
+
+
+def _is_whole_axis(part: Argument) -> bool:
+    return isinstance(part, Constant) and part.value == WHOLE
+
+
+def _is_array(part: Argument) -> bool:
+    type_ = part.type if isinstance(part, Constant) else part
+    return isinstance(type_, ArrayType) and not type_.scalar and type_.ndim > 0
+
+
+def _index_shape(part: Argument) -> Shape:
+    type_ = part.type if isinstance(part, Constant) else part
+    is_number = isinstance(type_, NumberType) and type_.kind == "int"
+    if is_number or (isinstance(type_, ArrayType) and type_.dtype.kind in "iu"):
+        return shape_of(part)  # type: ignore[arg-type]
+    raise CannotInfer("a key of other things than whole numbers")
+
+
+def _along_axis(call: Call) -> Shape:
+    source, places = call.shape(0, "arr"), call.shape(1, "indices")
+    axis = call.constant(2, "axis", -1)
+    if axis is None or len(source) != len(places):
+        raise CannotInfer(f"{call.name} of these arrays")
+    axis = the_axis(axis, len(source))
+    return tuple(
+        places[k] if k == axis else joined(source[k], places[k], call.facts)
+        for k in range(len(source))
+    )
+
+
+def _selected(call: Call) -> Shape:
+    conditions, choices = call.argument(0, "condlist"), call.argument(1, "choicelist")
+    if not isinstance(conditions, Sequenced) or not isinstance(choices, Sequenced):
+        raise CannotInfer(f"{call.name} takes lists of arrays")
+    given = [*conditions.items, *choices.items]
+    default = call.argument(2, "default")
+    return _common([*given, *([default] if default is not None else [])], call.facts)
+
+
+def _common(arguments: Sequence[Argument], facts: Facts) -> Shape:
+    shapes = []
+    for one in arguments:
+        if isinstance(one, Sequenced):
+            raise CannotInfer("lists of lists")
+        shapes.append(shape_of(one))
+    return broadcast(shapes, facts)
+
+
+def _members(call: Call) -> Shape:
+    call.argument(2, "assume_unique")
+    call.argument(3, "invert")
+    return call.shape(0, "element")
+
+
+def _ordered(call: Call) -> Shape:
+    """Of keys, the last of which matters most."""
+    keys = call.argument(0, "keys")
+    if not isinstance(keys, Sequenced) or call.constant(1, "axis", -1) != -1:
+        raise CannotInfer(f"{call.name} of these keys")
+    return _common(keys.items, call.facts)
+
+
+def _partly_ordered(call: Call) -> Shape:
+    call.size(1, "kth")
+    if call.constant(2, "axis", -1) is None:
+        raise CannotInfer(f"{call.name} of the flattened array")
+    return call.shape(0, "a")
+
+
+def _unravelled(call: Call) -> list[Shape]:
+    place, shape = call.shape(0, "indices"), call.argument(1, "shape")
+    if place:
+        raise CannotInfer(f"{call.name} of an array")
+    if isinstance(shape, Sequenced):
+        return [()] * len(shape.items)
+    known = call.constant(1, "shape")
+    return [()] * (len(known) if isinstance(known, tuple) else 1)
+
+
+# fmt: off
+GATHERING: dict[str, Rule] = {
+    "operator.getitem":        Rule(_item, fill=("one", "zero")),
+    "numpy.take_along_axis":   Rule(_along_axis, fill=("one", "zero")),
+    "numpy.select":            Rule(_selected),
+    "numpy.isin":              Rule(_members),
+    "numpy.lexsort":           Rule(_ordered),
+    "numpy.argpartition":      Rule(_partly_ordered, counts=(1, 2)),
+    "numpy.ndarray.argpartition": Rule(_partly_ordered, counts=(1, 2)),
+    "numpy.unravel_index":     Rule(_unravelled, fill=("zero",)),
+}
+# fmt: on
