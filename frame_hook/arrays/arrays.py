@@ -146,9 +146,9 @@ def store_result(
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     if target.buffer.visible:
         trace.arrays.check_writable(target.buffer)
-    over_itself = any(
-        isinstance(one, Array) and one.buffer is target.buffer for one in map(trace.look, operands)
-    )
+    arrays = [one for one in map(trace.look, operands) if isinstance(one, Array)]
+    over_itself = any(one.buffer is target.buffer for one in arrays)
+    others = [one for one in arrays if one is not target]
     if target.type.dtype.kind == "c" and over_itself:
         # NumPy's inner loop rounds otherwise where a single element is written over its own operand.
         if trace.sizes.decide("eq", total(target.type.shape), 1):
@@ -158,8 +158,13 @@ def store_result(
     assert isinstance(kind, ArrayType)
     is_repeated = kind.shape != target.type.shape
     has_gaps = is_repeated or not target.type.contiguous
-    if has_gaps and ops.depends_on_strides(ufunc.__name__, kind.dtype):
-        raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
+    if ops.depends_on_strides(ufunc.__name__, kind.dtype):
+        if has_gaps:
+            raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
+        if any(
+            one.buffer is target.buffer for one in others
+        ):  # NumPy's vector code is not used then
+            raise GraphBreak("numpy-call", f"{ufunc.__name__} over another part of its operand")
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
     if is_repeated and trace.sizes.decide("eq", total(target.type.shape), 0):

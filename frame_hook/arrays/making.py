@@ -23,6 +23,7 @@ from ufuse.frame_hook.trace.symbols import Array, Constant, List, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
+from ufuse.graph.semantics.effects import why_not_converted
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, Span, c_order
 from ufuse.graph.typing import infer
@@ -131,6 +132,9 @@ def _created_like(
         raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
     kind = dtype_argument(interpreter, dtype) or like.type.dtype
     inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
+    if inputs and why_not_converted(inputs[0], kind) is not None:
+        # It would warn in `numpy.full`, where plain Python warns in `numpy.full_like`.
+        raise GraphBreak("numpy-call", "numpy.full_like with a value that may not fit")
     attributes = {"shape": like.type.shape, "dtype": kind, "order": canonical(like.type).order}
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 

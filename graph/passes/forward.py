@@ -15,6 +15,7 @@ from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.regions import whole
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics.effects import why_not_pure
 from ufuse.graph.types import ArrayType
 
 FRESH = (Kind.MAP, Kind.REDUCE, Kind.CREATE)
@@ -101,5 +102,9 @@ def _copy_of(value: Node, store: Node) -> Node:
 
 def _without_unused_buffers(graph: Graph) -> Graph:
     used = {source for node in graph for source in node.inputs} | set(graph.outputs)
-    kept = tuple(node for node in graph if node in used or node.op.kind is not Kind.CREATE)
-    return replace(graph, nodes=kept)
+    kept = (
+        node
+        for node in graph
+        if node in used or node.op.kind is not Kind.CREATE or why_not_pure(node) is not None
+    )
+    return replace(graph, nodes=tuple(kept))

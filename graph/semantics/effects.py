@@ -56,7 +56,7 @@ def _map(node: Node) -> str | None:
     except CannotInfer as refusal:
         return str(refusal)
     for one, dtype in zip(node.inputs, dtypes, strict=False):
-        why = _why_not_converted(one, dtype)
+        why = why_not_converted(one, dtype)
         if why is not None:
             return why
     if all(map(is_integer, dtypes)):
@@ -68,7 +68,7 @@ def _map(node: Node) -> str | None:
     return f"{node.op.name} of floating-point numbers may warn"
 
 
-def _why_not_converted(node: Node, dtype: np.dtype) -> str | None:
+def why_not_converted(node: Node, dtype: np.dtype) -> str | None:
     """Why converting an operand to `dtype` may raise or warn."""
     if node.op is ops.CONST and isinstance(node.type, NumberType):
         return None  # inference has looked at the value
@@ -88,7 +88,7 @@ def _cast(node: Node) -> str | None:
     dtype = np.dtype(node.attributes["dtype"])
     if is_integer(one.type.dtype) and (is_integer(dtype) or dtype.char in "dD"):
         return None
-    return _why_not_converted(one, dtype)
+    return why_not_converted(one, dtype)
 
 
 def _store(node: Node) -> str | None:
@@ -101,13 +101,13 @@ def _store(node: Node) -> str | None:
         and is_integer(buffer.type.dtype)
     ):
         return None
-    return _why_not_converted(value, buffer.type.dtype)
+    return why_not_converted(value, buffer.type.dtype)
 
 
 def _where(node: Node) -> str | None:
     assert isinstance(node.type, ArrayType)
     for one in node.inputs[1:]:
-        why = _why_not_converted(one, node.type.dtype)
+        why = why_not_converted(one, node.type.dtype)
         if why is not None:
             return why
     return None
@@ -115,7 +115,7 @@ def _where(node: Node) -> str | None:
 
 def _full(node: Node) -> str | None:
     assert isinstance(node.type, ArrayType)
-    return _why_not_converted(node.inputs[0], node.type.dtype)
+    return why_not_converted(node.inputs[0], node.type.dtype)
 
 
 def _reduce(node: Node) -> str | None:

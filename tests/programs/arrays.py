@@ -624,6 +624,31 @@ def one_complex_number_in_place(a, b, c):
     c *= 0.43 + 0.3j
 
 
+@PROGRAMS.either(
+    lambda: (
+        np.exp(1j * np.arange(17)),
+        np.sin(np.arange(17)),
+        np.exp(2j * np.arange(9)).astype("c8"),
+    )
+)
+def over_another_part_of_the_operand(a, b, c):
+    """NumPy computes these without its vector code, which may round otherwise."""
+    a[:-1] *= a[1:]
+    c[1:] /= c[:-1]
+    np.exp(b[1:], out=b[:-1])
+    np.multiply(a[1:], a[:-1], out=a[1:])
+    return a, b, c
+
+
+@PROGRAMS.either(lambda: (np.array([1e9, 2.0]), np.zeros((3, 2), "f2"), 1e8))
+def values_that_do_not_fit_what_nobody_reads(b, small, f):
+    b += 1
+    np.full_like(small, b)
+    np.full_like(small, b[0] * f)
+    np.full(3, b[1] * 1e6, "f2")
+    return b, np.full_like(small, b[1])
+
+
 @PROGRAMS.whole(lambda: (numbers(3), np.array([1.3e154, -1.3e154]), np.array([np.inf, -np.inf])))
 def reductions_warn_where_numpys_do(a, big, infinite):
     a[0] = 1
