@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,18 @@ from ufuse.frame_hook.interpreter.rules import Positional, Rule, method, rule_fo
 from ufuse.frame_hook.objects.values import as_size, described, is_none
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, List, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Slice, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.semantics.effects import why_not_converted
-from ufuse.graph.size import Size
+from ufuse.graph.size import Size, add, divide, multiply
 from ufuse.graph.types import ArrayType, Span, c_order
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.shapes import canonical
 
-NONE = Constant(None)
+NONE, ZERO = Constant(None), Constant(0)
+MOST_SECTIONS = 64
 
 # Creation --------------------------------------------------------------------------------------------------------
 
@@ -177,6 +179,44 @@ def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol)
     if isinstance(result, Array) and not trace.sizes.decide("ge", result.type.shape[0], 0):
         raise GraphBreak("numpy-call", "numpy.arange that ends before it begins")
     return result
+
+
+# Parts -----------------------------------------------------------------------------------------------------------
+
+
+@rule_for(np.array_split)
+def _array_split(
+    interpreter: Interpreter, /, ary: Symbol, indices_or_sections: Symbol, axis: Symbol = ZERO
+) -> Symbol:
+    """Views of so many sections of about equal length; where each begins is worked out on sizes."""
+    trace = interpreter.trace
+    array = trace.look(ary)
+    number, along = (_known_whole(trace.look(one)) for one in (indices_or_sections, axis))
+    if not isinstance(array, Array) or number is None or along is None:
+        implementation = Constant(np.array_split._implementation)  # type: ignore[attr-defined]
+        return interpreter.call(implementation, (ary, indices_or_sections, axis))
+    if not (0 < number <= MOST_SECTIONS and -array.type.ndim <= along < array.type.ndim):
+        raise GraphBreak(
+            "numpy-call", "numpy.array_split into so many sections, or of no such axis"
+        )
+    along %= array.type.ndim
+    length = array.type.shape[along]
+    each = divide("//", length, number)
+    longer = trace.sizes.fixed(add(length, multiply(each, -number)))
+    bounds: list[Size] = [0]
+    for section in range(number):
+        bounds.append(add(bounds[-1], add(each, int(section < longer))))
+    sections: list[Symbol] = []
+    for begin, end in pairwise(bounds):
+        part = Slice(arrays.integer(trace, begin), arrays.integer(trace, end), NONE)
+        key = Tuple((*[indexing.WHOLE_AXIS] * along, part))
+        sections.append(indexing.item(trace, array, key))
+    return List(sections)
+
+
+def _known_whole(symbol: Symbol) -> int | None:
+    is_known = isinstance(symbol, Constant) and type(symbol.value) is int
+    return symbol.value if is_known else None  # type: ignore[union-attr]
 
 
 # Shape -----------------------------------------------------------------------------------------------------------

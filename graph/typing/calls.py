@@ -29,6 +29,8 @@ from ufuse.graph.typing.shapes import (
     the_axis,
 )
 
+MOST_STEPS = 1_000_000  # of a range of floats whose length NumPy is asked for
+
 # Shapes, by kind of function
 
 
@@ -275,7 +277,7 @@ def _arange(call: Call) -> Shape:
         names += ("step",)
     places = {"start": 0, "stop": 1, "step": 2}
     if not all(_is_whole(given[places[name]]) for name in names):
-        raise CannotInfer("the length of this range is not known")
+        return (_length_of_known([given[places[name]] for name in names], alone=alone),)
     values = {name: call.size(places[name], name) for name in names}
     start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])
     step = values.get("step", 1)
@@ -284,6 +286,17 @@ def _arange(call: Call) -> Shape:
     if step != 1:
         raise CannotInfer("the length of this range is not known")
     return (stop - start,)  # law: the tracer has shown that stop >= start
+
+
+def _length_of_known(given: list[Argument | None], *, alone: bool) -> int:
+    """How many steps a range of known floats has, as NumPy counts them."""
+    known = [one.value for one in given if isinstance(one, Constant)]
+    if len(known) != len(given) or not all(type(one) in (int, float) for one in known):
+        raise CannotInfer("the length of this range is not known")
+    start, stop, step = (0, known[0], 1) if alone else (*known, 1)[:3]
+    if step == 0 or not abs(stop - start) < MOST_STEPS * abs(step):
+        raise CannotInfer("the length of this range is not known")
+    return int(np.arange(start, stop, step).size)
 
 
 def _is_whole(argument: Argument | None) -> bool:

@@ -30,6 +30,27 @@ def padded(a, n):
     )  # fmt: skip
 
 
+@PROGRAMS.whole(lambda: (values(), np.arange(9)))
+def sections(a, x):
+    parts = np.split(a, 3)
+    parts[1] += 1
+    return (
+        parts, np.array_split(x, 4), np.split(a, 7, axis=-1), np.hsplit(a, 7), np.array_split(x[:2], 4),
+        np.split(x, [2, 5]), np.arange(0, 1, 0.1), np.arange(2.5), np.arange(3, 0, -0.25, dtype="f4"),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (values(), np.arange(9)))
+def sections_that_fail(a, x):
+    said = []
+    for count, axis in ((4, 0), (0, 0), (2, 5), (np.int64(3), 0), (2.0, 0)):
+        try:
+            said.append(np.split(x, count, axis))
+        except (ValueError, IndexError, TypeError) as error:
+            said.append(str(error))
+    return said, np.arange(0, float(x[3]), 0.5), a
+
+
 @PROGRAMS.whole(lambda: (np.arange(3.0), np.arange(4)))
 def grids(x, y):
     across, down = np.meshgrid(x, y)
