@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType, MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
@@ -53,6 +53,7 @@ CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
 UNROLLED_TURNS = 32  # of a `while` loop that may be native code
+SURELY = 1.5  # times what a trace may have: a call that will need so much is not inlined
 SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
 
 
@@ -398,11 +399,7 @@ class Interpreter:
         if is_while and turns > UNROLLED_TURNS and target.position in self.open_headers:
             raise LoopTooLong(instruction.position)
         if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
-            root = self.call_stack[0]
-            if frame is not root and not root.jumps:
-                raise GraphBreak("loop")
-            longest = max(root.jumps, key=lambda position: root.jumps[position])
-            raise LoopTooLong(longest)
+            self._end_too_long(frame)
         if turns > SAMPLED_TURNS:
             return
         before = frame.work.get(instruction.position)
@@ -414,11 +411,19 @@ class Interpreter:
         is_idle = not added and left > MOST_IDLE_TURNS and run * left > MOST_IDLE
         if is_idle and not is_root:
             raise GraphBreak("loop")
-        if is_idle or (
-            is_root
-            and (nodes + added * left > MOST_NODES or self.total + run * left > MOST_INSTRUCTIONS)
-        ):
+        parts = (nodes + added * left) / MOST_NODES, (self.total + run * left) / MOST_INSTRUCTIONS
+        is_long = max(parts) > (1 if is_root else SURELY)
+        if is_long and not is_root:
+            self._end_too_long(frame)
+        if is_idle or is_long:
             raise LoopTooLong(instruction.position)
+
+    def _end_too_long(self, frame: Frame) -> NoReturn:
+        """End a trace that is or will be too long: a loop of the root is not unrolled, or a call not inlined."""
+        root = self.call_stack[0]
+        if frame is not root and not root.jumps:
+            raise GraphBreak("loop")
+        raise LoopTooLong(max(root.jumps, key=lambda position: root.jumps[position]))
 
     def _look_at_the_clock(self, frame: Frame, deadline: float) -> None:
         """Break a function that is inlined for too long; the root frame ends between two of its instructions."""

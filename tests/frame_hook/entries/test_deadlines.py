@@ -106,3 +106,15 @@ def test_time_enough_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled(X).tobytes() == calling(X).tobytes()
     assert not compiled.breaks
     assert len(compiled.graphs) == 1
+
+
+def test_a_loop_of_a_function_that_would_be_too_long_is_left_at_once() -> None:
+    """A few turns tell how long it becomes: a comprehension over a list is not traced up to the limit."""
+
+    def program(numbers: list[float], factors: list[float]) -> list[float]:
+        return [sum(c * x**k for k, c in enumerate(factors)) for x in numbers]
+
+    compiled = ufuse.compile(program)
+    given = [float(i) for i in range(300)], [1.0, 2.0, 3.0, 4.0]
+    assert compiled(*given) == program(*given)
+    assert compiled.stats.instructions < 1000
