@@ -24,6 +24,7 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Kind, Op
+from ufuse.graph.semantics.effects import may_warn
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 from ufuse.graph.typing import infer
@@ -108,9 +109,8 @@ class Draft:
         """Put an operation that could fail before the first visible store, where failing undoes nothing."""
         assert self.first_write is not None
         late = self.in_late_side and node.op.kind not in SAME_ANYWHERE
-        if late or (
-            node.inputs and not set(self.nodes[: self.first_write]).issuperset(node.inputs)
-        ):
+        late = late or not set(self.nodes[: self.first_write]).issuperset(node.inputs)
+        if late or (may_warn(node) and any(map(may_warn, self.nodes[self.first_write :]))):
             raise GraphBreak(
                 "raise-after-write", str(node.attributes.get("operator", node.op.name))
             )

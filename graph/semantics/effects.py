@@ -27,6 +27,10 @@ PURE_SCALARS = frozenset("add sub mul neg pos lt le gt ge eq ne not_ and_ or_ xo
 PURE_CALLS = frozenset(
     "numpy.matmul numpy.dot numpy.ndarray.dot numpy.concatenate numpy.stack numpy.argsort numpy.array".split()
 )
+# Calls that raise for some values, and never warn.
+RAISE_ONLY = PURE_CALLS | frozenset(
+    "numpy.take numpy.ndarray.take operator.getitem numpy.take_along_axis numpy.repeat numpy.searchsorted".split()
+)
 
 
 def why_not_pure(node: Node) -> str | None:
@@ -36,6 +40,15 @@ def why_not_pure(node: Node) -> str | None:
     """
     rule = RULES.get(node.op.name) or RULES.get(node.op.kind.value)
     return rule(node) if rule is not None else f"{node.op.name} may have effects"
+
+
+def may_warn(node: Node) -> bool:
+    """Whether NumPy may warn where the node is computed: such nodes keep their order."""
+    if node.op is ops.CALL and node.attributes["function"] in RAISE_ONLY:
+        return False
+    if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
+        return False
+    return why_not_pure(node) is not None
 
 
 def is_integer(dtype: np.dtype) -> bool:

@@ -640,6 +640,15 @@ def over_another_part_of_the_operand(a, b, c):
     return a, b, c
 
 
+@PROGRAMS.either(lambda: (np.array([1e4, 1.0]), np.array([6e4, 0.0], "f2")))
+def what_may_fail_and_warn_behind_a_write(a, small):
+    """A number that may not fit is looked at before the write; the warning of the division stays behind that of `exp2`."""
+    a -= 1
+    np.exp2(a)
+    a += 1 - len(small) / small
+    return a
+
+
 @PROGRAMS.either(lambda: (np.array([1e9, 2.0]), np.zeros((3, 2), "f2"), 1e8))
 def values_that_do_not_fit_what_nobody_reads(b, small, f):
     b += 1
