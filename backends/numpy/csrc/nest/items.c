@@ -41,10 +41,21 @@ item_number(SlotKind item, bool numpy)
     return &number_of[item - SLOT_FLOAT][numpy];
 }
 
-/* Whether reading a whole list takes longer than plain Python needs for all turns that are left. */
+/*
+ * Whether reading a whole list takes longer than plain Python needs for all turns that are left. As
+ * long as no turn was timed, it may take as long as plain Python has since the first call was
+ * declined for that: else a loop of a few long turns would never be run.
+ */
 bool
-list_takes_too_long(const Nest *nest, int64_t count, int64_t left)
+list_takes_too_long(Nest *nest, int64_t count, int64_t left)
 {
-    double turn = nest->turn_ns == 0 ? UNKNOWN_TURN : nest->turn_ns * PLAIN_AT_LEAST;
-    return count > FEW_ITEMS && (double)count * ITEM > (double)left * turn;
+    if (count <= FEW_ITEMS) {
+        return false;
+    }
+    if (nest->turn_ns > 0) {
+        return (double)count * ITEM > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+    }
+    double now = now_ns();
+    nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
+    return (double)count * ITEM > (double)left * UNKNOWN_TURN + now - nest->declined_at;
 }

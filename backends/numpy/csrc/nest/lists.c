@@ -55,7 +55,7 @@ begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
 
 /* Prepare a call. False: a nest cannot take some list. Runs no Python code, sets no exception. */
 bool
-lists_begin(const Nest *nest, PyObject *const *objects, int64_t left)
+lists_begin(Nest *nest, PyObject *const *objects, int64_t left)
 {
     if (!lists_are_apart(nest, objects)) {
         return false;

