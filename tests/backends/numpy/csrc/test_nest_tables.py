@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,16 @@ def test_slots_are_looked_at(axes: int) -> None:
         _tiles.Nest(1, None, (("range",), ("list", "float", False, -1, True, axes)), ())
     with pytest.raises(ValueError, match="no list of a nest"):
         _tiles.Nest(1, None, (("forwards",), ("list", "float", False, 0, False, 2)), ())
+
+
+def test_a_large_table_waits_until_plain_python_has_taken_as_long() -> None:
+    """A few turns are not worth reading it, as far as is known; but they may be long."""
+    made: Any = nest_object(everything())
+    given = tables()
+    given[0] = [[i, 1] for i in range(60_000)]
+    assert made(*given, iter(range(2))) is NotImplemented
+    assert given[0][-1] == [59_999, 1]
+    time.sleep(0.01)
+    iterator = iter(range(2))
+    assert made(*given, iterator) is None
+    assert given[0][-1][0] == 1001 - iterator.__length_hint__()
