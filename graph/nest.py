@@ -119,6 +119,7 @@ WRITERS = frozenset(
     "store append map reduce matmul take put scan nonzero sort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
+TABLE_AXES = 2  # of a list of lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +274,8 @@ class ArraySlot:
     (`is_viewed`), it has cells for where that begins along each axis of its array, and how long each of its axes is:
     `name.place0`, `name.length0` and so on.
 
-    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array. Where
+    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array; of two
+    axes where its items are lists or tuples, all as long. Where
     it is written, those that have changed are put into the list. Where the loop goes over the list, `iterator` names
     its slot: only what comes next is there.
     """
@@ -518,7 +520,9 @@ def _described(slot: Slot) -> str:
                 ("bound again", slot.is_rebound),
                 ("viewed", slot.is_viewed),
             )
-            what = f"{slot.ndim}-d array" if not slot.items else f"list by {slot.items}"
+            what = f"{slot.ndim}-d array"
+            if slot.items:
+                what = f"{'table' if slot.ndim == TABLE_AXES else 'list'} by {slot.items}"
             parts = [f"{what} of {slot.dtype}", *(text for text, is_so in marks if is_so)]
             walked = f" under {name_text(slot.iterator)}" if slot.iterator else ""
             return f"{name}: {', '.join(parts)}{walked}"

@@ -159,7 +159,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
             iterator = names.index(slot.iterator) if slot.iterator else -1
             kind = next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
-            return "list", kind, items == "numpy", iterator, slot.is_written
+            return "list", kind, items == "numpy", iterator, slot.is_written, slot.ndim
         case ArraySlot():
             return (
                 "array",

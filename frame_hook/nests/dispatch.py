@@ -15,6 +15,7 @@ from ufuse.frame_hook.nests import (
     functions,
     iterating,
     lists,
+    tables,
 )
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -31,6 +32,8 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     OtherList,
     Part,
+    Row,
+    Table,
     Thing,
 )
 
@@ -100,5 +103,7 @@ def call(
         reader.stack.append(Known(len(arguments[0].items)))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
         reader.stack.append(reader.length(arguments[0].holder, 0))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Table | Row):
+        reader.stack.append(tables.length(reader, arguments[0]))
     else:
         raise NotNativeError(f"calls of {getattr(value, '__name__', value)} are not compiled yet")

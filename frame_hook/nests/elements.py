@@ -10,6 +10,7 @@ from ufuse.frame_hook.nests import (
     elementwise,
     gathers,
     lists,
+    tables,
     tuples,
     views,
 )
@@ -29,6 +30,8 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     OtherList,
     Part,
+    Row,
+    Table,
 )
 from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, Value
 
@@ -50,6 +53,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, Numbers | OtherList):
         container = lists.settled(reader, container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
+    if isinstance(container, Table | Row):
+        return tables.element(reader, container, key)
     if isinstance(container, Lazy):
         container = elementwise.computed(reader, container)
     if not isinstance(container, Array | Part):
@@ -76,6 +81,9 @@ def unpacked(reader: Reader, container: Array | Part | Lazy, count: int) -> list
 
 def part(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Item:
     """What some leading indices leave of an array: an element where there is one for each axis."""
+    found = tables.row_of(reader, holder, indices)
+    if found is not None:
+        return found
     place = _leading(reader, holder, indices)
     return _loaded(reader, holder, place) if isinstance(place, tuple) else place
 
@@ -129,6 +137,9 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     """`container[key] = item`."""
     if isinstance(container, Numbers):
         lists.store(reader, container, key, item)
+        return
+    if isinstance(container, Table | Row):
+        tables.store(reader, container, key, item)
         return
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")

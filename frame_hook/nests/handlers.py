@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests import (
     elementwise,
     lists,
     reductions,
+    tables,
 )
 from ufuse.frame_hook.nests.values import (
     BOOL,
@@ -32,6 +33,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Part,
+    Row,
     SliceOf,
     constant,
     known_truth,
@@ -68,6 +70,8 @@ def _pop(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
     if isinstance(item, Array):
         elements.doubt_no_row(reader, item)
+    elif isinstance(item, Row):
+        tables.doubt_no_row(reader, item)
     elif isinstance(item, Lazy):
         elementwise.computed(reader, item)
 
@@ -215,6 +219,9 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
     one = reader.stack.pop()
     if isinstance(one, Array | Part | Lazy):
         reader.stack += reversed(elements.unpacked(reader, one, count))
+        return
+    if isinstance(one, Row):
+        reader.stack += reversed(tables.unpacked(reader, one, count))
         return
     if not isinstance(one, Items) or len(one.items) != count:
         raise NotNativeError("it unpacks what is no tuple")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import conversions, elements, keeping
+from ufuse.frame_hook.nests import conversions, elements, keeping, tables
 from ufuse.frame_hook.nests.integers import range_length
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
@@ -27,6 +27,8 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     RangeOf,
     ReversedOf,
+    Row,
+    Table,
     Together,
     Turning,
     TurnKind,
@@ -37,6 +39,8 @@ from ufuse.graph.nest import I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
+
+SEQUENCES = Array | Items | Numbers | Table | Row | RangeOf
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -75,13 +79,13 @@ def _zip_of(_: Reader, arguments: list[Item]) -> ZipOf:
 
 def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
     (sequence,) = arguments
-    if not isinstance(sequence, Array | Items | Numbers | RangeOf):
+    if not isinstance(sequence, SEQUENCES):
         raise NotNativeError("it reverses what is no array, tuple or range")
     return ReversedOf(sequence)
 
 
 def _look_at(item: Item) -> None:
-    if not isinstance(item, Array | Items | Numbers | RangeOf | EnumerateOf | ZipOf | ReversedOf):
+    if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf):
         raise NotNativeError("an inner loop is over what is no range, array or tuple")
 
 
@@ -137,6 +141,13 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             reader.lists.walked.add(holder.slot)
             _set(reader, name, zero, one)
             return Elements(holder, 0), reader.length(holder, 0).value
+        case Table(holder):
+            _set(reader, name, zero, one)
+            return Elements(holder, 0), tables.length(reader, item).value
+        case Row(holder, _, index):
+            _set(reader, name, zero, one)
+            out.set(f"{name}[0]", index)
+            return Elements(holder, 1), tables.length(reader, item).value
         case EnumerateOf():
             kind, left = _begin(reader, item.iterable, f"{name}.of")
             if out.known(item.start) != 0:

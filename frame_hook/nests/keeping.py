@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import complexes, elements, elementwise, views
+from ufuse.frame_hook.nests import complexes, elements, elementwise, tables, views
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -31,6 +31,9 @@ from ufuse.frame_hook.nests.values import (
     PartKind,
     RangeKind,
     RangeOf,
+    Row,
+    RowKind,
+    Table,
     TemporaryKind,
     Thing,
     Turning,
@@ -65,8 +68,12 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return keep(reader, name, complexes.scalar(out, item))
         case Known():
             return constant_kind(item)
-        case Empty() | Turning() | Thing() | Bound() | Numbers() | OtherList():
+        case Empty() | Turning() | Thing() | Bound() | Numbers() | Table() | OtherList():
             return item
+        case Row(holder, type_, index):
+            tables.doubt_no_row(reader, item)
+            out.set(f"{name}[0]", index)
+            return RowKind(holder, type_)
         case Generator() | Generating():
             return item
         case Array(holder, ()):
@@ -110,6 +117,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
         case PartKind():
             indices = (out.get(f"{name}[{axis}]", I64) for axis in range(kind.count))
             return Array(kind.holder, tuple(indices))
+        case RowKind(holder, type_):
+            return Row(holder, type_, out.get(f"{name}[0]", I64))
         case ViewKind():
             return views.kept(reader, kind)
         case ItemsKind():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, tables, views
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
@@ -22,6 +22,8 @@ from ufuse.frame_hook.nests.values import (
     NumberKind,
     Numbers,
     OtherList,
+    Row,
+    Table,
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
@@ -94,6 +96,10 @@ class Lists:
             raise NotNativeError(
                 f"it changes the list {name}, which it knows by another name, too", later=True
             )
+        if isinstance(outside.lists.get(slot), Table) and (
+            why := tables.why_not_changed(outside, slot)
+        ):
+            raise NotNativeError(why, later=True)
         if slot not in self.grown:
             return
         if is_stored:
@@ -140,9 +146,11 @@ def called_method(
 def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
     """A list whose items are read."""
     found = reader.outside.lists.get(container.holder.slot)
-    if found is None:
+    if not isinstance(found, Numbers):
         name = reader.outside.text(container.holder.slot)
         given = reader.outside.sequences[container.holder.slot]
+        if tables.is_of_lists(given) and isinstance(why := tables.common_kind(given), str):
+            raise NotNativeError(f"{name} {why}", later=True)
         if given and kind_of(given[0]) is None:
             raise NotNativeError(f"{name} is a list of what are no numbers")
         raise NotNativeError(
@@ -167,7 +175,10 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
 
 def truth(reader: Reader, item: Item) -> Item:
     """A list as a condition; what is none as it is."""
-    if not isinstance(item, Numbers | OtherList):
+    if isinstance(item, Table | Row):
+        length = tables.length(reader, item).value
+    elif isinstance(item, Numbers | OtherList):
+        length = reader.length(item.holder, 0).value
+    else:
         return item
-    length = reader.length(item.holder, 0).value
     return Number(BOOL, reader.out.op("igt", I1, length, reader.out.constant(I64, 0)))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests import tables
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
@@ -76,9 +77,11 @@ def _is_followed(over: object) -> bool:
     """Whether a nest may go over a sequence; of a list only the first item is looked at."""
     if type(over) is np.ndarray:
         return over.ndim > 0
-    return (type(over) is list or type(over) is tuple) and (
-        not over or item_kind(over[0]) is not None
-    )
+    if type(over) is not list and type(over) is not tuple:
+        return False
+    if tables.is_of_lists(over):
+        return bool(over[0]) and item_kind(over[0][0]) is not None
+    return not over or item_kind(over[0]) is not None
 
 
 def outermost(outside: Outside, source: Source, iterator: object, name: str) -> Outermost:
@@ -118,6 +121,11 @@ def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayK
         return outside.array(source, over)
     if type(over) is not list and type(over) is not tuple:
         raise NotNativeError("it goes over what is no range, array or list of numbers")
+    if tables.is_of_lists(over):
+        kind = tables.common_kind(over)
+        if isinstance(kind, str):
+            raise NotNativeError(f"{source.text} {kind}")
+        return outside.table(source, over, kind).holder
     if common_item_kind(over) is None:
         raise NotNativeError(f"it goes over a {type(over).__name__} of several types")
     outside.walked[source.register] = name

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import draws
+from ufuse.frame_hook.nests import draws, tables
 from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     NumberKind,
     Numbers,
     OtherList,
+    Table,
     Thing,
     array_kind,
     common_item_kind,
@@ -45,6 +46,7 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.semantics.nest_reference import is_generator
 
 MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
+MOST_TUPLE_ITEMS = 1000  # each is guarded for itself
 
 
 class Outside:
@@ -55,10 +57,11 @@ class Outside:
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
-        self.lists: dict[int, Numbers] = {}  # by register; `arrays` has what they are like
+        self.lists: dict[int, Numbers | Table] = {}  # by register; `arrays` has what they are like
         self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
         self.generators: dict[int, str] = {}  # their names, by register
+        self._tuple_items = 0  # that were read one by one
         self._things: dict[int, Thing] = {}
         self._classes: dict[int, Thing] = {}  # by id
 
@@ -148,13 +151,24 @@ class Outside:
         found = self.lists[source.register] = Numbers(ArrayKind(source.register), kind)
         return found
 
-    def list_of(self, source: Source, value: list[object]) -> Numbers | OtherList:
+    def table(self, source: Source, value: Sequence[Sequence[object]], kind: NumberKind) -> Table:
+        """A list or tuple whose items are lists or tuples of numbers of one type, all as long."""
+        self._trace.guards.check("TYPE", source, type(value))
+        self.sequences[source.register] = value
+        like = np.broadcast_to(np.zeros((), kind.dtype), (len(value), len(value[0])))
+        self.arrays[source.register] = source, like
+        found = self.lists[source.register] = Table(ArrayKind(source.register), kind)
+        return found
+
+    def list_of(self, source: Source, value: list[Any]) -> Numbers | Table | OtherList:
         """A list, which may grow."""
         register = source.register
         if register in self.lists:
             return self.lists[register]
         if common_item_kind(value) is not None:
             return self.numbers(source, value)
+        if tables.is_of_lists(value) and not isinstance(kind := tables.common_kind(value), str):
+            return self.table(source, value, kind)
         if register not in self.sequences:
             self._trace.guards.check("TYPE", source, list)
             self.sequences[register] = value
@@ -263,6 +277,9 @@ class Outside:
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
                 return self._things.setdefault(source.register, Thing(source, symbol.value))
             case Tuple(items=items, source=source):
+                self._tuple_items += len(items)
+                if self._tuple_items > MOST_TUPLE_ITEMS:
+                    raise NotNativeError("it uses a tuple of many items")
                 register = None if source is None else source.register
                 return Items(tuple(map(self.item, items)), register)
         raise NotNativeError("it uses a variable from outside that is no constant")

@@ -193,6 +193,31 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A list or tuple from outside of the loop of lists or tuples of numbers of one type, as an array of them."""
+
+    holder: ArrayKind
+    type: NumberKind
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One of the lists in a table."""
+
+    holder: ArrayKind
+    type: NumberKind
+    index: Value
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """The same, whose index lies in a variable."""
+
+    holder: ArrayKind
+    type: NumberKind
+
+
+@dataclass(frozen=True, slots=True)
 class OtherList:
     """A list from outside of the loop that had no numbers of one type when it was seen: it may get some."""
 
@@ -412,7 +437,7 @@ class Empty:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ReversedOf | Turning | Empty | Thing | Bound | Numbers | OtherList
+    | ReversedOf | Turning | Empty | Thing | Bound | Numbers | Table | Row | OtherList
     | Generator | Generating
 )  # fmt: skip
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -429,6 +454,8 @@ Kind = (
     | Thing
     | Bound
     | Numbers
+    | Table
+    | RowKind
     | OtherList
     | Generator
     | Generating

@@ -27,6 +27,7 @@ from ufuse.graph.nest import (
     POSITIONS,
     REALS,
     SIGNATURES,
+    TABLE_AXES,
     TURNS,
     ArraySlot,
     Block,
@@ -92,10 +93,18 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
 def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
     """The arrays among an object for each slot; those of lists are made."""
     return [
-        np.array(_numbers(slot, thing), slot.dtype) if slot.items else thing
+        _array_of(slot, thing) if slot.items else thing
         for slot, thing in zip(nest.given, objects, strict=True)
         if isinstance(slot, ArraySlot)
     ]
+
+
+def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
+    if slot.ndim == TABLE_AXES:
+        shape = len(thing), len(thing[0]) if thing else 0
+        numbers = [one for row in thing for one in _numbers(slot, row)]
+        return np.array(numbers, slot.dtype).reshape(shape)
+    return np.array(_numbers(slot, thing), slot.dtype)
 
 
 def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
@@ -126,9 +135,17 @@ def change_lists(
             thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
         elif isinstance(slot, ArraySlot) and slot.items and slot.is_written:
             place = nest.arrays.index(slot)
-            for i, (old, new) in enumerate(zip(before[place], arrays[place], strict=True)):
-                if old.tobytes() != new.tobytes():
-                    thing[i] = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
+            lists = thing if slot.ndim == TABLE_AXES else [thing]
+            pairs = zip(np.atleast_2d(before[place]), np.atleast_2d(arrays[place]), strict=True)
+            for one, pair in zip(lists, pairs, strict=True):
+                _change(slot, one, *pair)
+
+
+def _change(slot: ArraySlot, thing: Any, before: np.ndarray, now: np.ndarray) -> None:
+    """Put into a list the numbers that are no longer what they were."""
+    for i, (old, new) in enumerate(zip(before, now, strict=True)):
+        if old.tobytes() != new.tobytes():
+            thing[i] = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
 
 
 def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:

@@ -13,6 +13,7 @@ import numpy as np
 from ufuse.graph.nest import (
     KINDS,
     PLAIN_NAME,
+    TABLE_AXES,
     ArraySlot,
     Block,
     Column,
@@ -41,7 +42,7 @@ NAME = rf"(?:{PLAIN_NAME.pattern}|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
 VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
-LIST = re.compile(rf"list by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
+LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
@@ -96,9 +97,10 @@ def _slot(text: str) -> Slot:
     if what == "a generator of random numbers":
         return GeneratorSlot(name)
     if (listed := LIST.fullmatch(what)) is not None:
-        whose, dtype, written, walked = listed.groups()
+        shape, whose, dtype, written, walked = listed.groups()
+        axes = TABLE_AXES if shape == "table" else 1
         return ArraySlot(
-            name, np.dtype(dtype), 1, bool(written), items=whose, iterator=_name(walked or "")
+            name, np.dtype(dtype), axes, bool(written), items=whose, iterator=_name(walked or "")
         )
     if (growing := GROWING.fullmatch(what)) is not None:
         of, columns, read = growing.groups()

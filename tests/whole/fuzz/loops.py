@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.whole.fuzz import complexes, draws
+from tests.whole.fuzz import complexes, draws, tables
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.draws import Draws
 from tests.whole.fuzz.loop_arguments import (
@@ -119,6 +119,7 @@ class Writer:
         default_factory=list
     )  # loop variables that are bound, the innermost last
     lists: dict[str, str] = field(default_factory=dict)  # name: "d", "l", "?" or "t", of tuples
+    tables: dict[str, str] = field(default_factory=dict)  # name: "d", "l" or "?"
     tuples: dict[str, str] = field(default_factory=dict)  # name: for each item "d", "l" or "?"
     unread: set[str] = field(default_factory=set)  # tuples that begin as something else
     free: list[str] = field(default_factory=list)
@@ -202,6 +203,8 @@ class Writer:
             return f"len({self.rng.choice(list(self.lists))})"
         if self.lists and self.chance(0.15) and (found := self.item_of_list("l")):
             return found
+        if self.tables and self.chance(0.4) and (found := tables.item(self, "l")):
+            return found
         if self.tuples and self.chance(0.2) and (found := self.item_of_tuple("l")):
             return found
         if self.ints and self.chance(0.6):
@@ -222,6 +225,8 @@ class Writer:
         if depth < 3 and self.chance(0.6):
             return self.filled(RARE_REALS if self.is_odd and self.chance(0.15) else REALS, depth)
         if self.lists and self.chance(0.3) and (item := self.item_of_list("d")):
+            return item
+        if self.tables and self.chance(0.4) and (item := tables.item(self, "d")):
             return item
         if self.tuples and self.chance(0.3) and (item := self.item_of_tuple("d")):
             return item
@@ -439,6 +444,8 @@ class Writer:
 
     def loop(self, product: int) -> None:
         """A loop with what is in it."""
+        if self.tables and product <= 50 and self.chance(0.4) and tables.loop(self, product):
+            return
         if product <= 500 and self.chance(0.2) and self.loop_over_elements(product):
             return
         turn = next(name for name in INDICES if name not in self.loops)
@@ -529,6 +536,9 @@ class Writer:
     def statement(self, product: int) -> None:
         """One statement."""
         chance = self.rng.random()
+        if self.tables and self.loops and self.chance(0.35):
+            tables.change(self)
+            return
         if self.lists and self.loops and self.chance(0.25):
             self.change_list()
             return
@@ -708,6 +718,9 @@ def generated(seed: int) -> PythonProgram:
     used = [name for name in NAMES if name not in names]
     if rng.random() < 0.4:
         used += begin_lists(rng, writer)
+    own = random.Random(f"tables {seed}")  # noqa: S311  other programs stay as they are
+    if own.random() < 0.25:
+        used += tables.begin(own, writer)
     if rng.random() < 0.25:
         used += begin_tuples(rng, writer)
     inner = rng.random() < 0.1

@@ -27,12 +27,6 @@ has_other_name(const Nest *nest, PyObject *const *objects, int which)
     return false;
 }
 
-static bool
-changes_list(const NestSlot *slot)
-{
-    return slot->kind == SLOT_GROWN || (slot->listed && slot->changed);
-}
-
 /* The columns begin with what is in a list, where that is read. */
 static bool
 begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
@@ -61,8 +55,11 @@ begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
 
 /* Prepare a call. False: a nest cannot take some list. Runs no Python code, sets no exception. */
 bool
-lists_begin(const Nest *nest, PyObject *const *objects, int64_t left)
+lists_begin(Nest *nest, PyObject *const *objects, int64_t left)
 {
+    if (!lists_are_apart(nest, objects)) {
+        return false;
+    }
     for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         if (!changes_list(slot)) {
@@ -110,20 +107,26 @@ items_added(const Nest *nest, const NestSlot *slot)
     return count;
 }
 
-/* The number at a place of a column: a new object, or NULL. */
-static PyObject *
-number_at(const Nest *nest, const NestColumn *column, int64_t place)
+/* The number at a place of some, which are elements of a type of NumPy's: a new object, or NULL. */
+static inline PyObject *
+number_at(SlotKind item, bool numpy, int type, const char *data, int64_t place)
 {
-    const char *data = nest->memory[column->memory].data;
-    if (column->item == SLOT_FLOAT && !column->numpy) {
+    if (item == SLOT_FLOAT && !numpy) {
         return PyFloat_FromDouble(((const double *)data)[place]);
     }
-    if (column->item == SLOT_INT && !column->numpy) {
+    if (item == SLOT_INT && !numpy) {
         return PyLong_FromLong(((const long *)data)[place]);
     }
-    int type = nest->temporary[column->memory].type;
     Register value = number_load(type, data + place * number_bytes(type));
-    return number_object(item_number(column->item, column->numpy), value);
+    return number_object(item_number(item, numpy), value);
+}
+
+/* The number at a place of a column: a new object, or NULL. */
+static PyObject *
+number_of_column(const Nest *nest, const NestColumn *column, int64_t place)
+{
+    return number_at(column->item, column->numpy, nest->temporary[column->memory].type,
+                     nest->memory[column->memory].data, place);
 }
 
 /* The item at a place of a list's columns: a new object, or NULL. */
@@ -131,11 +134,11 @@ static PyObject *
 item_at(const Nest *nest, const NestSlot *slot, int64_t place)
 {
     if (!slot->tuples) {
-        return number_at(nest, &slot->column[0], place);
+        return number_of_column(nest, &slot->column[0], place);
     }
     PyObject *tuple = PyTuple_New(slot->columns);
     for (int k = 0; tuple != NULL && k < slot->columns; k++) {
-        PyObject *number = number_at(nest, &slot->column[k], place);
+        PyObject *number = number_of_column(nest, &slot->column[k], place);
         if (number == NULL) {
             Py_CLEAR(tuple);
             break;
@@ -171,27 +174,37 @@ keep(Made *made, PyObject *object)
 static int64_t
 next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from, int64_t count)
 {
-    size_t size = (size_t)slot->itemsize;
-    while (from < count &&
-           memcmp(now + from * (int64_t)size, before + from * (int64_t)size, size) == 0) {
-        from++;
+    switch (slot->itemsize) {
+#define COMPARE(TYPE)                                                                              \
+    case sizeof(TYPE):                                                                             \
+        while (from < count && ((const TYPE *)now)[from] == ((const TYPE *)before)[from]) {        \
+            from++;                                                                                \
+        }                                                                                          \
+        return from;
+        COMPARE(uint64_t)
+        COMPARE(uint32_t)
+        COMPARE(uint16_t)
+        COMPARE(uint8_t)
+#undef COMPARE
+    default:
+        return from; /* no number is of another size: all are taken to differ */
     }
-    return from;
 }
 
+/* Make objects of those of a slot's numbers that are no longer what they were. */
 static bool
-make_stored(const Nest *nest, const NestSlot *slot, PyObject *list, const Saved *saved, Made *made)
+make_stored(const Nest *nest, const NestSlot *slot, PyObject *object, const Saved *saved,
+            Made *made)
 {
     const char *now = nest->memory[slot->memory].data;
     const char *before = saved_copy(saved, now);
-    int64_t count = PyList_GET_SIZE(list);
+    int64_t count = slot_numbers(nest, slot, object);
     if (before == NULL) {
         return count == 0;
     }
     for (int64_t i = next_stored(slot, now, before, 0, count); i < count;
          i = next_stored(slot, now, before, i + 1, count)) {
-        Register value = number_load(slot->type, now + i * slot->itemsize);
-        if (!keep(made, number_object(item_number(slot->item, slot->numpy), value))) {
+        if (!keep(made, number_at(slot->item, slot->numpy, slot->type, now, i))) {
             return false;
         }
     }
@@ -276,6 +289,19 @@ append_all(const Nest *nest, PyObject *const *objects)
     return done;
 }
 
+/* Put what was made for a list's places into it. Returns what was made for the next list. */
+static PyObject **
+store_in(const NestSlot *slot, PyObject *list, const char *now, const char *before, PyObject **next)
+{
+    int64_t count = PyList_GET_SIZE(list);
+    for (int64_t at = next_stored(slot, now, before, 0, count); at < count;
+         at = next_stored(slot, now, before, at + 1, count)) {
+        PyObject **item = &((PyListObject *)list)->ob_item[at];
+        Py_SETREF(*item, *next++); /* a number: runs no code */
+    }
+    return next;
+}
+
 /* Put what was made for places into lists: takes over the objects, and drops what was there. */
 static void
 store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const Made *made)
@@ -288,11 +314,13 @@ store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const 
         }
         const char *now = nest->memory[slot->memory].data;
         const char *before = saved_copy(saved, now);
-        int64_t count = before == NULL ? 0 : PyList_GET_SIZE(objects[i]);
-        for (int64_t at = next_stored(slot, now, before, 0, count); at < count;
-             at = next_stored(slot, now, before, at + 1, count)) {
-            PyObject **item = &((PyListObject *)objects[i])->ob_item[at];
-            Py_SETREF(*item, *next++); /* a number: runs no code */
+        PyObject *const *lists;
+        int64_t count = before == NULL ? 0 : slot_lists(slot, &objects[i], &lists);
+        for (int64_t k = 0; k < count; k++) {
+            int64_t bytes = PyList_GET_SIZE(lists[k]) * slot->itemsize;
+            next = store_in(slot, lists[k], now, before, next);
+            now += bytes;
+            before += bytes;
         }
     }
 }

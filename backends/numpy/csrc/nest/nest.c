@@ -105,7 +105,7 @@ read_grown(Nest *self, NestSlot *slot, PyObject *given)
 }
 
 /* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
- * -1, whether it is written).
+ * -1, whether it is written, its axes: two of a list of lists).
  */
 static int
 read_list(Nest *self, NestSlot *slot, PyObject *given)
@@ -118,8 +118,14 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     PyObject *name;
     const char *item;
     int numpy, kind, written = 0;
-    if (!PyArg_ParseTuple(given, "Uspi|p", &name, &item, &numpy, &slot->iterator, &written) ||
+    slot->axes = 1;
+    if (!PyArg_ParseTuple(given, "Uspi|pi", &name, &item, &numpy, &slot->iterator, &written,
+                          &slot->axes) ||
         (kind = number_kind(item)) < 0) {
+        return -1;
+    }
+    if (slot->axes < 1 || slot->axes > 2 || (slot->axes == 2 && slot->iterator >= 0)) {
+        PyErr_Format(PyExc_ValueError, "no list of a nest: %R", given);
         return -1;
     }
     if (written && slot->iterator >= 0) {
@@ -135,10 +141,10 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     slot->item = (SlotKind)(SLOT_FLOAT + kind);
     slot->type = types[kind];
     slot->itemsize = number_bytes(slot->type);
-    slot->axes = 1;
     slot->memory = self->lists++;
+    self->tables += slot->axes == 2;
     self->arrays++;
-    self->words += 3;
+    self->words += 1 + 2 * slot->axes;
     return 0;
 }
 
@@ -628,7 +634,7 @@ int
 nest_begin(PyObject *module)
 {
     if (nest_type == NULL) {
-        if (ranges_begin() < 0 || iterators_begin() < 0 || objects_begin() < 0 ||
+        if (ranges_begin() < 0 || iterators_begin() < 0 || items_begin() < 0 ||
             helpers_begin() < 0) {
             return -1;
         }

@@ -78,9 +78,9 @@ typedef struct {
     bool made;      /* a number that the nest makes: its object is any, and not looked at */
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
     bool viewed;    /* of an array that is rebound: it may be a view, and has cells for its place */
-    int type, axes; /* of an array */
+    int type, axes; /* of an array; two axes of one that is listed: of a table */
     int itemsize;   /* of an array */
-    bool listed;    /* an array of what numbers a list or a tuple has, made for each call */
+    bool listed;    /* an array of the numbers of a list, a tuple or a table, made for each call */
     SlotKind item;  /* of these, with `numpy`: what they all are */
     bool numpy;
     int iterator; /* the slot of the one that goes over them: those that come next; -1: all */
@@ -103,7 +103,8 @@ typedef struct {
 } NestView;
 
 /* Memory of a nest's own: of a temporary, with its lengths, or scratch. Of the column of a list
- * that grows the second length is how many elements the list has. */
+ * that grows the second length is how many elements the list has; of a table the lengths are its
+ * own. */
 typedef struct {
     char *data;
     int64_t capacity; /* bytes */
@@ -165,6 +166,7 @@ typedef struct {
     int slots, arrays, words, cells, written, rebound, outputs;
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
+    int tables;                /* of the former, those that are lists of lists */
     int generators;
     int iterators;
     int range,
@@ -210,17 +212,19 @@ int iterators_begin(void);
 bool iterator_read(SlotKind kind, PyObject *object, Range *range);
 void iterator_move(SlotKind kind, PyObject *object, int64_t turns);
 
+/* items.c */
+int items_begin(void);
+const Number *item_number(SlotKind item, bool numpy);
+bool list_takes_too_long(Nest *nest, int64_t count, int64_t left);
+
 /* objects.c */
-int objects_begin(void);
 bool is_private(PyArrayObject *array);
 int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
-bool objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells);
+bool objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells);
 void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns);
-bool list_takes_too_long(const Nest *nest, int64_t count, int64_t left);
 bool slot_iterates(const NestSlot *slot);
-const Number *item_number(SlotKind item, bool numpy);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                   const Register *after, PyObject **made);
 
@@ -287,8 +291,16 @@ const NestRows *rows_of(const Nest *nest, int array);
 bool rows_within(const NestRows *rows, const int64_t *words, const Register *cells, int64_t turns,
                  int64_t *first, int64_t *count);
 
+/* tables.c */
+bool changes_list(const NestSlot *slot);
+int64_t slot_lists(const NestSlot *slot, PyObject *const *object, PyObject *const **lists);
+int64_t slot_numbers(const Nest *nest, const NestSlot *slot, PyObject *object);
+bool table_read(Nest *nest, const NestSlot *slot, PyObject *const *object, int64_t left);
+void table_words(const Nest *nest, const NestSlot *slot, int64_t *words);
+bool lists_are_apart(const Nest *nest, PyObject *const *objects);
+
 /* lists.c */
-bool lists_begin(const Nest *nest, PyObject *const *objects, int64_t left);
+bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);
 void lists_undo(const Nest *nest);
 bool lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved);
 

@@ -3,41 +3,8 @@
 
 #include <numpy/arrayscalars.h>
 
-enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
-
 /* Numbers of a list that are read for a call; the next call reads the next ones. */
 enum { MOST_ITEMS = 1 << 15 };
-
-/* Of a list that is read as a whole: a number of items that is always worth it; nanoseconds for an
- * item, about; for a plain turn, where that is not known, and times what a native one takes. */
-enum { FEW_ITEMS = 1024 };
-static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20;
-
-/* For each kind of number: Python's type where there is one, and NumPy's. */
-static Number number_of[KINDS][2];
-
-/* Returns 0, or -1 with an exception. */
-int
-objects_begin(void)
-{
-    static const int types[KINDS] = {
-#define TYPE_OF(NAME, TEXT, TYPE) TYPE,
-        NUMBER_SLOTS(TYPE_OF)
-#undef TYPE_OF
-    };
-    PyTypeObject *python[KINDS] = {&PyFloat_Type, &PyLong_Type, &PyBool_Type};
-    for (int i = 0; i < KINDS; i++) {
-        PyArray_Descr *descr = PyArray_DescrFromType(types[i]);
-        PyObject *plain = python[i] == NULL ? (PyObject *)descr : (PyObject *)python[i];
-        int failed = descr == NULL || number_type(plain, &number_of[i][0]) < 0 ||
-                     number_type((PyObject *)descr, &number_of[i][1]) < 0;
-        Py_XDECREF(descr);
-        if (failed) {
-            return -1;
-        }
-    }
-    return 0;
-}
 
 /* Whether an array's memory came from NumPy's allocator: then nobody but NumPy's arrays has it. */
 bool
@@ -115,11 +82,10 @@ number_cells(SlotKind kind, PyObject *object, Register *cells)
     if (kind == SLOT_COMPLEX) {
         return complex_cells(object, cells);
     }
-    const Number *number = number_of[kind - SLOT_FLOAT];
-    bool numpy = Py_IS_TYPE(object, number[1].object_type);
+    bool numpy = Py_IS_TYPE(object, item_number(kind, true)->object_type);
     cells[0].natural = 0; /* all bits: they are compared */
     cells[1].whole = numpy;
-    return number_read(&number[numpy], object, &cells[0]);
+    return number_read(item_number(kind, numpy), object, &cells[0]);
 }
 
 /* How many cells a slot has. */
@@ -146,13 +112,6 @@ bool
 slot_iterates(const NestSlot *slot)
 {
     return slot->kind >= SLOT_RANGE && slot->kind <= SLOT_ONCE;
-}
-
-/* What numbers of a kind are, Python's or NumPy's. */
-const Number *
-item_number(SlotKind item, bool numpy)
-{
-    return &number_of[item - SLOT_FLOAT][numpy];
 }
 
 /* The words of the numbers that `objects_read_lists` has read; where an iterator goes over them
@@ -203,14 +162,6 @@ read_coming(const Nest *nest, const NestSlot *slot, PyObject *const *items, cons
     return read_items(slot, items + memory->length[0], count, is_backwards, memory);
 }
 
-/* Whether reading a whole list takes longer than plain Python needs for all turns that are left. */
-bool
-list_takes_too_long(const Nest *nest, int64_t count, int64_t left)
-{
-    double turn = nest->turn_ns == 0 ? UNKNOWN_TURN : nest->turn_ns * PLAIN_AT_LEAST;
-    return count > FEW_ITEMS && (double)count * ITEM > (double)left * turn;
-}
-
 /* The least number of turns that some iterator still has, to which all are set. */
 static int64_t
 least_left(const Nest *nest, Register *cells, int64_t left)
@@ -237,7 +188,7 @@ least_left(const Nest *nest, Register *cells, int64_t left)
  * cells say then. False: a nest cannot take some list. Runs no Python code, sets no exception.
  */
 bool
-objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells)
+objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
 {
     const Register *cell[nest->slots], *next = cells;
     for (int i = 0; i < nest->slots; i++) {
@@ -248,6 +199,12 @@ objects_read_lists(const Nest *nest, PyObject *const *objects, Register *cells)
     for (int i = 0; left > 0 && i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         if (!slot->listed) {
+            continue;
+        }
+        if (slot->axes == 2) {
+            if (!table_read(nest, slot, &objects[i], left)) {
+                return false;
+            }
             continue;
         }
         if (!PyList_CheckExact(objects[i]) && (slot->changed || !PyTuple_CheckExact(objects[i]))) {
@@ -282,9 +239,14 @@ objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
         if (slot->kind != SLOT_ARRAY) {
             continue;
         }
-        if (slot->listed) {
+        if (slot->listed && slot->axes == 2) {
+            table_words(nest, slot, words);
+        }
+        else if (slot->listed) {
             list_words(nest, slot, objects[i], words);
-            words += 3;
+        }
+        if (slot->listed) {
+            words += 1 + 2 * slot->axes;
             continue;
         }
         if (!array_fits(slot, objects[i])) {
@@ -508,8 +470,7 @@ number_now(const NestSlot *slot, PyObject *object, const Register *before, const
     if (slot->kind == SLOT_COMPLEX) {
         return complex_object(after);
     }
-    const Number *number = number_of[slot->kind - SLOT_FLOAT];
-    return number_object(&number[after[1].whole != 0], after[0]);
+    return number_object(item_number(slot->kind, after[1].whole != 0), after[0]);
 }
 
 /* A number that a whole call gives, from its cells; NULL, perhaps with an exception. */
@@ -520,8 +481,8 @@ number_given(const NestSlot *slot, const Register *cells)
     if (place >= (uint64_t)slot->kinds) {
         return NULL;
     }
-    const Number *number = number_of[slot->one_of[place] - SLOT_FLOAT];
-    return number_object(&number[cells[0].natural % 2], cells[1 + place]);
+    return number_object(item_number(slot->one_of[place], cells[0].natural % 2 != 0),
+                         cells[1 + place]);
 }
 
 /*

@@ -57,7 +57,7 @@ save_written(Call *call, int64_t turns)
         }
         if (slot->listed) {
             saved_add_vector(&call->saved, nest->memory[slot->memory].data,
-                             PyList_GET_SIZE(call->objects[i]), slot->itemsize);
+                             slot_numbers(nest, slot, call->objects[i]), slot->itemsize);
         }
         else {
             save_array(call, i, turns);

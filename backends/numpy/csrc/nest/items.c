@@ -1,0 +1,61 @@
+/* Items of lists: what numbers of a kind are, and whether it is worth it to read a whole list. */
+#include "nest/nest.h"
+
+enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
+
+/* Of a list that is read as a whole: a number of items that is always worth it; nanoseconds for an
+ * item, about; for a plain turn, where that is not known, and times what a native one takes. */
+enum { FEW_ITEMS = 1024 };
+static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20;
+
+/* For each kind of number: Python's type where there is one, and NumPy's. */
+static Number number_of[KINDS][2];
+
+/* Returns 0, or -1 with an exception. */
+int
+items_begin(void)
+{
+    static const int types[KINDS] = {
+#define TYPE_OF(NAME, TEXT, TYPE) TYPE,
+        NUMBER_SLOTS(TYPE_OF)
+#undef TYPE_OF
+    };
+    PyTypeObject *python[KINDS] = {&PyFloat_Type, &PyLong_Type, &PyBool_Type};
+    for (int i = 0; i < KINDS; i++) {
+        PyArray_Descr *descr = PyArray_DescrFromType(types[i]);
+        PyObject *plain = python[i] == NULL ? (PyObject *)descr : (PyObject *)python[i];
+        int failed = descr == NULL || number_type(plain, &number_of[i][0]) < 0 ||
+                     number_type((PyObject *)descr, &number_of[i][1]) < 0;
+        Py_XDECREF(descr);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What numbers of a kind are, Python's or NumPy's. */
+const Number *
+item_number(SlotKind item, bool numpy)
+{
+    return &number_of[item - SLOT_FLOAT][numpy];
+}
+
+/*
+ * Whether reading a whole list takes longer than plain Python needs for all turns that are left. As
+ * long as no turn was timed, it may take as long as plain Python has since the first call was
+ * declined for that: else a loop of a few long turns would never be run.
+ */
+bool
+list_takes_too_long(Nest *nest, int64_t count, int64_t left)
+{
+    if (count <= FEW_ITEMS) {
+        return false;
+    }
+    if (nest->turn_ns > 0) {
+        return (double)count * ITEM > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+    }
+    double now = now_ns();
+    nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
+    return (double)count * ITEM > (double)left * UNKNOWN_TURN + now - nest->declined_at;
+}

@@ -1,0 +1,128 @@
+"""Lists of lists of numbers in loops that are read as nests, all as long: they are read as arrays of two axes.
+
+A row is a list of the program's. It is named by its index alone, so that what is stored is seen under all its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import conversions, either, elementwise, views
+from ufuse.frame_hook.nests.values import (
+    ArrayKind,
+    Holder,
+    Item,
+    NotNativeError,
+    Number,
+    NumberKind,
+    Row,
+    Table,
+    common_item_kind,
+)
+from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.outside import Outside
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+def is_of_lists(value: Sequence[object]) -> bool:
+    """Whether the first item of a list or tuple is a list or tuple."""
+    return bool(value) and type(value[0]) in (list, tuple)
+
+
+def common_kind(value: Sequence[object]) -> NumberKind | str:
+    """The kind of all numbers in a list or tuple of lists or tuples; or why there is none."""
+    first, *rest = value
+    assert isinstance(first, list | tuple)
+    if any(type(one) is not type(first) for one in rest):
+        return "is a list of what are not all lists, or not all tuples"
+    rows = [one for one in value if isinstance(one, list | tuple)]
+    if any(len(one) != len(first) for one in rows):
+        return "is a list of lists of several lengths"
+    kind = common_item_kind(first)
+    if kind is None or any(common_item_kind(one) != kind for one in rows):
+        return "is a list of lists of what are no numbers of one type"
+    return kind
+
+
+def why_not_changed(outside: Outside, slot: int) -> str | None:
+    """Why the numbers of a table may not be changed: some of its rows has another name."""
+    rows: Sequence[object] = outside.sequences[slot]
+    name = outside.text(slot)
+    known = {id(one) for one in rows}
+    if len(known) < len(rows):
+        return f"it changes the list {name}, of which two rows are one list"
+    for at, other in outside.sequences.items():
+        of_other = other if is_of_lists(other) else ()
+        if at != slot and (id(other) in known or not known.isdisjoint(map(id, of_other))):
+            return f"it changes rows of the list {name}, which it knows by another name, too"
+    return None
+
+
+def row(table: Table, index: Value) -> Row:
+    """`table[index]`."""
+    return Row(table.holder, table.type, index)
+
+
+def row_of(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Row | None:
+    """What an index leaves of a table; None where the holder is none."""
+    if not isinstance(holder, ArrayKind) or len(indices) != 1:
+        return None
+    table = reader.outside.lists.get(holder.slot)
+    return row(table, indices[0]) if isinstance(table, Table) else None
+
+
+def element(reader: Reader, container: Table | Row, key: Item) -> Item:
+    """`container[key]`."""
+    index = views.index(reader, key)
+    if isinstance(container, Table):
+        return row(container, index)
+    return _loaded(reader, container, index)
+
+
+def _loaded(reader: Reader, container: Row, index: Value) -> Number:
+    type_, number = ELEMENTS[reader.dtype(container.holder)], reader.array(container.holder)
+    loaded = reader.out.op("load", type_, container.index, index, attributes=(number,))
+    return Number(container.type, loaded)
+
+
+def store(reader: Reader, container: Table | Row, key: Item, item: Item) -> None:
+    """`container[key] = item`."""
+    name = reader.outside.text(container.holder.slot)
+    if isinstance(container, Table):
+        raise NotNativeError(f"it replaces an item of the list {name}, which is a list")
+    given = reader.outside.sequences[container.holder.slot]
+    if type(given) is not list or type(given[0]) is not list:
+        raise NotNativeError("it stores into what is no array")
+    index = views.index(reader, key)
+    one = either.known(conversions.number(reader.out, item))
+    if one.type != container.type:
+        raise NotNativeError("a list gets items of several types")
+    elementwise.settle(reader)
+    reader.writes(container.holder)
+    reader.out.store(reader.array(container.holder), container.index, index, one.value)
+
+
+def length(reader: Reader, container: Table | Row) -> Number:
+    """`len(container)`."""
+    if isinstance(container, Row):
+        doubt_no_row(reader, container)
+    return reader.length(container.holder, int(isinstance(container, Row)))
+
+
+def unpacked(reader: Reader, container: Row, count: int) -> list[Item]:
+    """The numbers of a row, of which there must be so many."""
+    out = reader.out
+    there = length(reader, container).value
+    out.doubt_if(out.op("ine", I1, there, out.constant(I64, count)))
+    return [_loaded(reader, container, out.constant(I64, place)) for place in range(count)]
+
+
+def doubt_no_row(reader: Reader, item: Row) -> None:
+    """Leave it to plain Python where there is no such row: who takes an item of it finds out."""
+    out = reader.out
+    there = reader.length(item.holder, 0).value
+    out.doubt_if(out.op("ige", I1, item.index, there))
+    out.doubt_if(out.op("ilt", I1, item.index, out.op("neg", I64, there)))
