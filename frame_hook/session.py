@@ -171,6 +171,8 @@ class Session:
             self._pass_over_loops(cache, record)
             if found is not None:
                 return found
+        if position != 0 and self._is_loop_alone(code) and not record.begins:
+            return ASK_LATEST if at_end else self._leave_comprehension(cache, position)
         if self.loops is not None and at_end and (pause := self.loops.at_end(position, record)):
             return pause
         if at_loop and cache.stops_later and not self.every_frame:
@@ -259,6 +261,18 @@ class Session:
         if entry.expects or not longer.expects:
             cache.remove(position, entry)
         return longer
+
+    def _is_loop_alone(self, code: CodeType) -> bool:
+        """Whether a frame is a comprehension's own (up to 3.11), of which nothing but native code is wanted."""
+        return code.co_name == "<listcomp>" and not self.every_frame
+
+    def _leave_comprehension(self, cache: Any, position: int) -> None:
+        """Run a comprehension whose loop has no native code as plain Python, from its start on."""
+        is_loop = by_position(cache.code)[position].opname == "FOR_ITER"
+        for entry in cache.entries(0) if is_loop else ():
+            cache.remove(0, entry)
+        for one in {0, position} if is_loop else {position}:
+            self._give_up(cache, one, "a comprehension without native code is plain Python's")
 
     def _seconds_for(self, cache: Any, state: tuple[Any, ...]) -> float | None:
         """How long a trace may take; None: as long as it needs."""
@@ -360,6 +374,8 @@ class Session:
     def cache_for(self, code: CodeType) -> Any:
         """The cache of a function that plain Python calls while this session runs it; None: never trace it."""
         if code in DISABLED or not self.should_trace(code) or why_not_code(code) is not None:
+            return None
+        if self.loops is None and self._is_loop_alone(code):
             return None
         known = self._caches.get(code)
         if known is None:

@@ -11,6 +11,20 @@ from ufuse.frame_hook.nests.positions import joins
 from ufuse.frame_hook.nests.values import Item, Kind
 
 
+@instructions.per_code
+def handled(code: types.CodeType) -> frozenset[int]:
+    """The positions in a `try` or `with`.
+
+    The handler of a comprehension (from 3.12 on) only gives hidden variables back: turns that raise are plain Python's.
+    """
+    table = instructions.by_position(code)
+    return frozenset(
+        position
+        for position, entry in instructions.protections(code).items()
+        if table[entry.target].opname == "PUSH_EXC_INFO"
+    )
+
+
 class Function:
     """What does not change while a function is read; `prefix` begins the names of its variables and labels."""
 
@@ -22,7 +36,9 @@ class Function:
         self.table = instructions.by_position(code)
         self.live = instructions.live_locals(code)
         self.joins = joins(code)
-        self.protected = instructions.protections(code)
+        self.protected = handled(code)
+        # A function of its own up to 3.11, which begins with its iterator.
+        self.is_comprehension = code.co_varnames[:1] == (".0",)
         returns = [one for one in self.table.values() if one.opname in instructions.ENDS]
         self.returns_once = len(returns) == 1
 

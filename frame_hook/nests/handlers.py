@@ -214,6 +214,13 @@ def _list_extend(reader: Reader, depth: int) -> None:
     reader.stack[-depth] = Listed(before.items + items.items)
 
 
+@reads("LIST_APPEND")
+def _list_append(reader: Reader, depth: int) -> None:
+    """Of a comprehension."""
+    item = reader.stack.pop()
+    lists.append(reader, reader.on_stack(depth), item)
+
+
 @reads("UNPACK_SEQUENCE")
 def _unpack_sequence(reader: Reader, count: int) -> None:
     one = reader.stack.pop()

@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.values import (
     OtherList,
     Row,
     Table,
+    TemporaryKind,
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 MOST_COLUMNS = 8  # as in C
+# What takes plain Python about as long as making an object takes.
+WORK = frozenset(
+    ("BINARY_OP", "BINARY_SUBSCR", "CALL", "UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
+)
+LEAST_WORK = 2  # of a turn of a comprehension
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +124,43 @@ def _column(slot: int, number: int) -> ArrayKind | ColumnKind:
     return ColumnKind(slot, number) if number else ArrayKind(slot)
 
 
+def refuse_slight(reader: Reader) -> None:
+    """Refuse a comprehension over Python's numbers that does one thing with each.
+
+    Making the objects of its list takes as long as plain Python takes for all.
+
+    Raises:
+        NotNativeError: it is one.
+
+    """
+    names = [reader.own.table[one].opname for one in reader.region]
+    is_slight = "FOR_ITER" not in names and sum(map(WORK.__contains__, names)) < LEAST_WORK
+    lists = reader.outside.sequences
+    has_arrays = any(
+        isinstance(one, TemporaryKind) or one.slot not in lists for one in reader.numbers
+    )
+    if "LIST_APPEND" in names and is_slight and not has_arrays:
+        raise NotNativeError("its turns take too little time")
+
+
 def called_method(
     reader: Reader, owner: Numbers | OtherList, name: str, arguments: Sequence[Item]
 ) -> Item:
     """The result of a method of a list."""
     if name != "append" or len(arguments) != 1:
         raise NotNativeError(f"the method {name} of a list is not compiled yet")
-    (item,) = arguments
+    append(reader, owner, arguments[0])
+    return Known(None)
+
+
+def append(reader: Reader, owner: Item, item: Item) -> None:
+    """`owner.append(item)`, and what a comprehension gives in a turn."""
+    if not isinstance(owner, Numbers | OtherList):
+        raise NotNativeError("a list that is made in the loop is not compiled yet")
     slot, has_tuples = owner.holder.slot, isinstance(item, Items)
     parts = [
         either.known(conversions.number(reader.out, one))
-        for one in (item.items if isinstance(item, Items) else arguments)
+        for one in (item.items if isinstance(item, Items) else (item,))
     ]
     if not 1 <= len(parts) <= MOST_COLUMNS:
         raise NotNativeError("a tuple that is appended to a list is long")
@@ -140,7 +172,6 @@ def called_method(
     elementwise.settle(reader)
     for i, part in enumerate(parts):
         reader.out.append(reader.number(_column(slot, i)), part.value)
-    return Known(None)
 
 
 def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.values import (
     Thing,
     array_kind,
     common_item_kind,
+    item_kind,
 )
 from ufuse.frame_hook.objects.classes import class_member
 from ufuse.frame_hook.opcodes.calls import guarded_function
@@ -60,6 +61,7 @@ class Outside:
         self.lists: dict[int, Numbers | Table] = {}  # by register; `arrays` has what they are like
         self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
+        self.numbers_around: dict[int, tuple[str, NumberKind]] = {}  # by register
         self.generators: dict[int, str] = {}  # their names, by register
         self._tuple_items = 0  # that were read one by one
         self._things: dict[int, Thing] = {}
@@ -110,6 +112,15 @@ class Outside:
         if cell.content is None:
             raise NotNativeError(f"{names[slot]} has no value yet", later=True)
         return self.item(cell.content)
+
+    def number_around(self, slot: int, name: str) -> int | None:
+        """The register of a number of the function around a comprehension, which is another in each call."""
+        content = self._trace.reader.cell(Source(slot, name), self._state[slot]).content
+        if not isinstance(content, Unread) or (kind := item_kind(content.value)) is None:
+            return None
+        self._trace.guards.check("TYPE", content.source, type(content.value))
+        self.numbers_around[content.source.register] = name, kind
+        return content.source.register
 
     def local(self, slot: int) -> Item:
         """A variable of the frame that the loop does not write."""
@@ -184,7 +195,9 @@ class Outside:
             self.lists[register] = Numbers(ArrayKind(register), kind)
 
     def text(self, register: int) -> str:
-        """What people call an array or a list."""
+        """What people call what lies in a register."""
+        if register in self.numbers_around:
+            return self.numbers_around[register][0]
         return self.arrays[register][0].text
 
     def array(self, source: Source, value: np.ndarray) -> ArrayKind:

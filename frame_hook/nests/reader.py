@@ -298,6 +298,8 @@ class Reader(Holders):
         changed, names = self._changed, self.own.names
         used = sorted(self.used | changed)
         self.lists.check(self.outside, self.stored)
+        if not self._functions:
+            lists.refuse_slight(self)
         arrays: list[Holder | ColumnKind] = [
             ArrayKind(s)
             for s in used
@@ -328,11 +330,11 @@ class Reader(Holders):
                     )
                 )
             else:
-                slots.append(NumberSlot(names[slot], kind.kind, slot in changed))
+                slots.append(NumberSlot(self._text(slot), kind.kind, slot in changed))
         drawn = sorted(self.drawn)
         iterators = self._outermost.registers if self._outermost is not None else ()
-        lists = {*self.lists.grown, *self.outside.lists}  # they must come but once
-        bound_registers = (*iterators, *(one for one in used if one not in lists))
+        once = {*self.lists.grown, *self.outside.lists}  # they must come but once
+        bound_registers = (*iterators, *(one for one in used if one not in once))
         if self._is_while and not bound_registers:
             raise NotNativeError("it uses no number and no array")
         own = [each for one in used for each in self._tuples.get(one, (one,))]
@@ -342,7 +344,7 @@ class Reader(Holders):
         slots += self.results()
         slots += self._outermost.slots if self._outermost is not None else ()
         new = {number: arrays.index(holder) for holder, number in self.numbers.items()}
-        numbers = [slot for slot in used if isinstance(self._kind(slot), NumberKind)]
+        numbers = [slot for slot in used if isinstance(self.kinds.get(slot), NumberKind)]
         begins = self._dispatch(headers, numbers)
         bound: dict[int, View] = {}
         blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
@@ -412,6 +414,8 @@ class Reader(Holders):
         return "" if found is None else "numpy" if found.type.numpy else "python"
 
     def _kind(self, slot: int) -> SlotKind:
+        if slot in self.outside.numbers_around:
+            return self.outside.numbers_around[slot][1]
         return ArrayKind(slot) if slot in self.outside.arrays else self.kinds[slot]
 
     def _dispatch(
@@ -860,6 +864,12 @@ class Reader(Holders):
             raise NotNativeError(f"{function.names[slot]} has no value")
         self.stack.append(self.outside.local(slot))
 
+    def on_stack(self, depth: int) -> Item:
+        """What stands on the stack, `depth` from its top, also below the iterator of the outermost loop."""
+        if depth <= len(self.stack):
+            return self.stack[-depth]
+        return self.outside.local(len(self.state) + len(self.stack) - depth)
+
     def store(self, slot: int) -> None:
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
@@ -920,6 +930,12 @@ class Reader(Holders):
     def cell_value(self, slot: int) -> Item:
         """A variable of the function around this one, guarded."""
         function = self.frame.function
+        if function.called is None and function.is_comprehension:
+            register = self.outside.number_around(slot, function.names[slot])
+            if register is not None:
+                self.used.add(register)
+                name, kind = self.outside.numbers_around[register]
+                return Number(kind, self.out.get(name, TYPES[kind.kind]))
         return self.outside.cell(function.called, slot, function.names)
 
     # Calls ----------------------------------------------------------------------------------------------------

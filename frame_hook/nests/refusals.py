@@ -22,7 +22,7 @@ REFUSALS: dict[str, Refusal] = {
     "loop-short": Refusal(
         "it takes too little time",
         "no need to change it: native code is made once a loop takes longer than the making",
-        ("it takes too little time", "it has taken .* so far"),
+        ("it takes too little time", "its turns take too little time", "it has taken .* so far"),
     ),
     "loop-llvm": Refusal(
         "there is no llvmlite, which makes native code",
@@ -115,9 +115,9 @@ WORDS = {
     "BUILD_STRING":      "making a string",
     "CALL_FUNCTION_EX":  "a call with *arguments",
     "DICT_MERGE":        "a call with **keywords",
-    "LIST_APPEND":       "making a list",
     "LIST_EXTEND":       "making a list",
     "LOAD_ASSERTION_ERROR": "an assertion",
+    "LOAD_FAST_AND_CLEAR": "a comprehension in a loop",
     "MAKE_FUNCTION":     "making a function",
     "MAP_ADD":           "making a dict",
     "RAISE_VARARGS":     "raising an exception",

@@ -209,6 +209,8 @@ class WholeReader(Reader):
         code = function.__code__
         if code.co_flags & VARYING:
             raise NotNativeError("it takes any number of arguments")
+        if code.co_varnames[:1] == (".0",):
+            raise NotNativeError("it is a comprehension")
         count = code.co_argcount + code.co_kwonlyargcount
         around = _loop_around(code.co_name, code.co_varnames[:count])
         header = next(

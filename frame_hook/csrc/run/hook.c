@@ -40,6 +40,21 @@ brings_array(PyObject *value)
     return false;
 }
 
+/*
+ * Whether code is a list comprehension's, whose loop may become native code whatever it goes over.
+ * From 3.12 on comprehensions are a part of the function around them.
+ */
+static bool
+is_comprehension(PyCodeObject *code)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<listcomp>") == 0;
+#else
+    (void)code;
+    return false;
+#endif
+}
+
 /* Whether any of the first arguments of a fresh frame brings an array. Runs no Python code. */
 static bool
 frame_brings_array(struct _PyInterpreterFrame *frame, PyCodeObject *code)
@@ -70,7 +85,7 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
         *found = (CodeCache *)Py_XNewRef(answer);
         return answer != NULL;
     }
-    if (!ufuse_thread.every_frame && !frame_brings_array(frame, code)) {
+    if (!ufuse_thread.every_frame && !is_comprehension(code) && !frame_brings_array(frame, code)) {
         return 0;
     }
     if (replaced_builtin() != NULL) { /* nothing is remembered: the program may undo that */

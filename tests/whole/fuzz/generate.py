@@ -333,7 +333,7 @@ def function(growth: Growth, depth: int) -> str:
         f"np.array([1.0, 2.0, {o}])", "np.array([[1, 2], [3, 4]])", f"{x}.nbytes", f"{x}.dtype", f"{x}.strides",
         f"np.searchsorted(np.arange(5.0), {x})", f"np.interp({x}, [0.0, 1.0], [0.0, 2.0])", f"np.var({x}, ddof=1)",
         f"{x}[[0, -1]]", f"{x}[:, [0, 0]]", f"{x}[np.argsort({x})]", f"{x}[[0, 0], [0, -1]]", f"{x}[np.array([[0], [0]]), 0]",
-        f"np.fft.fft({x})", f"np.fft.rfft({x}, axis=0)", f"np.fft.irfft({x}, 4)", f"np.pad({x}, 1)", f"np.kron({x}, {y})",
+        f"np.fft.fft({x})", f"np.fft.rfft({x}, axis=0)", f"np.fft.ifft({x})", f"np.pad({x}, 1)", f"np.kron({x}, {y})",
         f"np.pad({x}, (1, 2), 'edge')", f"np.convolve({x}, {y}, 'same')", f"np.correlate({x}, {y})", f"np.append({x}, {y})",
         f"np.histogram({x}, 3)", f"np.cov({x})", f"np.average({x}, weights={y})", f"np.isin({x}, {y})", f"np.meshgrid({x}, {y})",
         f"np.select([{x} > 0, {y} > 0], [{x}, {o}])", f"np.take_along_axis({x}, np.argsort({x}, 0), 0)", f"np.lexsort(({x}, {y}))",

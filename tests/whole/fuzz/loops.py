@@ -126,6 +126,7 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     stored: set[str] = field(default_factory=set)  # lists that are stored into
+    comprehensions: list[str] = field(default_factory=list)  # lists that these gave
     is_odd: bool = False  # what no nest can do is rare, so that most programs have some
 
     def put(self, text: str) -> None:
@@ -411,6 +412,25 @@ class Writer:
             value = expression()
             exact = {"d": f"float({value})", "l": f"int({value})", "?": f"bool({value})"}[kind]
             self.put(f"{name}.append({exact if self.chance(0.7) else value})")
+
+    def comprehension(self) -> None:
+        """A list of what is computed for each turn, in a local of its own."""
+        turn = self.pick("c_", "i", "v")
+        over = self.rng.choice(list(self.arrays))
+        name = f"made{len(self.lines)}"
+        self.loops.append(turn)
+        condition = f" if {self.truth(2)}" if self.chance(0.3) else ""
+        value = self.pick(self.real(), self.integer(), f"({self.real(1)}, {self.integer(1)})")
+        if self.chance(0.3) and self.arrays[over][1] == 1:
+            value = f"({self.real(1)}) + e_"
+            turns = f"for {turn}, e_ in enumerate({over})"
+        elif self.chance(0.2):
+            turns = f"for {turn} in range(n % 30) for k_ in range({turn} % 5)"
+        else:
+            turns = f"for {turn} in range({self.pick(f'len({over})', 'n', 'm', '70')})"
+        self.loops.pop()
+        self.put(f"{name} = [{value} {turns}{condition}]")
+        self.comprehensions.append(name)
 
     def bounds(self, product: int) -> tuple[str, int]:
         """The arguments of a range, and about how many turns that is."""
@@ -726,7 +746,10 @@ def generated(seed: int) -> PythonProgram:
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05
     for _ in range(rng.choice((1, 1, 2, 3))):
-        if rng.random() < 0.85:
+        if rng.random() < 0.15:
+            writer.comprehension()
+            used.append(writer.comprehensions[-1])
+        elif rng.random() < 0.85:
             writer.loop(1)
         else:
             writer.statement(1)
