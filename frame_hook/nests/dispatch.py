@@ -49,6 +49,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
+    if isinstance(owner, Table) and name == "append":
+        owner = reader.outside.grow(owner)
     if isinstance(owner, Numbers | OtherList) and name == "append":
         return Method(owner, name)
     if isinstance(owner, Generator):

@@ -59,6 +59,7 @@ class Outside:
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
         self.lists: dict[int, Numbers | Table] = {}  # by register; `arrays` has what they are like
+        self.grown: set[int] = set()  # lists of tuples that are appended to
         self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
         self.numbers_around: dict[int, tuple[str, NumberKind]] = {}  # by register
@@ -178,13 +179,27 @@ class Outside:
             return self.lists[register]
         if common_item_kind(value) is not None:
             return self.numbers(source, value)
-        if tables.is_of_lists(value) and not isinstance(kind := tables.common_kind(value), str):
+        is_table = tables.is_of_lists(value) and register not in self.grown
+        if is_table and not isinstance(kind := tables.common_kind(value), str):
             return self.table(source, value, kind)
         if register not in self.sequences:
             self._trace.guards.check("TYPE", source, list)
             self.sequences[register] = value
             self.arrays[register] = source, np.broadcast_to(np.zeros(()), len(value))
         return OtherList(ArrayKind(register))
+
+    def grow(self, table: Table) -> OtherList:
+        """A list of tuples that is appended to, and so is no table."""
+        register = table.holder.slot
+        if register not in self.grown:
+            self.grown.add(register)
+            del self.lists[register]
+            source, _ = self.arrays[register]
+            self.arrays[register] = (
+                source,
+                np.broadcast_to(np.zeros(()), len(self.sequences[register])),
+            )
+        return OtherList(table.holder)
 
     def settle(self, register: int, kind: NumberKind) -> None:
         """A list that is empty gets numbers of a kind."""

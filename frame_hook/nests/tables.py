@@ -77,6 +77,7 @@ def row_of(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Row | 
 def element(reader: Reader, container: Table | Row, key: Item) -> Item:
     """`container[key]`."""
     index = views.index(reader, key)
+    reader.lists.read.add(container.holder.slot)
     if isinstance(container, Table):
         return row(container, index)
     return _loaded(reader, container, index)
@@ -107,6 +108,7 @@ def store(reader: Reader, container: Table | Row, key: Item, item: Item) -> None
 
 def length(reader: Reader, container: Table | Row) -> Number:
     """`len(container)`."""
+    reader.lists.read.add(container.holder.slot)
     if isinstance(container, Row):
         doubt_no_row(reader, container)
     return reader.length(container.holder, int(isinstance(container, Row)))

@@ -569,3 +569,41 @@ def test_nothing_is_left_or_lost() -> None:
         compiled([[1, 2, 3, 4] for _ in range(3)], *given)
     assert len(gc.get_objects()) < before + 20
     assert gc.isenabled()
+
+
+def walked(steps):
+    path = [(0, 0)]
+    x = y = 0
+    for step in steps:
+        if step & 1:
+            x += 1
+        else:
+            y -= step
+        path.append((x, y))
+    return path
+
+
+def walked_and_counted(steps):
+    path = [(0, 0)]
+    for step in steps:
+        many = len(path)
+        path.append((step, many))
+    return path
+
+
+def walked_and_read(steps):
+    path = [(0, 0)]
+    for step in steps:
+        path.append((step, path[-1][0] + step))
+    return path
+
+
+def test_a_list_of_tuples_that_is_appended_to_is_no_table() -> None:
+    """It grows natively where nothing is read of it; how long it is, and its items, are plain Python's."""
+    steps = [step % 7 for step in range(ROUNDS)]
+    for function in (walked, walked_and_counted, walked_and_read):
+        compiled = ufuse.compile(function)
+        for _ in range(3):
+            assert repr(compiled(steps)) == repr(function(steps))
+        (loop,) = loops_of(compiled)
+        assert bool(loop.turns) == (function is walked)
