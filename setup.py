@@ -21,6 +21,7 @@ EXTENSIONS = {
     "ufuse.backends.numpy._tiles": "backends/numpy/csrc",
     "ufuse.backends._launch": "backends/cupy/csrc",
 }
+SHARED = "graph/csrc"  # headers that several extensions include
 DEVELOP = os.environ.get("UFUSE_DEVELOP") == "1"
 SANITIZE = os.environ.get("UFUSE_SANITIZE") == "1"
 
@@ -51,12 +52,16 @@ def compile_flags() -> list[str]:
 
 
 def extension(name: str, folder: str) -> Extension:
-    """Build `name` from every C file below `folder`, where includes start; again when a header there changes."""
+    """Build `name` from every C file below `folder`, where includes start; again when a header changes."""
     return Extension(
         name,
         sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*.c")),
-        depends=sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*.h")),
-        include_dirs=[folder],
+        depends=sorted(
+            str(path.relative_to(ROOT))
+            for headers in (folder, SHARED)
+            for path in (ROOT / headers).rglob("*.h")
+        ),
+        include_dirs=[folder, SHARED],
         extra_compile_args=compile_flags(),
         extra_link_args=["-pthread"] + ["-fsanitize=address,undefined"] * SANITIZE,
         libraries=["m"],

@@ -340,7 +340,7 @@ class Places:
 
 # Guards whose sentence says what a value was, and not what it is.
 COMPARED = frozenset(
-    "ARRAY BIG_INT DEVICE_ARRAY EQUAL FLOAT IDENTITY INT LENGTH SIZE STR TYPE".split()
+    "ARRAY BIG_INT DEVICE_ARRAY DEVICE_C_ARRAY EQUAL FLOAT IDENTITY INT LENGTH SIZE STR TYPE".split()
 )
 
 

@@ -43,6 +43,7 @@ SENTENCES = {
     "DICT_KEYS":       "{0} no longer has the keys {1!r}",
     "DICT_LACKS":      "{0} has the key {1!r} now",
     "DEVICE_ARRAY":    "{0} is no longer a {2}-d array of {1} on device {3}",
+    "DEVICE_C_ARRAY":  "{0} is no longer a contiguous {2}-d array of {1} on device {3}",
     "DIFFERENT":       "{0} and {1} are the same object now",
     "DISJOINT":        "{0} shares memory with {1} now",
     "EQUAL":           "{0} is no longer {1!r}",

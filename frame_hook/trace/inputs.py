@@ -22,7 +22,7 @@ from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
 from ufuse.frame_hook.trace.symbols import Array, Buffer, DeviceArray, Source
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType
+from ufuse.graph.types import ArrayType, c_order
 from ufuse.graph.typing.library import CUDA, cupy
 from ufuse.graph.typing.sample import dtype_words
 
@@ -86,7 +86,6 @@ class ArrayInputs:
         why = why_not_read(type(value), library.module)
         if why is not None:
             raise GraphBreak("layout", why)
-        self._guards.check("DEVICE_ARRAY", source, value.dtype, value.ndim, value.data.device_id)
         array = DeviceArray(*self._input(source, value, CUDA))
         self._on_device[id(value)] = array
         return array
@@ -94,10 +93,9 @@ class ArrayInputs:
     def _input(
         self, source: Source, value: Any, device: str
     ) -> tuple[Buffer, tuple[()], ArrayType]:
-        """What the symbol of an array, whose dtype and rank are guarded, is made of."""
-        kind = ArrayType(
-            value.dtype, self._shape(source, value), *self._layout(source, value), device=device
-        )
+        """What the symbol of an array is made of; dtype and rank of one on the host are guarded."""
+        layout = self._layout(source, value, device)
+        kind = ArrayType(value.dtype, self._shape(source, value), *layout, device=device)
         start, end = memory_bounds(value)
         for low, high, written in self._written_bounds:
             if low < end and start < high:
@@ -123,12 +121,22 @@ class ArrayInputs:
             shape.append(self._sizes.dimension(text, length, leaf, alone=changes))
         return tuple(shape)
 
-    def _layout(self, source: Source, value: np.ndarray) -> tuple[tuple[int, ...] | None, bool]:
+    def _layout(
+        self, source: Source, value: Any, device: str
+    ) -> tuple[tuple[int, ...] | None, bool]:
+        """Guard how an array lies in memory; of one on a device, dtype and rank too."""
         order = memory_order(value)
+        contiguous = order is not None and fills_memory(value, order)
+        if device:
+            # One row where it can say all: each reads the array's struct anew.
+            says_all = contiguous and order == c_order(value.ndim)
+            row = "DEVICE_C_ARRAY" if says_all else "DEVICE_ARRAY"
+            self._guards.check(row, source, value.dtype, value.ndim, value.data.device_id)
+            if says_all:
+                return order, True
         if order is None:
             return None, False
         self._guards.check("ORDER", source, order)
-        contiguous = fills_memory(value, order)
         says = "CONTIGUOUS" if contiguous else "CONTIGUOUS not"
         self._guards.check("CONTIGUOUS", source, order, contiguous, says=says)
         return order, contiguous

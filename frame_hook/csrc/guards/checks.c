@@ -2,6 +2,7 @@
 #include "guards/skipped_checks.h"
 #include "python/arrays.h"
 #include "python/builtin_types.h"
+#include "python/device_arrays.h"
 #include "python/exceptions.h"
 #include "python/finalizers.h"
 #include "python/iterators.h"
@@ -177,15 +178,19 @@ is_c_contiguous(const Guard *guard, PyObject *array)
            PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
 }
 
-/* Whether a view is of an array on the device, and of the dtype, of a DEVICE_ARRAY row. */
-static bool
-is_array_on_device(const Guard *guard, const ArrayView *view)
+/* Whether an object is an array on the device as a DEVICE_ARRAY or DEVICE_C_ARRAY row says. */
+static inline bool
+device_guard_holds(const Guard *guard, PyObject *source)
 {
-    PyArray_Descr *dtype = (PyArray_Descr *)view->dtype;
+    DeviceView view;
+    if (!view_by_layout(&device_layout, source, &view)) {
+        return false;
+    }
+    PyArray_Descr *dtype = (PyArray_Descr *)view.dtype;
     PyArray_Descr *wanted = (PyArray_Descr *)guard->object[0].object;
-    return view->device != ON_HOST && view->device == guard->number[1] &&
-           view->ndim == guard->number[0] && PyDataType_ISNOTSWAPPED(dtype) &&
-           (dtype == wanted || same_descr(dtype, wanted));
+    return view.device == guard->number[1] && view.ndim == guard->number[0] &&
+           PyDataType_ISNOTSWAPPED(dtype) && (dtype == wanted || same_descr(dtype, wanted)) &&
+           (guard->kind == GUARD_DEVICE_ARRAY || fills_c_order(&view));
 }
 
 /* Whether a row about an array's type or layout holds for `source`. */
@@ -200,22 +205,19 @@ layout_holds(const Guard *guard, PyObject *source)
     if (!view_of(source, &view)) {
         return false;
     }
-    bool gapless = guard->c_order && view.ndim == guard->n_axes && view.c_contiguous;
     switch (guard->kind) {
-    case GUARD_DEVICE_ARRAY:
-        return is_array_on_device(guard, &view);
     case GUARD_WRITEABLE:
         return is_array(source) && array_writeable(source) == (guard->number[0] != 0);
     case GUARD_ORDER:
-        return gapless || array_order_is(&view, guard->axes, guard->n_axes);
+        return array_order_is(&view, guard->axes, guard->n_axes);
     case GUARD_APART:
         return array_elements_apart(&view);
     case GUARD_SIZE:
         return guard->number[0] >= 0 && guard->number[0] < view.ndim &&
                view.shape[guard->number[0]] == guard->number[1];
     default:
-        gapless = gapless || array_contiguous(&view, guard->axes, guard->n_axes);
-        return view.ndim == guard->n_axes && gapless == (guard->number[0] != 0);
+        return view.ndim == guard->n_axes &&
+               array_contiguous(&view, guard->axes, guard->n_axes) == (guard->number[0] != 0);
     }
 }
 
@@ -224,6 +226,9 @@ static bool
 guard_holds(Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
+    if (guard->kind == GUARD_DEVICE_C_ARRAY || guard->kind == GUARD_DEVICE_ARRAY) {
+        return source != NULL && device_guard_holds(guard, source);
+    }
     PyObject *expected = referent(&guard->object[0]); /* NULL: it is dead, or there is none */
     int64_t value;
     switch (guard->kind) {

@@ -17,8 +17,6 @@ typedef struct {
     Py_ssize_t item;
     int ndim;
     int device; /* its number, or ON_HOST */
-    bool c_contiguous;
-    bool f_contiguous;
 } ArrayView;
 
 #endif

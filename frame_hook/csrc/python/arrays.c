@@ -93,8 +93,6 @@ view_of(PyObject *object, ArrayView *view)
     view->item = PyArray_ITEMSIZE(array);
     view->ndim = PyArray_NDIM(array);
     view->device = ON_HOST;
-    view->c_contiguous = PyArray_IS_C_CONTIGUOUS(array);
-    view->f_contiguous = PyArray_IS_F_CONTIGUOUS(array);
     return true;
 }
 
@@ -113,6 +111,23 @@ strides_are_sorted(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
         }
     }
     return true;
+}
+
+/* Whether elements fill memory without gaps, the last axis being the fastest, or the first. */
+static bool
+is_gapless(const ArrayView *a, bool first_is_fastest)
+{
+    Py_ssize_t expected = a->item;
+    bool gapless = true;
+    for (int i = 0; i < a->ndim; i++) {
+        int axis = first_is_fastest ? i : a->ndim - 1 - i;
+        if (a->shape[axis] == 0) {
+            return true;
+        }
+        gapless = gapless && (a->shape[axis] == 1 || a->strides[axis] == expected);
+        expected *= a->shape[axis];
+    }
+    return gapless;
 }
 
 /*
@@ -146,7 +161,8 @@ array_order_is(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
         }
         previous = stride;
     }
-    return !has_single || a->c_contiguous || a->f_contiguous || strides_are_sorted(a, axes, count);
+    return !has_single || is_gapless(a, false) || is_gapless(a, true) ||
+           strides_are_sorted(a, axes, count);
 }
 
 /*

@@ -89,8 +89,67 @@ def test_other_arrays_are_another_graph(host: Host) -> None:
     for other in (x, x.astype("f4"), host.cupy.ones((3, 3)), np.ones(3)):
         assert (compiled(other, 1.0) == 3).all()
         assert type(compiled(other, 1.0)) is type(other)
-    assert "x is no longer a 1-d array of float64 on device 0" in str(compiled.retraces[0])
+    said = "x is no longer a contiguous 1-d array of float64 on device 0"
+    assert said in str(compiled.retraces[0])
     assert len(compiled.retraces) == 3
+
+
+def test_rows_about_arrays_hold_of_what_they_say(host: Host) -> None:
+    """Of every layout: that it fills memory in C order is said by one row, as CuPy's flag says it."""
+    cp = host.cupy
+    assert device_arrays.why_not_read(cp.ndarray, cp) is None
+    x = cp.asarray(np.arange(24.0).reshape(2, 3, 4))
+    odd = [
+        cp.ndarray(shape, "f8", memptr=x.data, strides=strides)
+        for shape, strides in (
+            ((1, 3), (7, 8)),
+            ((3, 1), (8, 5)),
+            ((0, 3), (1, 2)),
+            ((1, 1), (0, 0)),
+        )
+    ]
+    arrays = [
+        x,
+        x.T,
+        x[0],
+        x[:, 1],
+        x[::-1],
+        x[0, 0, 0],
+        x[:0],
+        x[:, :, :1],
+        cp.broadcast_to(x[0], (2, 3, 4)),
+        *odd,
+    ]
+    seen = set()
+    for array in arrays:
+        for kind, holds in (("DEVICE_ARRAY", True), ("DEVICE_C_ARRAY", array.flags.c_contiguous)):
+            for dtype, ndim, device, right in (
+                ("f8", array.ndim, 0, True), ("f4", array.ndim, 0, False), ("f8", array.ndim + 1, 0, False),
+                ("f8", array.ndim, 1, False),
+            ):  # fmt: skip
+                row = (_hook.GUARD_KINDS[kind], 0, np.dtype(dtype), ndim, device)
+                entry = _hook.Entry([row], [], None, 0, [], ("return", 0))
+                assert (entry.first_failing((array,)) is None) == (holds and right)
+                seen.add((kind, holds))
+    assert len(seen) == 3
+    for other in (np.ones(3), None):
+        assert entry.first_failing((other,)) == 0
+
+
+def test_contiguous_arrays_take_one_row(host: Host) -> None:
+    """So most arrays are guarded in one look at their struct; other layouts take more."""
+    x = host.cupy.ones((3, 4))
+    for array, rows in ((x, 1), (x.T, 3), (x[:, ::2], 3)):
+        compiled = ufuse.compile(lambda x: x * 2)
+        assert (compiled(array) == 2).all()
+        (kept,) = compiled.__ufuse_session__.specialisations
+        about = [
+            row.kind
+            for row in kept.guards
+            if row.operands[:1] and getattr(row.operands[0], "text", "") == "x"
+        ]
+        assert len([kind for kind in about if kind != "SIZE"]) == rows, about
+        compiled.reset()
 
 
 def test_the_same_array_twice(host: Host) -> None:

@@ -65,6 +65,7 @@ def test_ranges(host: Host) -> None:
     check(lambda x: x + cp.linspace(0, 1, x.shape[0]), x)
     check(lambda n: cp.linspace(-1.5, 2, num=n, endpoint=False)[::-1] * 2, 12)
     check(lambda n: cp.arange(n) * 3 + n, 5)
+    check(lambda: (cp.arange(0.0, 1.0, 0.3) + 1, cp.arange(2.5) * 2, cp.arange(1.0, 0.0, -0.1) * 3))
     compiled = ufuse.compile(lambda x: (cp.arange(x.size) * x).sum())
     for size in (31, 33, 7):
         x = cp.asarray(RNG.normal(size=size))
@@ -73,13 +74,17 @@ def test_ranges(host: Host) -> None:
 
 
 def test_ranges_that_are_left_to_cupy(host: Host) -> None:
-    """Floats, whose number is not known; what does not fit raises as CuPy does."""
+    """Floats whose number is not known, or that NumPy counts otherwise; what does not fit raises as CuPy does."""
     cp = host.cupy
-    compiled = ufuse.compile(lambda x: x + cp.arange(0.0, 1.0, 0.25))
     x = cp.asarray(RNG.normal(size=4))
-    for _ in range(2):
-        assert same(compiled(x), x + cp.arange(0.0, 1.0, 0.25))
-    assert compiled.breaks
+    for step in (0.25, 0.3):
+        compiled = ufuse.compile(lambda x, step: x + cp.arange(0.0, 1.0, step))
+        for _ in range(2):
+            assert same(compiled(x, step), x + cp.arange(0.0, 1.0, step))
+        assert compiled.breaks
+    tiny = ufuse.compile(lambda: cp.arange(0.0, 5e-324, 1e308) * 2)
+    for _ in range(3):
+        assert same(tiny(), cp.arange(0.0, 5e-324, 1e308) * 2)
     compiled = ufuse.compile(lambda n: cp.arange(-n, n, dtype="u1") + 1)
     for _ in range(2):
         with pytest.raises(OverflowError):

@@ -324,6 +324,7 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("ARRAY",          [(K.ARRAY, 0, np.dtype("q"), 1)],                         [(np.zeros(3, "q"),)],           [(np.zeros(3, "l"),)]),
     ("ARRAY",          [(K.ARRAY, 0, POINT, 0)],                                 [(np.zeros((), POINT),), (np.zeros((), np.dtype(POINT.descr)),)], [(np.zeros((), [("x", "f8"), ("z", "i4")]),)]),
     ("DEVICE_ARRAY",   [(K.DEVICE_ARRAY, 0, F8, 1, 0)],                          [],                              [(np.zeros(3),), (5,), (NULL,)]),
+    ("DEVICE_C_ARRAY", [(K.DEVICE_C_ARRAY, 0, F8, 1, 0)],                        [],                              [(np.zeros(3),), (5,), (NULL,)]),
     ("WRITEABLE",      [(K.WRITEABLE, 0, True)],                                 [(C_ORDER,)],                    [(READ_ONLY,), (5,)]),
     ("WRITEABLE",      [(K.WRITEABLE, 0, False)],                                [(READ_ONLY,)],                  [(C_ORDER,)]),
     ("ORDER",          [(K.ORDER, 0, (0, 1))],                                   [(C_ORDER,), (C_ORDER[:, ::2],), (FORTRAN[:, :1],)], [(FORTRAN,), (C_ORDER[::-1],), (np.broadcast_to(0.0, (3, 4)),), (as_strided(np.zeros(9), (2, 3), (8, 8)),), (READ_ONLY,)]),

@@ -6,11 +6,13 @@ signature. A C function of the same signature is generated for each capsule; it 
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import ufuse
 from tests.support.cupy_host import build
 
 # How each C type is given to Python.
@@ -182,6 +184,12 @@ def methods_of(device: object) -> list[str]:
 
 
 def of_cuda(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a method as what stands for the CUDA function of its name."""
-    function.of_cuda = True
-    return function
+    """A method that stands for the CUDA function of its name: none of what it runs is captured, as C is not."""
+
+    @functools.wraps(function)
+    def method(*arguments: Any) -> Any:
+        with ufuse.eager():
+            return function(*arguments)
+
+    method.of_cuda = True  # type: ignore[attr-defined]
+    return method

@@ -17,19 +17,7 @@
 #endif
 #include <numpy/arrayobject.h>
 
-/* A std::vector<Py_ssize_t>, as libstdc++ and libc++ have it. */
-typedef struct {
-    const Py_ssize_t *begin, *end, *limit;
-} Vector;
-
-/* An array on a device. Shape and strides are the array's own: they are gone where it is. */
-typedef struct {
-    uintptr_t data;
-    int ndim;
-    const Py_ssize_t *shape, *strides; /* strides in bytes */
-    PyObject *dtype;                   /* borrowed */
-    int device;
-} View;
+#include "device_layout.h"
 
 /* One argument of a kernel by value, whatever its type. */
 typedef union {
@@ -57,7 +45,7 @@ is_tuple(PyObject *given)
 
 /* layout.c: where the structs of arrays have what. */
 bool is_device_array(PyObject *object);
-bool view_of(PyObject *object, View *view);
+bool view_of(PyObject *object, DeviceView *view);
 int layout_use(PyObject *type, PyObject *offsets);
 PyObject *layout_type(void);
 uintptr_t address_in_memory(PyObject *memory);

@@ -149,7 +149,7 @@ new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data)
 {
     Vector vector = {shape, shape + ndim, shape + ndim};
     PyObject *array = functions.new_array(layout_type(), &vector, dtype, Py_None);
-    View view;
+    DeviceView view;
     if (array == NULL) {
         return NULL;
     }

@@ -86,7 +86,7 @@ typedef struct {
 } Kernel;
 
 /* walk.c */
-int walk_over(const View *views, const Py_ssize_t *items, int count, Walk *walk);
+int walk_over(const DeviceView *views, const Py_ssize_t *items, int count, Walk *walk);
 PyObject *walk_as_tuple(PyObject *module, PyObject *args);
 
 /* numbers.c */

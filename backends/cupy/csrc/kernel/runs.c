@@ -5,7 +5,7 @@ enum { BLOCK = 128, MOST_BLOCKS = 2147483647 };
 
 /* Views of the operands that are arrays, and in the cells their addresses and the numbers. */
 static int
-read_operands(const Kernel *self, PyObject *const *operands, View *views, Py_ssize_t *items,
+read_operands(const Kernel *self, PyObject *const *operands, DeviceView *views, Py_ssize_t *items,
               Cell *cells)
 {
     int arrays = 0;
@@ -140,7 +140,7 @@ static int
 run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
 {
     int arrays = self->arrays, places = self->operands + self->results;
-    View views[arrays + 1];
+    DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1], steps[(arrays + 1) * MOST_AXES];
     Cell cells[places + (arrays + 1) * MOST_AXES + 1];
     Walk walk = {.steps = steps};
@@ -166,7 +166,7 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
 
 /* The words that a record is found by: the device, shapes and strides; how many there are. */
 static size_t
-put_key(const View *views, int arrays, int device, Py_ssize_t *key)
+put_key(const DeviceView *views, int arrays, int device, Py_ssize_t *key)
 {
     size_t words = 0;
     key[words++] = device;
@@ -299,7 +299,7 @@ static int
 run_recorded(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
 {
     int arrays = self->arrays;
-    View views[arrays + 1];
+    DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1];
     Cell cells[self->operands + 1];
     if (read_operands(self, operands, views, items, cells) < 0) {

@@ -5,7 +5,7 @@ enum { LARGEST_INDEX = 2147483647 };
 
 /* Find the shape that arrays are broadcast to. */
 static bool
-broadcast(const View *views, int count, Walk *walk)
+broadcast(const DeviceView *views, int count, Walk *walk)
 {
     walk->ndim = 0;
     for (int i = 0; i < count; i++) {
@@ -34,7 +34,7 @@ broadcast(const View *views, int count, Walk *walk)
 
 /* How many bytes apart an array's elements are along an axis of the walk's shape. */
 static Py_ssize_t
-stride_along(const View *view, const Walk *walk, int axis)
+stride_along(const DeviceView *view, const Walk *walk, int axis)
 {
     int own = axis - (walk->ndim - view->ndim);
     return own < 0 || view->shape[own] == 1 ? 0 : view->strides[own];
@@ -56,7 +56,7 @@ joins(const Py_ssize_t *next, const Walk *walk, int count, Py_ssize_t length)
 
 /* Lengths and steps, without axes of one element and with axes joined where they can be. */
 static bool
-collapse(const View *views, const Py_ssize_t *items, int count, Walk *walk)
+collapse(const DeviceView *views, const Py_ssize_t *items, int count, Walk *walk)
 {
     Py_ssize_t next[count + 1];
     walk->axes = 0;
@@ -130,7 +130,7 @@ is_flat(const Walk *walk, int count)
  * code.
  */
 int
-walk_over(const View *views, const Py_ssize_t *items, int count, Walk *walk)
+walk_over(const DeviceView *views, const Py_ssize_t *items, int count, Walk *walk)
 {
     Py_ssize_t reach;
     if (!broadcast(views, count, walk)) {
@@ -206,7 +206,7 @@ shown(const Walk *walk, int count)
 
 /* Read ((shape, strides, itemsize), ...) into views whose numbers are in `numbers`. */
 static int
-read_views(PyObject *arrays, View *views, Py_ssize_t *items, Py_ssize_t *numbers)
+read_views(PyObject *arrays, DeviceView *views, Py_ssize_t *items, Py_ssize_t *numbers)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
         PyObject *shape, *strides;
@@ -240,7 +240,7 @@ PyObject *
 walk_as_tuple(PyObject *Py_UNUSED(module), PyObject *arrays)
 {
     enum { MOST_ARRAYS = 16 };
-    View views[MOST_ARRAYS];
+    DeviceView views[MOST_ARRAYS];
     Py_ssize_t items[MOST_ARRAYS], steps[MOST_ARRAYS * MOST_AXES];
     Py_ssize_t numbers[MOST_ARRAYS * MOST_AXES * 2];
     if (!PyTuple_Check(arrays) || PyTuple_GET_SIZE(arrays) > MOST_ARRAYS) {

@@ -128,7 +128,7 @@ run_step(const Step *step, PyObject **slots, Run *run)
 static bool
 is_elsewhere(const Program *self, PyObject *const *inputs, int device)
 {
-    View view;
+    DeviceView view;
     for (int i = 0; i < self->inputs; i++) {
         if (is_device_array(inputs[i]) && (!view_of(inputs[i], &view) || view.device != device)) {
             return true;
