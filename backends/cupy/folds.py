@@ -159,8 +159,7 @@ class FoldWriter(Writer):
 
     def headed(self, *functions: str) -> str:
         """The whole text."""
-        preambles = dict.fromkeys(one for one in self.preambles if one)
-        return "\n".join((*preambles, *self.functions(), *functions)) + "\n"
+        return "\n".join((*self.headers(), *self.functions(), *functions)) + "\n"
 
 
 TOTAL_THREADS = 256

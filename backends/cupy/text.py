@@ -75,9 +75,8 @@ def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
     """The CUDA C++ of a kernel; its parameters are those that `launch.arguments` gives."""
     writer = Writer(plan, form, dialect)
     body = [line for segment in plan.segments for line in writer.segment(segment)]
-    preambles = dict.fromkeys(one for one in writer.preambles if one)
     lines = [
-        *preambles,
+        *writer.headers(),
         f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
         "{",
         f"    for ({writer.index} i = ({writer.index})blockIdx.x * blockDim.x + threadIdx.x; i < n;",
@@ -108,6 +107,13 @@ class Writer:
         self.targets = {result.how[1] for result in plan.results if result.how[0] == "into"}
         self.read = {value for segment in plan.segments for value in segment.inputs}
         self.is_array = [is_array(plan, place) for place in range(len(plan.operands))]
+
+    def headers(self) -> list[str]:
+        """What stands in front of the kernel, each once: that of `lcm` has that of `gcd` in it."""
+        headers = dict.fromkeys(one for one in self.preambles if one)
+        return [
+            one for one in headers if not any(one != other and one in other for other in headers)
+        ]
 
     def parameters(self) -> Iterator[str]:
         """The operands, the results, how many elements there are; lengths and steps of axes."""

@@ -92,10 +92,9 @@ class TreeWriter(Writer):
         """The kernel."""
         body = [line for one in operations_of(self.plan) for line in self.segment(one)]
         structs = [line for fold in self.folds for line in self._struct(fold)]
-        preambles = dict.fromkeys(one for one in self.preambles if one)
         lines = [
             f"typedef {'long long' if self.tree.long else 'int'} IndexT;",
-            *preambles,
+            *self.headers(),
             "struct Count { long long count; __device__ __forceinline__ long long size() const { return count; } };",
             *structs,
             f'extern "C" __global__ void {kernel_name(name)}({", ".join(self.parameters())})',

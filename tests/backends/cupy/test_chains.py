@@ -1,4 +1,4 @@
-"""Random chains of CuPy's loops: what is fused has the bits of eager CuPy, in three orders of threads."""
+"""Random chains of CuPy's loops, each loop in one at least: what is fused has eager CuPy's bits, in three orders of threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from tests.support.cupy_host.driver import ORDERS
+from tests.support.cupy_host.loops import NOT_CAPTURED, SMALL, Loop, loops
+from tests.support.cupy_host.loops import values as values_of
 from ufuse.graph import ops
 
 # Functions of one and two numbers, by the kind of their operands; none takes exponents or shifts.
@@ -22,6 +24,7 @@ INTEGERS = (
     "negative absolute square invert sign sqrt".split(),
     "add subtract multiply divide maximum minimum floor_divide remainder bitwise_and bitwise_xor less_equal gcd".split(),
 )
+SIZE = 37
 TEXTS = 12  # of chains that are compiled together
 
 
@@ -78,7 +81,7 @@ def test_random_chains(host: Host, first: int) -> None:
     with host.compiler.gathering():
         for seed in range(first, first + TEXTS):
             run, dtypes = chain(host.cupy, seed)
-            arrays = [host.cupy.asarray(values(rng, dtype, 37)) for dtype in dtypes]
+            arrays = [host.cupy.asarray(values(rng, dtype, SIZE)) for dtype in dtypes]
             try:
                 run(*arrays)
             except TypeError:
@@ -100,8 +103,105 @@ def test_random_chains(host: Host, first: int) -> None:
         host.driver.order = before
 
 
+class Typed:
+    """The text of a function in which each of some loops has operands of exactly its types.
+
+    An operand is an earlier result, cast where that loses nothing, or an argument: `x` and its type, or `s` for numbers
+    that stay small; sometimes from behind.
+    """
+
+    def __init__(self, chosen: list[Loop], rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.lines: list[str] = []
+        self.arguments: dict[str, np.ndarray] = {}
+        self.results: list[tuple[str, np.dtype]] = []
+        self.unused: list[str] = []
+        for loop in chosen:
+            operands = [self.operand(loop, place) for place in range(len(loop.inputs))]
+            self.lines.append(f"v{len(self.lines)} = cupy.{loop.name}({', '.join(operands)})")
+            self.results.append((f"v{len(self.results)}", np.dtype(loop.outputs)))
+            self.unused.append(self.results[-1][0])
+
+    def operand(self, loop: Loop, place: int) -> str:
+        """The text of a loop's operand."""
+        wanted = np.dtype(loop.inputs[place])
+        small = loop.name in SMALL and place > 0
+        fitting = [one for one in self.results if np.can_cast(one[1], wanted, "safe")]
+        if fitting and not small and self.rng.random() < 0.8:
+            name, dtype = fitting[-1 - int(self.rng.integers(min(3, len(fitting))))]  # a late one
+            self.unused = [one for one in self.unused if one != name]
+            return name if dtype == wanted else f"{name}.astype({wanted.char!r})"
+        name = ("s" if small else "x") + ("bool" if wanted.char == "?" else wanted.char)
+        self.arguments[name] = values_of(self.rng, wanted, SIZE, small)
+        return f"{name}[::-1]" if self.rng.random() < 0.3 else name
+
+    def function(self, cupy: Any) -> Callable[..., Any]:
+        """The function of the arguments, which returns all results that nothing else uses."""
+        lines = [
+            f"def run({', '.join(self.arguments)}):",
+            *self.lines,
+            f"return {', '.join(self.unused)},",
+        ]
+        namespace: dict[str, Any] = {"cupy": cupy}
+        exec("\n    ".join(lines), namespace)
+        return namespace["run"]
+
+
+def typed_chains(cupy: Any, seed: int) -> list[Typed]:
+    """Chains of two to twelve loops, with every loop that a kernel may have in one of them."""
+    from ufuse.graph.typing.library import cupy as library  # noqa: PLC0415  CuPy may be imported now
+
+    rng = np.random.default_rng(seed)
+    every = [
+        loop
+        for loop in loops(cupy)
+        if loop.compiles and len(loop.outputs) == 1 and not set(loop.inputs) & NOT_CAPTURED
+        if library().op_of(loop.ufunc) is not None
+    ]
+    order = rng.permutation(len(every))
+    chains = []
+    while len(order):
+        count = int(rng.integers(2, 13))
+        chains.append(Typed([every[place] for place in order[:count]], rng))
+        order = order[count:]
+    return chains
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_loop_in_a_chain(host: Host, seed: int) -> None:
+    """Operands of exactly its types, most of them results of other loops; no chain breaks."""
+    cases = []
+    with host.compiler.gathering():
+        for typed in typed_chains(host.cupy, seed):
+            run = typed.function(host.cupy)
+            arrays = [host.cupy.asarray(one) for one in typed.arguments.values()]
+            run(*arrays)
+            compiled = ufuse.compile(run)
+            compiled(*arrays)
+            cases.append((typed, run, compiled, arrays))
+    assert sum(len(typed.lines) for typed, *_ in cases) > 550
+    wrong = []
+    for typed, run, compiled, arrays in cases:
+        wanted = run(*arrays)
+        for order in ORDERS:
+            with host.driver.running(order):
+                results = compiled(*arrays)
+            for name, one, other in zip(typed.unused, results, wanted, strict=True):
+                if (one.dtype, one.shape) != (other.dtype, other.shape) or not same_bits(
+                    one.get(), other.get()
+                ):
+                    wrong.append("\n".join((f"{name} {order}", *typed.lines)))
+        assert compiled.stats.hits, typed.lines
+        assert not compiled.breaks, (typed.lines, compiled.breaks)
+    assert not wrong, "\n\n".join(wrong)
+
+
 def same_bits(result: np.ndarray, wanted: np.ndarray) -> bool:
     """Whether all bits agree; the sign of a NaN is the host's compiler's affair, the device has one NaN."""
+    if result.dtype.kind == "c":
+        return same_bits(
+            result.view(f"f{result.itemsize // 2}"), wanted.view(f"f{result.itemsize // 2}")
+        )
     if result.dtype.kind != "f":
         return bool((result == wanted).all())
     both = np.isnan(result) & np.isnan(wanted)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import ufuse
 from tests.support.cupy_host import build
+from ufuse.frame_hook import _hook
 
 # How each C type is given to Python.
 ARGUMENTS = {
@@ -185,11 +185,15 @@ def methods_of(device: object) -> list[str]:
 
 def of_cuda(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method that stands for the CUDA function of its name: none of what it runs is captured, as C is not."""
+    enter, leave = _hook.enter_eager, _hook.leave_eager  # also as Python ends and modules are empty
 
     @functools.wraps(function)
     def method(*arguments: Any) -> Any:
-        with ufuse.eager():
+        enter()
+        try:
             return function(*arguments)
+        finally:
+            leave()
 
     method.of_cuda = True  # type: ignore[attr-defined]
     return method

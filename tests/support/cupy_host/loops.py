@@ -21,6 +21,8 @@ SMALL = {
 }
 # CuPy's complex numbers have no such functions.
 REFUSED = {"arctan2", "copysign", "hypot", "i0", "nextafter"}
+# The other names of int64 and uint64, which CuPy's arrays hardly have, and records.
+NOT_CAPTURED = set("qQV")
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.0, -3.75)
 
 

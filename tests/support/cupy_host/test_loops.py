@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from tests.support.cupy_host import Host
 from tests.support.cupy_host.loops import Loop, loops
@@ -88,13 +87,6 @@ def near(result: np.ndarray, want: np.ndarray, tolerance: float) -> bool:
     return np.allclose(result, want, rtol=tolerance, atol=1e-30, equal_nan=True)
 
 
-def test_some_loops(host: Host) -> None:
-    """A slice of the loops: every kind of type, every few ufuncs."""
-    every = [loop for loop in loops(host.cupy) if loop.compiles]
-    check(host, every[::19])
-
-
-@pytest.mark.every_loop
 def test_every_loop(host: Host) -> None:
     """All loops compile, and give NumPy's results where both define the same."""
     every = [loop for loop in loops(host.cupy) if loop.compiles]
