@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ufuse.backends.cupy.text import Dialect, Form, Writer, kernel_name, type_name
+from ufuse.backends.cupy.text import Dialect, Form, Writer, kernel_name
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
@@ -108,7 +108,7 @@ class FoldWriter(Writer):
 
     def kind_of(self, fold: Segment) -> str:
         """The type that a fold is computed in."""
-        return type_name(sum_dtype(fold))
+        return self.type_name(sum_dtype(fold))
 
     def functions(self) -> Iterator[str]:
         """A function for each fold, of two values."""
@@ -154,12 +154,12 @@ class FoldWriter(Writer):
     def finished(self, fold: Segment) -> str:
         """The value of a fold."""
         name = fold.outputs[0]
-        made = type_name(self.plan.dtype(name))
+        made = self.type_name(self.plan.dtype(name))
         return f"const {made} v{name} = ({made})a{name};"
 
-    def headed(self, *functions: str) -> str:
+    def with_functions(self, *functions: str) -> str:
         """The whole text."""
-        return "\n".join((*self.headers(), *self.functions(), *functions)) + "\n"
+        return self.headed([*self.functions(), *functions])
 
 
 TOTAL_THREADS = 256
@@ -214,11 +214,11 @@ class TotalWriter(FoldWriter):
             *_indented(1, (f"if (lane == 0) {one}" for one in left)),
             "}",
         ]
-        return self.headed(*first, *self._rest(name, shared, across))
+        return self.with_functions(*first, *self._rest(name, shared, across))
 
     def _rest(self, name: str, shared: list[str], across: list[str]) -> Iterator[str]:
         given = [f"const {self.kind_of(f)}* __restrict__ t{f.outputs[0]}" for f in self.folds]
-        made = {f.outputs[0]: type_name(self.plan.dtype(f.outputs[0])) for f in self.folds}
+        made = {f.outputs[0]: self.type_name(self.plan.dtype(f.outputs[0])) for f in self.folds}
         results = [f"{kind}* __restrict__ r{value}" for value, kind in made.items()]
         yield f'extern "C" __global__ void {kernel_name(name)}_rest({", ".join((*given, *results))}, const int n)'
         yield "{"
@@ -271,10 +271,10 @@ class RowWriter(FoldWriter):
         self._passes()  # finds out what crosses from one to another
         passes = self._passes()
         kept = [
-            f"{type_name(self.plan.dtype(value))} k{value}[{self.rows.items}];"
+            f"{self.type_name(self.plan.dtype(value))} k{value}[{self.rows.items}];"
             for value in self.crossing
         ]
-        return self.headed(
+        return self.with_functions(
             f'extern "C" __global__ void {kernel_name(name)}({", ".join(self.parameters())})',
             "{",
             *_indented(1, self.shared(threads, together)),
@@ -307,7 +307,7 @@ class RowWriter(FoldWriter):
         for place in self.arrays:
             offset = " + ".join(f"i{axis} * s{place}_{axis}" for axis in range(axes))
             const = "" if place in self.targets else "const "
-            kind = type_name(self.plan.operands[place].dtype)
+            kind = self.type_name(self.plan.operands[place].dtype)
             yield f"{const}{kind}* b{place} = p{place} + {offset};"
 
     def _element(self, place: int) -> str:
@@ -364,7 +364,7 @@ class RowWriter(FoldWriter):
             for place in segment.inputs:
                 if place in self.arrays and place not in self.singles:
                     self.singles.add(place)
-                    yield f"const {type_name(self.plan.dtype(place))} v{place} = p{place}[0];"
+                    yield f"const {self.type_name(self.plan.dtype(place))} v{place} = p{place}[0];"
             yield from self.segment(segment)
 
     def _computed(self, value: int, number: int) -> Iterator[str]:
@@ -373,7 +373,7 @@ class RowWriter(FoldWriter):
         if is_number or self._is_row(value) or value in self.here:
             return
         self.here.add(value)
-        kind = type_name(self.plan.dtype(value))
+        kind = self.type_name(self.plan.dtype(value))
         if self.rows.items and self.kept.setdefault(value, number) < number:
             self.crossing.setdefault(value)
             yield f"const {kind} v{value} = k{value}[k];"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import cupy
 import numpy as np
@@ -66,6 +67,11 @@ CUPYS = Dialect(_routine_of_cupy, None)
 NUMPYS = Dialect(_routine_of_numpy, ("--ftz=false", "--fmad=false", "-std=c++17"))
 
 
+SCALARS = cupy._core._scalar
+# What CuPy 14 has in front of kernels for types such as half precision; before, all its kernels had that.
+DECLARED: Callable[[set[Any]], str] | None = getattr(SCALARS, "format_type_decls", None)
+
+
 def kernel_name(name: str) -> str:
     """A name that C++ takes."""
     return "ufuse_" + re.sub(r"\W", "_", name)
@@ -76,7 +82,6 @@ def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
     writer = Writer(plan, form, dialect)
     body = [line for segment in plan.segments for line in writer.segment(segment)]
     lines = [
-        *writer.headers(),
         f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
         "{",
         f"    for ({writer.index} i = ({writer.index})blockIdx.x * blockDim.x + threadIdx.x; i < n;",
@@ -85,12 +90,7 @@ def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
         "    }",
         "}",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def type_name(dtype: np.dtype) -> str:
-    """What CuPy calls a dtype in C++."""
-    return str(cupy._core._scalar.get_typename(dtype))
+    return writer.headed(lines)
 
 
 class Writer:
@@ -102,23 +102,33 @@ class Writer:
         self.form = form
         self.index = "long long" if form.wide else "int"
         self.preambles: list[str] = []
+        self.declared: set[Any] = set()  # what CuPy says that types need in front
         self.loose: set[int] = set()  # values that a loop could be contracted with
         self.nodes = {one.position: one.node for one in plan.operations}
         self.targets = {result.how[1] for result in plan.results if result.how[0] == "into"}
         self.read = {value for segment in plan.segments for value in segment.inputs}
         self.is_array = [is_array(plan, place) for place in range(len(plan.operands))]
 
-    def headers(self) -> list[str]:
-        """What stands in front of the kernel, each once: that of `lcm` has that of `gcd` in it."""
+    def type_name(self, dtype: np.dtype) -> str:
+        """What CuPy calls a dtype in C++."""
+        if DECLARED is None:
+            return str(SCALARS.get_typename(dtype))
+        return str(SCALARS.get_typename(dtype, self.declared))
+
+    def headed(self, lines: list[str]) -> str:
+        """The whole text, of lines that are all written; what stands in front of them is there once.
+
+        What CuPy has in front of `lcm` contains what it has in front of `gcd`.
+        """
         headers = dict.fromkeys(one for one in self.preambles if one)
-        return [
-            one for one in headers if not any(one != other and one in other for other in headers)
-        ]
+        kept = [one for one in headers if not any(one != two and one in two for two in headers)]
+        declared = [DECLARED(self.declared)] if DECLARED and self.declared else []
+        return "\n".join((*declared, *kept, *lines)) + "\n"
 
     def parameters(self) -> Iterator[str]:
         """The operands, the results, how many elements there are; lengths and steps of axes."""
         for place, operand in enumerate(self.plan.operands):
-            name = type_name(operand.dtype)
+            name = self.type_name(operand.dtype)
             if place in self.targets:
                 yield f"{name}* p{place}"
             elif self.is_array[place]:
@@ -127,7 +137,7 @@ class Writer:
                 yield f"const {name} v{place}"
         for place, result in enumerate(self.plan.results):
             if result.how[0] != "into":
-                yield f"{type_name(self.plan.dtype(result.value))}* __restrict__ r{place}"
+                yield f"{self.type_name(self.plan.dtype(result.value))}* __restrict__ r{place}"
         yield f"const {self.index} n"
         for axis in range(1, self.form.axes):
             yield f"const {self.index} n{axis}"
@@ -144,7 +154,7 @@ class Writer:
             yield f"const {self.index} i0 = {'q1' if self.form.axes > 1 else 'i'};"
         for place, operand in enumerate(self.plan.operands):
             if self.is_array[place] and place in self.read:
-                yield f"const {type_name(operand.dtype)} v{place} = p{place}[{self._offset(place)}];"
+                yield f"const {self.type_name(operand.dtype)} v{place} = p{place}[{self._offset(place)}];"
 
     def _offset(self, place: int) -> str:
         if not self.form.axes:
@@ -163,7 +173,7 @@ class Writer:
     def segment(self, segment: Segment) -> Iterator[str]:
         """The lines of one operation."""
         (output,) = segment.outputs
-        made = type_name(self.plan.dtype(output))
+        made = self.type_name(self.plan.dtype(output))
         origin = self.plan.nodes[segment.node]
         line = f"  // line {origin.location.line}" if origin.location is not None else ""
         if segment.loop.kind in ("cast", "copy"):
@@ -178,7 +188,7 @@ class Writer:
         yield f"{{  // {segment.loop.name}{line[4:] and ',' + line[4:]}"
         for place, (value, dtype) in enumerate(zip(segment.inputs, routine.dtypes, strict=False)):
             given = self._fenced(value) if is_loose else f"v{value}"
-            yield f"    typedef {type_name(dtype)} in{place}_type; const in{place}_type in{place} = {given};"
+            yield f"    typedef {self.type_name(dtype)} in{place}_type; const in{place}_type in{place} = {given};"
         yield f"    typedef {made} out0_type; out0_type &out0 = v{output};"
         yield f"    {routine.text.strip()};"
         yield "}"
@@ -204,7 +214,7 @@ class Writer:
             parts = ", ".join(
                 f"__{letter}add_rn(v{value}.{part}(), {zero})" for part in ("real", "imag")
             )
-            return f"{type_name(dtype)}({parts})"
+            return f"{self.type_name(dtype)}({parts})"
         return f"v{value}"
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ufuse.backends.cupy.text import CUPYS, Dialect, Form, Writer, kernel_name, type_name
+from ufuse.backends.cupy.text import CUPYS, Dialect, Form, Writer, kernel_name
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
@@ -92,9 +92,8 @@ class TreeWriter(Writer):
         """The kernel."""
         body = [line for one in operations_of(self.plan) for line in self.segment(one)]
         structs = [line for fold in self.folds for line in self._struct(fold)]
+        self.preambles.insert(0, f"typedef {'long long' if self.tree.long else 'int'} IndexT;")
         lines = [
-            f"typedef {'long long' if self.tree.long else 'int'} IndexT;",
-            *self.headers(),
             "struct Count { long long count; __device__ __forceinline__ long long size() const { return count; } };",
             *structs,
             f'extern "C" __global__ void {kernel_name(name)}({", ".join(self.parameters())})',
@@ -116,12 +115,12 @@ class TreeWriter(Writer):
             "    }",
             "}",
         ]
-        return "\n".join(lines) + "\n"
+        return self.headed(lines)
 
     def _struct(self, fold: Segment) -> Iterator[str]:
         """The texts of CuPy's reduction, as functions."""
         texts = self.dialect_folding(fold)
-        given, made = map(type_name, texts.dtypes)
+        given, made = map(self.type_name, texts.dtypes)
         self.preambles.append(texts.preamble)
         device = "    static __device__ __forceinline__"
         yield f"struct Fold{fold.outputs[0]} {{"

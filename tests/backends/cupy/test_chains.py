@@ -138,13 +138,13 @@ class Typed:
     def function(self, cupy: Any) -> Callable[..., Any]:
         """The function of the arguments, which returns all results that nothing else uses."""
         lines = [
-            f"def run({', '.join(self.arguments)}):",
+            f"def typed({', '.join(self.arguments)}):",
             *self.lines,
             f"return {', '.join(self.unused)},",
         ]
         namespace: dict[str, Any] = {"cupy": cupy}
         exec("\n    ".join(lines), namespace)
-        return namespace["run"]
+        return namespace["typed"]
 
 
 def typed_chains(cupy: Any, seed: int) -> list[Typed]:

@@ -167,6 +167,20 @@ def test_what_is_not_captured_runs_as_before(host: Host) -> None:
     assert same(ufuse.compile(step)(x), step(x))
 
 
+def test_half_precision_is_declared(host: Host) -> None:
+    """CuPy 14 has a header for it, of which a kernel that only casts to it or folds it has need too."""
+    cp = host.cupy
+    x = cp.asarray(A.astype("f2"))
+    cases = (
+        (lambda x: x * 2 + 1, x), (lambda y: y.astype("f2").astype("f8") + 1, cp.asarray(A)), (lambda x: (x * 2).sum(axis=0), x),
+    )  # fmt: skip
+    for function, given in cases:
+        compiled = check(function, given, kernels=None)
+        assert compiled.graphs[0].source("cupy").count('#include "cupy/float16.cuh"') == 1
+    plain = check(lambda x: x * 3, cp.asarray(A))
+    assert "float16" not in plain.graphs[0].source("cupy")
+
+
 def test_functions_with_a_common_part(host: Host) -> None:
     """The text in front of CuPy's `lcm` has that of `gcd` in it: one kernel of both has it once."""
     cp = host.cupy

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +11,64 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support import nvrtc
 from tests.support.cupy_host import Host
+from tests.support.cupy_host.loops import Loop, loops
 
+from .test_chains import typed_chains
 from .test_folds import LENGTHS, layer_norm, scaled_rows, softmax
+from .test_kinds import KINDS, written
 from .test_trees import columns
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 RNG = np.random.default_rng(21)
+FUSED = ("FFMA", "DFMA", "HFMA2")
+PLAIN = ("FMUL", "FADD", "DMUL", "DADD")
 
 
-def libraries() -> Iterator[Path]:
-    """Where the compiler lies."""
-    found = importlib.util.find_spec("nvidia")
-    for folder in (found and found.submodule_search_locations) or ():
-        yield from sorted(Path(folder).glob("*/lib/libnvrtc.so.*"))
+@pytest.fixture
+def compiler() -> nvrtc.Compiler:
+    """NVIDIA's compiler."""
+    found = nvrtc.compiler()
+    if found is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
+    return found
 
 
-def log_of(nvrtc: Any, text: str, options: tuple[str, ...]) -> str:
-    """What the compiler says; empty if the text is compiled."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
-    given = (ctypes.c_char_p * len(options))(*(one.encode() for one in options))
-    status = nvrtc.nvrtcCompileProgram(program, len(options), given)
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return f"{status}: {log.value.decode()}" if status else ""
+@pytest.fixture
+def machine_code(compiler: nvrtc.Compiler, tmp_path: Path) -> Callable[..., Counter[str]]:
+    """What says which instructions a text becomes."""
+    if nvrtc.disassembler() is None:
+        pytest.skip("nvdisasm is not installed: pip install nvidia-cuda-nvdisasm")
+
+    def instructions(text: Any, architecture: str = "sm_90") -> Counter[str]:
+        options = compiler.options(text.options, architecture)
+        return nvrtc.instructions(compiler.cubin(text.source, options), tmp_path)
+
+    return instructions
+
+
+def texts_of(host: Host, cases: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    """The texts of functions called with arrays, here or in this process before, with the options that CuPy gives."""
+    with host.compiler.gathering():
+        for function, arguments in cases:
+            compiled = ufuse.compile(function, backend="cupy")
+            for _ in range(2):
+                compiled(*arguments)
+            assert not compiled.breaks, compiled.breaks
+    names = [f"__global__ void ufuse_{name}(" for name in {one.__name__ for one, _ in cases}]
+    return [
+        text
+        for text in host.compiler.texts.values()
+        if any(name.replace("(", "") in text.source for name in names)
+    ]
+
+
+def on_every_architecture(compiler: nvrtc.Compiler, texts: list[Any], each: int) -> None:
+    """Compile texts, each for so many of the architectures, and all for one of them at least."""
+    for number, text in enumerate(texts):
+        for turn in range(each):
+            architecture = nvrtc.ARCHITECTURES[(number + turn) % len(nvrtc.ARCHITECTURES)]
+            assert compiler.cubin(text.source, compiler.options(text.options, architecture))
 
 
 def totals(x: Any) -> Any:
@@ -47,22 +77,8 @@ def totals(x: Any) -> Any:
     return y, y.sum(), y.max(), y.min(), y.prod(), (y > 0).all(), (y > 1).any()
 
 
-def test_texts_are_compiled_by_nvrtc(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of every length and totals, for the architectures of five years."""
-    found = next(libraries(), None)
-    if found is None:
-        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
-    from ufuse.backends.cupy import compile as compiling  # noqa: PLC0415  CuPy may be imported now
-    from ufuse.backends.cupy import folding, launch, treeing  # noqa: PLC0415  the same
-
-    texts: dict[str, tuple[str, ...]] = {}
-
-    def gathered(text: str, dialect: Any) -> Any:
-        texts[text] = dialect.options or ("-ftz=true", "-std=c++17")
-        return compiling.compiled(text, dialect)
-
-    for module in (folding, launch, treeing):
-        monkeypatch.setattr(module, "compiled", gathered)
+def test_reductions_are_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) -> None:
+    """Rows of every length, totals and columns, for the architectures of five years."""
     cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
     for length in (*LENGTHS[::2], 9000):
         for dtype in "fd":
@@ -73,12 +89,92 @@ def test_texts_are_compiled_by_nvrtc(host: Host, monkeypatch: pytest.MonkeyPatch
     for dtype in "fdi":
         x = host.cupy.asarray(RNG.normal(size=(33, 9)).astype(dtype))
         cases += [(columns, (x, x)), (columns, (x.T, x.T[:1])), (columns, (x.get(), x.get()))]
-    for function, arguments in cases:
-        ufuse.compile(function, backend="cupy")(*arguments)
+    texts = texts_of(host, cases)
     assert len(texts) > 20
-    for builtins in found.parent.glob("libnvrtc-builtins.so.*"):
-        ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
-    nvrtc = ctypes.CDLL(str(found))
-    for number, (text, options) in enumerate(texts.items()):
-        architecture = ARCHITECTURES[number % len(ARCHITECTURES)]
-        assert not log_of(nvrtc, text, (f"-arch={architecture}", *options)), text
+    on_every_architecture(compiler, texts, each=1)
+
+
+def test_every_kind_is_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) -> None:
+    """With CuPy's own headers, for each of the architectures."""
+    with_headers(compiler)
+    cp = host.cupy
+    x = cp.asarray(RNG.integers(-9, 9, (3, 40)))
+    cases = [(kind, (cp, one, x)) for kind in (*KINDS, written) for one in (x.copy(), x.T.copy().T)]
+    texts = texts_of(host, cases)
+    assert len(texts) >= len(KINDS)
+    on_every_architecture(compiler, texts[:60], each=len(nvrtc.ARCHITECTURES))
+
+
+def test_every_loop_is_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) -> None:
+    """In a chain with others, complex and half precision too."""
+    with_headers(compiler)
+    cases = []
+    for typed in typed_chains(host.cupy, 0):
+        arrays = tuple(host.cupy.asarray(one) for one in typed.arguments.values())
+        cases.append((typed.function(host.cupy), arrays))
+    texts = texts_of(host, cases)
+    assert len(texts) >= len(cases)
+    on_every_architecture(compiler, texts[: 2 * len(cases)], each=1)
+
+
+def with_headers(compiler: nvrtc.Compiler) -> None:
+    """Skip a test where CUDA's headers are not installed."""
+    if compiler.include is None:
+        pytest.skip(f"the headers of CUDA are not installed: pip install {nvrtc.HEADERS}")
+
+
+def float_loops(cupy: Any, dtype: str) -> list[Loop]:
+    """Loops of one float type: what is between them and a sum or product the compiler could contract."""
+    from ufuse.graph.typing.library import cupy as library  # noqa: PLC0415  CuPy may be imported now
+
+    return [
+        loop
+        for loop in loops(cupy)
+        if {*loop.inputs, *loop.outputs} == {dtype}
+        if len(loop.outputs) == 1 and library().op_of(loop.ufunc) is not None
+    ]
+
+
+def arithmetic(code: Counter[str]) -> tuple[int, int]:
+    """How many fused multiplications and additions there are, and how many others."""
+    fused = sum(count for name, count in code.items() if name.startswith(FUSED))
+    return fused, sum(count for name, count in code.items() if name.startswith(PLAIN))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_nothing_is_contracted_between_loops(
+    host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str
+) -> None:
+    """A product in front of each loop, a difference behind it: what the lone loops have, and nothing fused out of two.
+
+    Code of a loop may be there twice, for two cases: then there is more of both.
+    """
+    with_headers(compiler)
+    cp = host.cupy
+    x = cp.asarray(np.linspace(0.1, 0.9, 50).astype(dtype))
+
+    def counts(name: str, body: str) -> tuple[int, int]:
+        namespace: dict[str, Any] = {"cupy": cp}
+        exec(f"def {name}_{dtype}(x, y): return {body}", namespace)
+        text, *_ = texts_of(host, [(namespace[f"{name}_{dtype}"], (x, x.copy()))])
+        fused, plain = arithmetic(machine_code(text))
+        return fused, plain - text.source.count(
+            ", -0.0"
+        )  # additions of nothing, at which the compiler stops
+
+    before, behind = "cupy.deg2rad({0}) * {0} + {0}", "cupy.logaddexp({} * x + y, y)"
+    product, sums = counts("product", "cupy.deg2rad(x)"), counts("sums", "cupy.logaddexp(x, y)")
+    wrong = []
+    every = float_loops(cp, dtype)
+    chosen = [loop for loop in every if loop.name in ("add", "deg2rad") or loop in every[::3]]
+    for loop in chosen:
+        given = ["x", "y"][: len(loop.inputs)]
+        alone = counts(f"alone_{loop.name}", f"cupy.{loop.name}({', '.join(given)})")
+        operands = ", ".join(before.format(one) for one in given)
+        between = counts(f"between_{loop.name}", behind.format(f"cupy.{loop.name}({operands})"))
+        lone = [alone[kind] + len(given) * product[kind] + sums[kind] for kind in (0, 1)]
+        lone[1] += 2 * len(given) + 2
+        if between[0] > lone[0] and between[1] < lone[1]:
+            wrong.append((loop.name, between, lone))
+    assert not wrong
+    assert len(chosen) > 10

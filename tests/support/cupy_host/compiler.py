@@ -85,6 +85,9 @@ class Compiler:
         text = Text(program.source, tuple(options), tuple(program.name_expressions))
         program.text = text
         self.texts[text.key] = text
+        if text.undeclared:
+            program.log = f"incomplete type: {', '.join(text.undeclared)}"
+            raise NVRTCError(6)
         if not text.source or library_path(text).exists():
             return
         if self.gathered is not None:

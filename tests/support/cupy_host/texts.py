@@ -76,6 +76,16 @@ class Text:
         return (*dict.fromkeys(plain), *self.name_expressions)
 
     @property
+    def undeclared(self) -> list[str]:
+        """The types that the text uses and no header of it declares: all texts here share one that declares them."""
+        body = INCLUDE.sub("", self.stripped)
+        return [
+            name
+            for name in ("float16", "bfloat16")
+            if re.search(rf"\b{name}\b", body) and f"cupy/{name}.cuh" not in self.source
+        ]
+
+    @property
     def can_share_a_unit(self) -> bool:
         """Whether the text may lie in a namespace beside others: it defines no macro, and includes only what all do."""
         includes = {
