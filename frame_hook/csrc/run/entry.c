@@ -1,5 +1,6 @@
 #include "run/entry.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <structmember.h>
 
@@ -355,6 +356,8 @@ entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
         }
         PyObject *session = ufuse_thread.session;
         ufuse_thread.session = NULL;
+        errno =
+            0; /* CPython's abs() of a complex NaN raises where an underflow has left its error */
         PyObject *outputs = call_artefact(entry, registers);
         ufuse_thread.session = session;
         if (outputs == NULL) {

@@ -1,5 +1,6 @@
 #include "run/session.h"
 
+#include <errno.h>
 #include <fenv.h>
 
 #include "python/collector.h"
@@ -34,6 +35,8 @@ typedef struct {
     _PyErr_StackItem nothing;
     _PyErr_StackItem *handled_outside;
     fexcept_t float_status;
+    int error; /* `errno`: CPython's abs() of a complex NaN raises where it is that of an underflow
+                */
     int64_t began;
     bool paused;
     int lent;
@@ -49,6 +52,7 @@ enter_session(Saved *saved)
 {
     PyThreadState *thread = PyThreadState_Get();
     fegetexceptflag(&saved->float_status, FE_ALL_EXCEPT);
+    saved->error = errno;
     saved->began = now_ns();
     ufuse_thread.session_began = processor_ns();
     saved->session = ufuse_thread.session;
@@ -96,6 +100,7 @@ leave_session(Saved *saved)
     else if (saved->exception != NULL) {
         raise_exception(saved->exception);
     }
+    errno = saved->error;
 }
 
 /*

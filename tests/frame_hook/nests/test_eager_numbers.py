@@ -65,6 +65,7 @@ class Everything:
         self.sequences: dict[int, Any] = {}
         self.generators: dict[int, str] = {}
         self.walked: dict[int, str] = {}
+        self.numbers_around: dict[int, Any] = {}
 
     def name(self, _: object, name: str) -> Known:
         """A global."""
