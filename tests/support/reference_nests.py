@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
+from ufuse.backends import numpy as backend
+from ufuse.frame_hook import session, tracing
+from ufuse.frame_hook.tracing import Tracer
 from ufuse.graph.nest import ArraySlot, Nest
 from ufuse.graph.semantics import nest_reference
+from ufuse.graph.semantics.check_nest import check_nest
+from ufuse.graph.text.nest_parser import parse_nest
 
 
 class ReferenceNest:
@@ -45,3 +51,29 @@ class ReferenceNest:
 
     def _left(self, objects: Sequence[Any]) -> int:
         return nest_reference.turns_left(self.nest, nest_reference.unboxed(self.nest, objects))
+
+
+def loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are not unrolled, however short they are."""
+
+    def tracer(*given: Any, **named: Any) -> Tracer:
+        return Tracer(*given, **{**named, "leaves_loops": True})
+
+    monkeypatch.setattr(session, "Tracer", tracer)
+    monkeypatch.setattr(tracing, "is_left", lambda *_: True)
+
+
+def on_the_reference(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
+    """Have loops run on the reference; the nests that are made, each of which keeps the laws and reads back."""
+    made: list[ReferenceNest] = []
+
+    def nest_object(nest: Nest) -> ReferenceNest:
+        check_nest(nest)
+        found = parse_nest(str(nest))
+        assert (str(found), found.slots) == (str(nest), nest.slots)
+        made.append(ReferenceNest(nest))
+        return made[-1]
+
+    loops_are_left(monkeypatch)
+    monkeypatch.setattr(backend, "nest_object", nest_object)
+    return made

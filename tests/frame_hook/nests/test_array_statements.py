@@ -16,10 +16,7 @@ import ufuse
 from tests.support.compare import check_same
 from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
-from tests.support.reference_nests import ReferenceNest
-from ufuse.backends import numpy as backend
-from ufuse.frame_hook import session, tracing
-from ufuse.frame_hook.tracing import Tracer
+from tests.support.reference_nests import ReferenceNest, loops_are_left, on_the_reference
 
 
 def numbers(seed, *shape):  # noqa: ANN002
@@ -448,28 +445,13 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
 @pytest.fixture
 def left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops are not unrolled."""
-
-    def tracer(*given: Any, **named: Any) -> Tracer:
-        return Tracer(*given, **{**named, "leaves_loops": True})
-
-    def is_left(*_: Any) -> bool:
-        return True
-
-    monkeypatch.setattr(session, "Tracer", tracer)
-    monkeypatch.setattr(tracing, "is_left", is_left)
+    loops_are_left(monkeypatch)
 
 
 @pytest.fixture
-def made(left: None, monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
     """The nests of a test, on the reference."""
-    nests: list[ReferenceNest] = []
-
-    def nest_object(nest: Any) -> ReferenceNest:
-        nests.append(ReferenceNest(nest))
-        return nests[-1]
-
-    monkeypatch.setattr(backend, "nest_object", nest_object)
-    return nests
+    return on_the_reference(monkeypatch)
 
 
 @pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=[one.__name__ for one, _ in PROGRAMS])

@@ -18,12 +18,9 @@ import ufuse
 from tests.support.compare import check_same
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
-from tests.support.reference_nests import ReferenceNest
+from tests.support.reference_nests import on_the_reference
 from ufuse import decorator
-from ufuse.backends import numpy as backend
-from ufuse.frame_hook import session, tracing
 from ufuse.frame_hook.nests import whole
-from ufuse.frame_hook.tracing import Tracer
 
 pytest.importorskip("llvmlite")
 
@@ -143,21 +140,7 @@ def test_programs_are_native_and_the_same(function, make, monkeypatch) -> None:
 @pytest.mark.parametrize(("function", "make"), CASES)
 def test_the_reference_does_the_same(function, make, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a nest means is what the program does."""
-    made: list[ReferenceNest] = []
-
-    def nest_object(nest: Any) -> ReferenceNest:
-        made.append(ReferenceNest(nest))
-        return made[-1]
-
-    def tracer(*given: Any, **named: Any) -> Tracer:
-        return Tracer(*given, **{**named, "leaves_loops": True})
-
-    def always(*_: Any) -> bool:
-        return True
-
-    monkeypatch.setattr(backend, "nest_object", nest_object)
-    monkeypatch.setattr(session, "Tracer", tracer)
-    monkeypatch.setattr(tracing, "is_left", always)
+    made = on_the_reference(monkeypatch)
     monkeypatch.setitem(globals(), "N", 40)
     for name in ("FLOATS", "MATRIX"):
         monkeypatch.setitem(globals(), name, globals()[name][:40])

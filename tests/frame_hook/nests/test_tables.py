@@ -17,13 +17,8 @@ import ufuse
 from tests.support.compare import check_same
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
-from tests.support.reference_nests import ReferenceNest
+from tests.support.reference_nests import on_the_reference
 from ufuse import decorator
-from ufuse.backends import numpy as backend
-from ufuse.frame_hook import session, tracing
-from ufuse.frame_hook.tracing import Tracer
-from ufuse.graph.semantics.check_nest import check_nest
-from ufuse.graph.text.nest_parser import parse_nest
 
 pytest.importorskip("llvmlite")
 
@@ -224,21 +219,7 @@ def test_programs_are_native_and_the_same(function, make) -> None:
 @pytest.mark.parametrize(("function", "make"), CASES)
 def test_the_reference_does_the_same(function, make, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a nest means is what the program does; and nests with tables keep the laws, and read back."""
-    made: list[ReferenceNest] = []
-
-    def nest_object(nest: Any) -> ReferenceNest:
-        check_nest(nest)
-        found = parse_nest(str(nest))
-        assert (str(found), found.slots) == (str(nest), nest.slots)
-        made.append(ReferenceNest(nest))
-        return made[-1]
-
-    def tracer(*given: Any, **named: Any) -> Tracer:
-        return Tracer(*given, **{**named, "leaves_loops": True})
-
-    monkeypatch.setattr(backend, "nest_object", nest_object)
-    monkeypatch.setattr(session, "Tracer", tracer)
-    monkeypatch.setattr(tracing, "is_left", lambda *_: True)
+    made = on_the_reference(monkeypatch)
     monkeypatch.setitem(globals(), "SIZE", 12)
     check_same(function, ufuse.compile(function), lambda: arguments(*fixed(make)()), atoms=False)
     assert sum(one.turns for one in made) > 5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code
+from tests.support.no_memory import ends_without_memory
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import ArraySlot, Column, ListSlot, Nest
 from ufuse.graph.semantics import nest_reference
@@ -126,36 +124,8 @@ def test_a_list_under_two_names_is_declined() -> None:
 @pytest.mark.parametrize("turns", [3, 600])
 def test_no_memory(turns: int) -> None:
     """Whatever allocation fails: all lists have what so many turns give, and nothing is lost."""
-    testing = pytest.importorskip("_testcapi")
-    made: Any = nest_object(everything())
-    made.tuner = made.improver = None  # no other thread is to be the one that gets no memory
-    background.finish()
-    made.budget = 1e6
-    made(*lists(), iter(range(1000)))
-    ends = set()
     places = range(0, 6 * turns + 40, 1 + turns // 100)
-    blocks = 0
-    for failing in (*places, *places):  # what Python keeps for ever it has by the second time
-        blocks = blocks if failing else sys.getallocatedblocks()
-        found, iterator = lists(), iter(range(turns))
-        given = (
-            *found,
-            iterator,
-        )  # before: CPython 3.11 and 3.12 lose items where such a tuple fails
-        testing.set_nomemory(failing, failing + 1)
-        try:
-            made(*given)
-        except MemoryError:
-            pass  # of the call itself; a context manager would need memory, too
-        finally:
-            testing.remove_mem_hooks()
-        done = turns - iterator.__length_hint__()
-        check(found, done)
-        ends.add(done)
-    del found, iterator, given
-    assert {0, turns} <= ends
-    assert gc.isenabled()
-    assert sys.getallocatedblocks() - blocks < 30
+    assert {0, turns} <= ends_without_memory(everything(), lists, check, turns, places)
 
 
 COLUMN = (0, "float", False)

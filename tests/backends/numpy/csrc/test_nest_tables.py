@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import time
 from typing import Any
 
@@ -13,8 +11,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code
+from tests.support.no_memory import ends_without_memory
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import ArraySlot, Nest
 from ufuse.graph.semantics import nest_reference
@@ -147,31 +145,7 @@ def test_rows_that_are_only_read_may_be_one_list() -> None:
 @pytest.mark.parametrize("turns", [3, 600])
 def test_no_memory(turns: int) -> None:
     """Whatever allocation fails: all tables have what so many turns give, and nothing is lost."""
-    testing = pytest.importorskip("_testcapi")
-    made: Any = nest_object(everything())
-    made.tuner = made.improver = None  # no other thread is to be the one that gets no memory
-    background.finish()
-    made.budget = 1e6
-    made(*tables(), iter(range(1000)))
-    ends, blocks = set(), 0
-    for failing in (*range(60), *range(60)):  # what Python keeps for ever it has by the second time
-        blocks = blocks if failing else sys.getallocatedblocks()
-        found, iterator = tables(), iter(range(turns))
-        given = (*found, iterator)
-        testing.set_nomemory(failing, failing + 1)
-        try:
-            made(*given)
-        except MemoryError:
-            pass  # of the call itself; a context manager would need memory, too
-        finally:
-            testing.remove_mem_hooks()
-        done = turns - iterator.__length_hint__()
-        check(found, done)
-        ends.add(done)
-    del found, iterator, given
-    assert {0} < ends
-    assert gc.isenabled()
-    assert sys.getallocatedblocks() - blocks < 30
+    assert {0} < ends_without_memory(everything(), tables, check, turns, range(60))
 
 
 @pytest.mark.parametrize("axes", [0, 3])
