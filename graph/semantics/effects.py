@@ -27,9 +27,12 @@ PURE_SCALARS = frozenset("add sub mul neg pos lt le gt ge eq ne not_ and_ or_ xo
 PURE_CALLS = frozenset(
     "numpy.matmul numpy.dot numpy.ndarray.dot numpy.concatenate numpy.stack numpy.argsort numpy.array".split()
 )
-# Calls that raise for some values, and never warn.
+# Calls that raise for some values, and never warn: they move elements, and compute none.
 RAISE_ONLY = PURE_CALLS | frozenset(
-    "numpy.take numpy.ndarray.take operator.getitem numpy.take_along_axis numpy.repeat numpy.searchsorted".split()
+    """numpy.take numpy.ndarray.take operator.getitem numpy.take_along_axis numpy.repeat numpy.ndarray.repeat numpy.tile
+    numpy.vstack numpy.hstack numpy.column_stack numpy.append numpy.roll numpy.searchsorted numpy.ndarray.searchsorted
+    numpy.lexsort numpy.argmax numpy.argmin numpy.ndarray.argmax numpy.ndarray.argmin numpy.unravel_index
+    numpy.arange""".split()
 )
 
 

@@ -1,4 +1,4 @@
-"""Rows of the table of calls: sums of products, Fourier transforms, statistics, and more of linear algebra."""
+"""Rows of the table of calls: sums of products, Fourier transforms and statistics."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def _summed(call: Call) -> Shape:
     return tuple(lengths[letter] for letter in result)
 
 
-def _convolved(default: str, second: str) -> ShapeRule:
+def _convolved(default: str) -> ShapeRule:
     """Of two vectors; law: the tracer has shown that the first is not the shorter one."""
 
     def shape(call: Call) -> Shape:
-        left, right = call.shape(0, "a"), call.shape(1, second)
+        left, right = call.shape(0, "a"), call.shape(1, "v")
         mode = call.constant(2, "mode", default)
         if (len(left), len(right)) != (1, 1) or mode not in ("full", "same", "valid"):
             raise CannotInfer(f"{call.name} of these arrays")
@@ -67,18 +67,20 @@ def _half(call: Call) -> Shape:
 
 def _whole_again(call: Call) -> Shape:
     """Back to real numbers."""
+    length = _length(call)
+    return _along(call, length if _has_length(call) else (length - 1) * 2)
+
+
+def _has_length(call: Call) -> bool:
     given = call.argument(1, "n")
-    if given is None or (isinstance(given, Constant) and given.value is None):
-        return _along(call, (_length(call) - 1) * 2)
-    return _along(call, _length(call))
+    return given is not None and not (isinstance(given, Constant) and given.value is None)
 
 
 def _length(call: Call) -> Size:
-    given = call.argument(1, "n")
-    if given is None or (isinstance(given, Constant) and given.value is None):
-        shape = call.shape(0, "a")
-        return shape[the_axis(call.constant(2, "axis", -1), len(shape))]
-    return call.size(1, "n")
+    if _has_length(call):
+        return call.size(1, "n")
+    shape = call.shape(0, "a")
+    return shape[the_axis(call.constant(2, "axis", -1), len(shape))]
 
 
 def _along(call: Call, length: Size) -> Shape:
@@ -142,38 +144,11 @@ def _counted(call: Call) -> Shapes:
     return [(bins,), (bins + 1,)]
 
 
-def _eigenvalues(call: Call) -> Shape:
-    shape = call.shape(0, "a")
-    if len(shape) < 2 or not same(shape[-1], shape[-2], call.facts):
-        raise CannotInfer(f"{call.name} takes square matrices")
-    call.argument(1, "UPLO")
-    return shape[:-1]
-
-
-def _eigenvectors(call: Call) -> Shapes:
-    values = _eigenvalues(call)
-    return [values, (*values, values[-1])]
-
-
-def _determinant(call: Call) -> Shapes:
-    return [_eigenvalues(call)[:-1]] * 2
-
-
-def _inverted(call: Call) -> Shape:
-    shape = call.shape(0, "a")
-    if len(shape) < 2:
-        raise CannotInfer(f"{call.name} takes matrices")
-    call.argument(BY_NAME, "rtol")
-    call.argument(1, "rcond")
-    call.argument(2, "hermitian")
-    return (*shape[:-2], shape[-1], shape[-2])
-
-
 # fmt: off
 ANALYSIS: dict[str, Rule] = {
     "numpy.einsum":            Rule(_summed),
-    "numpy.convolve":          Rule(_convolved("full", "v")),
-    "numpy.correlate":         Rule(_convolved("valid", "v")),
+    "numpy.convolve":          Rule(_convolved("full")),
+    "numpy.correlate":         Rule(_convolved("valid")),
     # Fourier transforms
     "numpy.fft.fft":           Rule(_transformed, counts=(1, 2), counted=2),
     "numpy.fft.ifft":          Rule(_transformed, counts=(1, 2), counted=2),
@@ -188,10 +163,5 @@ ANALYSIS: dict[str, Rule] = {
     "numpy.corrcoef":          Rule(_covariance, fill=("eye",)),
     "numpy.average":           Rule(_averaged),
     "numpy.histogram":         Rule(_counted),
-    # linear algebra
-    "numpy.linalg.eigvalsh":   Rule(_eigenvalues, fill=("eye",)),
-    "numpy.linalg.eigh":       Rule(_eigenvectors, fill=("eye",)),
-    "numpy.linalg.slogdet":    Rule(_determinant, fill=("eye",)),
-    "numpy.linalg.pinv":       Rule(_inverted, fill=("eye",)),
 }
 # fmt: on

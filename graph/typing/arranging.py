@@ -1,12 +1,13 @@
-"""Rows of the table of calls: arrays repeated, joined, padded and spread out."""
+"""Rows of the table of calls: arrays joined, repeated, padded and spread out."""
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 from typing import Any
 
-from ufuse.graph.size import Size, multiply
-from ufuse.graph.typing.call import BY_NAME, Call, Rule, Sequenced, shape_of
+from ufuse.graph.size import add, multiply
+from ufuse.graph.typing.call import BY_NAME, Call, Rule
 from ufuse.graph.typing.sample import CannotInfer
 from ufuse.graph.typing.shapes import Shape, count, same, the_axis
 
@@ -34,38 +35,56 @@ def _kronecker(call: Call) -> Shape:
     return tuple(map(multiply, left, right))
 
 
+def _concatenated(shapes: list[Shape], axis: int | None, call: Call) -> Shape:
+    if axis is None:
+        return (reduce(add, map(count, shapes)),)
+    axis = the_axis(axis, len(shapes[0]))
+    result = list(shapes[0])
+    for shape in shapes[1:]:
+        if len(shape) != len(result):
+            raise CannotInfer(f"{call.name} of arrays with different numbers of axes")
+        for place, length in enumerate(shape):
+            if place == axis:
+                result[axis] = result[axis] + length
+            elif not same(result[place], length, call.facts):
+                raise CannotInfer(f"{call.name} of lengths {result[place]} and {length}")
+    return tuple(result)
+
+
+def _concatenate(call: Call) -> Shape:
+    return _concatenated(call.shapes(0, "arrays"), call.constant(1, "axis", 0), call)
+
+
+def _stack(call: Call) -> Shape:
+    shapes = call.shapes(0, "arrays")
+    axis = call.constant(1, "axis", 0)
+    axis = the_axis(axis, len(shapes[0]) + 1)
+    grown = [(*shape[:axis], 1, *shape[axis:]) for shape in shapes]
+    return _concatenated(grown, axis, call)
+
+
+def _vstack(call: Call) -> Shape:
+    shapes = [
+        shape if len(shape) > 1 else (1, *(shape or (1,))) for shape in call.shapes(0, "arrays")
+    ]
+    return _concatenated(shapes, 0, call)
+
+
+def _hstack(call: Call) -> Shape:
+    shapes = [shape or (1,) for shape in call.shapes(0, "arrays")]
+    return _concatenated(shapes, 0 if len(shapes[0]) == 1 else 1, call)
+
+
 def _columns(call: Call) -> Shape:
-    given = call.argument(0, "tup")
-    if not isinstance(given, Sequenced) or not given.items:
-        raise CannotInfer(f"{call.name} takes a tuple or list of arrays")
-    rows: Size | None = None
-    width: Size = 0
-    for one in given.items:
-        if isinstance(one, Sequenced):
-            raise CannotInfer(f"{call.name} of lists")
-        shape = shape_of(one)
-        if len(shape) not in (1, 2):
-            raise CannotInfer(f"{call.name} of arrays that are neither columns nor tables")
-        if rows is not None and not same(rows, shape[0], call.facts):
-            raise CannotInfer(f"{call.name} of lengths {rows} and {shape[0]}")
-        rows = shape[0]
-        width = width + (shape[1] if len(shape) == 2 else 1)
-    assert rows is not None
-    return (rows, width)
+    shapes = call.shapes(0, "tup")
+    if not all(len(shape) in (1, 2) for shape in shapes):
+        raise CannotInfer(f"{call.name} of arrays that are neither columns nor tables")
+    return _concatenated([(*shape, 1)[:2] for shape in shapes], 1, call)
 
 
 def _appended(call: Call) -> Shape:
-    source, more = call.shape(0, "arr"), call.shape(1, "values")
-    axis = call.constant(2, "axis")
-    if axis is None:
-        return (count(source) + count(more),)
-    axis = the_axis(axis, len(source))
-    if len(source) != len(more):
-        raise CannotInfer(f"{call.name} of arrays with different numbers of axes")
-    for place in range(len(source)):
-        if place != axis and not same(source[place], more[place], call.facts):
-            raise CannotInfer(f"{call.name} of lengths {source[place]} and {more[place]}")
-    return (*source[:axis], source[axis] + more[axis], *source[axis + 1 :])
+    given = [call.shape(0, "arr"), call.shape(1, "values")]
+    return _concatenated(given, call.constant(2, "axis"), call)
 
 
 def _padded(call: Call) -> Shape:
@@ -114,6 +133,10 @@ def _grid(call: Call) -> list[Shape]:
 
 # fmt: off
 ARRANGING: dict[str, Rule] = {
+    "numpy.concatenate":       Rule(_concatenate),
+    "numpy.stack":             Rule(_stack),
+    "numpy.vstack":            Rule(_vstack),
+    "numpy.hstack":            Rule(_hstack),
     "numpy.tile":              Rule(_tiled),
     "numpy.kron":              Rule(_kronecker),
     "numpy.column_stack":      Rule(_columns),

@@ -69,6 +69,20 @@ class Call:
             raise CannotInfer(f"{name} of {self.name} is not an array")
         return shape_of(found, f"{name} of {self.name}")
 
+    def shapes(self, place: int, name: str) -> list[Shape]:
+        """The shapes of an argument that is a tuple or list of arrays and numbers.
+
+        Raises:
+            CannotInfer: it is none.
+
+        """
+        found = self.argument(place, name)
+        given = found.items if isinstance(found, Sequenced) else ()
+        shapes = [shape_of(one) for one in given if not isinstance(one, Sequenced)]
+        if not given or len(shapes) < len(given):
+            raise CannotInfer(f"{self.name} takes a tuple or list of arrays")
+        return shapes
+
     def size(self, place: int, name: str) -> Size:
         """An integer argument, as a constant or an expression.
 

@@ -33,9 +33,11 @@ def _pattern(argument: Argument, fill: str = "one") -> Hashable:
 
 
 def _counted(argument: Argument, value: int = 1) -> Argument:
-    """What stands for a whole number."""
+    """What stands for a number that says how much memory a result takes."""
     type_ = argument.type if isinstance(argument, Constant) else argument
-    return Constant(value) if isinstance(type_, NumberType) and type_.kind == "int" else argument
+    if not isinstance(type_, NumberType):
+        return argument
+    return Constant(value) if type_.kind == "int" else type_
 
 
 def _check_dtype(dtype: Any, operands: tuple[Operand, ...]) -> None:

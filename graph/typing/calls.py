@@ -5,9 +5,8 @@ dtype, layout and scalar-ness come from asking NumPy on samples (sample.py).
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,16 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import NumberType
 from ufuse.graph.typing.analysis import ANALYSIS
 from ufuse.graph.typing.arranging import ARRANGING
-from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, ShapeRule, Shapes, shape_of
+from ufuse.graph.typing.call import (
+    BY_NAME,
+    Argument,
+    Call,
+    Rule,
+    Sequenced,
+    ShapeRule,
+    Shapes,
+    shape_of,
+)
 from ufuse.graph.typing.gathering import GATHERING
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import (
@@ -150,56 +158,6 @@ def _ufunc_outer(call: Call) -> Shape:
     return (*call.shape(0, "A"), *call.shape(1, "B"))
 
 
-def _items(call: Call) -> list[Shape]:
-    found = call.argument(0, "arrays")
-    if not isinstance(found, Sequenced) or not found.items:
-        raise CannotInfer(f"{call.name} takes a tuple or list of arrays")
-    shapes = []
-    for item in found.items:
-        if isinstance(item, Sequenced):
-            raise CannotInfer(f"{call.name} takes a tuple or list of arrays")
-        shapes.append(shape_of(item))
-    return shapes
-
-
-def _concatenated(shapes: list[Shape], axis: int | None, call: Call) -> Shape:
-    if axis is None:
-        return (reduce(operator.add, map(count, shapes)),)
-    axis = the_axis(axis, len(shapes[0]))
-    result = list(shapes[0])
-    for shape in shapes[1:]:
-        if len(shape) != len(result):
-            raise CannotInfer(f"{call.name} of arrays with different numbers of axes")
-        for place, length in enumerate(shape):
-            if place == axis:
-                result[axis] = result[axis] + length
-            elif not same(result[place], length, call.facts):
-                raise CannotInfer(f"{call.name} of lengths {result[place]} and {length}")
-    return tuple(result)
-
-
-def _concatenate(call: Call) -> Shape:
-    return _concatenated(_items(call), call.constant(1, "axis", 0), call)
-
-
-def _stack(call: Call) -> Shape:
-    shapes = _items(call)
-    axis = call.constant(1, "axis", 0)
-    axis = the_axis(axis, len(shapes[0]) + 1)
-    grown = [(*shape[:axis], 1, *shape[axis:]) for shape in shapes]
-    return _concatenated(grown, axis, call)
-
-
-def _vstack(call: Call) -> Shape:
-    shapes = [shape if len(shape) > 1 else (1, *(shape or (1,))) for shape in _items(call)]
-    return _concatenated(shapes, 0, call)
-
-
-def _hstack(call: Call) -> Shape:
-    shapes = [shape or (1,) for shape in _items(call)]
-    return _concatenated(shapes, 0 if len(shapes[0]) == 1 else 1, call)
-
-
 def _searchsorted(call: Call) -> Shape:
     return call.shape(1, "v")
 
@@ -245,6 +203,32 @@ def _inverse(call: Call) -> Shape:
 
 def _determinant(call: Call) -> Shape:
     return _inverse(call)[:-2]
+
+
+def _determinants(call: Call) -> Shapes:
+    """Signs, and logarithms."""
+    return [_determinant(call)] * 2
+
+
+def _eigenvalues(call: Call) -> Shape:
+    call.argument(1, "UPLO")
+    return _inverse(call)[:-1]
+
+
+def _eigenvectors(call: Call) -> Shapes:
+    call.argument(1, "UPLO")
+    return [_inverse(call)[:-1], _inverse(call)]
+
+
+def _inverted(call: Call) -> Shape:
+    """The pseudo-inverse, also of matrices that are not square."""
+    shape = call.shape(0, "a")
+    if len(shape) < 2:
+        raise CannotInfer(f"{call.name} takes a matrix")
+    call.argument(1, "rcond")
+    call.argument(2, "hermitian")
+    call.argument(BY_NAME, "rtol")
+    return (*shape[:-2], shape[-1], shape[-2])
 
 
 def _cholesky(call: Call) -> Shape:
@@ -293,7 +277,7 @@ def _length_of_known(given: list[Argument | None], *, alone: bool) -> int:
     known = [one.value for one in given if isinstance(one, Constant)]
     if len(known) != len(given) or not all(type(one) in (int, float) for one in known):
         raise CannotInfer("the length of this range is not known")
-    start, stop, step = (0, known[0], 1) if alone else (*known, 1)[:3]
+    start, stop, step = (*([0] if alone else []), *known, 1)[:3]
     if step == 0 or not abs(stop - start) < MOST_STEPS * abs(step):
         raise CannotInfer("the length of this range is not known")
     return int(np.arange(start, stop, step).size)
@@ -438,10 +422,6 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.searchsorted": Rule(_searchsorted),
     "numpy.interp":            Rule(_interp),
     # joining and choosing
-    "numpy.concatenate":       Rule(_concatenate),
-    "numpy.stack":             Rule(_stack),
-    "numpy.vstack":            Rule(_vstack),
-    "numpy.hstack":            Rule(_hstack),
     "numpy.take":              Rule(_take, fill=("one", "zero")),
     "numpy.ndarray.take":      Rule(_take, fill=("one", "zero")),
     "numpy.repeat":            Rule(_repeat, counts=(1, 2)),
@@ -455,6 +435,8 @@ CALLS: dict[str, Rule] = {
     "numpy.linspace":          Rule(_linspace, counts=(2, 3)),
     "numpy.roll":              Rule(_rolled),
     "numpy.partition":         Rule(_partitioned, counts=(1, 2)),
+    "numpy.argpartition":      Rule(_partitioned, counts=(1, 2)),
+    "numpy.ndarray.argpartition": Rule(_partitioned, counts=(1, 2)),
     "numpy.nan_to_num":        Rule(_finite),
     "numpy.digitize":          Rule(_bins),
     # the flat and the diagonal
@@ -487,6 +469,10 @@ CALLS: dict[str, Rule] = {
     "numpy.linalg.cholesky":   Rule(_cholesky, fill=("eye",)),
     "numpy.linalg.solve":      Rule(_solve, fill=("eye",)),
     "numpy.linalg.norm":       Rule(_norm),
+    "numpy.linalg.slogdet":    Rule(_determinants, fill=("eye",)),
+    "numpy.linalg.eigvalsh":   Rule(_eigenvalues, fill=("eye",)),
+    "numpy.linalg.eigh":       Rule(_eigenvectors, fill=("eye",)),
+    "numpy.linalg.pinv":       Rule(_inverted, fill=("eye",)),
     **ANALYSIS,
     **ARRANGING,
     **GATHERING,

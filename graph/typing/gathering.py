@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
-from ufuse.graph.typing.sample import CannotInfer, Constant, Facts
+from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, broadcast, joined, the_axis
 
 WHOLE = slice(None)
@@ -30,7 +28,7 @@ def _item(call: Call) -> Shape:
 
 
 def _is_whole_axis(part: Argument) -> bool:
-    return isinstance(part, Constant) and part.value == WHOLE
+    return isinstance(part, Constant) and type(part.value) is slice and part.value == WHOLE
 
 
 def _is_array(part: Argument) -> bool:
@@ -59,21 +57,9 @@ def _along_axis(call: Call) -> Shape:
 
 
 def _selected(call: Call) -> Shape:
-    conditions, choices = call.argument(0, "condlist"), call.argument(1, "choicelist")
-    if not isinstance(conditions, Sequenced) or not isinstance(choices, Sequenced):
-        raise CannotInfer(f"{call.name} takes lists of arrays")
-    given = [*conditions.items, *choices.items]
-    default = call.argument(2, "default")
-    return _common([*given, *([default] if default is not None else [])], call.facts)
-
-
-def _common(arguments: Sequence[Argument], facts: Facts) -> Shape:
-    shapes = []
-    for one in arguments:
-        if isinstance(one, Sequenced):
-            raise CannotInfer("lists of lists")
-        shapes.append(shape_of(one))
-    return broadcast(shapes, facts)
+    default = [call.shape(2, "default")] if call.argument(2, "default") is not None else []
+    shapes = [*call.shapes(0, "condlist"), *call.shapes(1, "choicelist"), *default]
+    return broadcast(shapes, call.facts)
 
 
 def _members(call: Call) -> Shape:
@@ -84,17 +70,9 @@ def _members(call: Call) -> Shape:
 
 def _ordered(call: Call) -> Shape:
     """Of keys, the last of which matters most."""
-    keys = call.argument(0, "keys")
-    if not isinstance(keys, Sequenced) or call.constant(1, "axis", -1) != -1:
-        raise CannotInfer(f"{call.name} of these keys")
-    return _common(keys.items, call.facts)
-
-
-def _partly_ordered(call: Call) -> Shape:
-    call.size(1, "kth")
-    if call.constant(2, "axis", -1) is None:
-        raise CannotInfer(f"{call.name} of the flattened array")
-    return call.shape(0, "a")
+    if call.constant(1, "axis", -1) != -1:
+        raise CannotInfer(f"{call.name} along another axis")
+    return broadcast(call.shapes(0, "keys"), call.facts)
 
 
 def _unravelled(call: Call) -> list[Shape]:
@@ -114,8 +92,6 @@ GATHERING: dict[str, Rule] = {
     "numpy.select":            Rule(_selected),
     "numpy.isin":              Rule(_members),
     "numpy.lexsort":           Rule(_ordered),
-    "numpy.argpartition":      Rule(_partly_ordered, counts=(1, 2)),
-    "numpy.ndarray.argpartition": Rule(_partly_ordered, counts=(1, 2)),
     "numpy.unravel_index":     Rule(_unravelled, fill=("zero",)),
 }
 # fmt: on

@@ -36,7 +36,8 @@ def sections(a, x):
     parts[1] += 1
     return (
         parts, np.array_split(x, 4), np.split(a, 7, axis=-1), np.hsplit(a, 7), np.array_split(x[:2], 4),
-        np.split(x, [2, 5]), np.arange(0, 1, 0.1), np.arange(2.5), np.arange(3, 0, -0.25, dtype="f4"),
+        np.split(x, [2, 5]), np.arange(0, 1, 0.1), np.arange(2.5), np.arange(2.5, step=0.5) * 2,
+        np.arange(3, 0, -0.25, dtype="f4"),
     )  # fmt: skip
 
 
