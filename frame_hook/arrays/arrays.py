@@ -146,10 +146,12 @@ def store_result(
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     if target.buffer.visible:
         trace.arrays.check_writable(target.buffer)
-    arrays = [one for one in map(trace.look, operands) if isinstance(one, Array)]
-    over_itself = any(one.buffer is target.buffer for one in arrays)
-    others = [one for one in arrays if one is not target]
-    if target.type.dtype.kind == "c" and over_itself:
+    within = [
+        one
+        for one in map(trace.look, operands)
+        if isinstance(one, Array) and one.buffer is target.buffer
+    ]
+    if target.type.dtype.kind == "c" and within:
         # NumPy's inner loop rounds otherwise where a single element is written over its own operand.
         if trace.sizes.decide("eq", total(target.type.shape), 1):
             raise GraphBreak("numpy-call", f"{ufunc.__name__} of one complex number in place")
@@ -161,9 +163,8 @@ def store_result(
     if ops.depends_on_strides(ufunc.__name__, kind.dtype):
         if has_gaps:
             raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
-        if any(
-            one.buffer is target.buffer for one in others
-        ):  # NumPy's vector code is not used then
+        if any(one.path != target.path for one in within):
+            # Memory overlaps, and NumPy's vector code is not used.
             raise GraphBreak("numpy-call", f"{ufunc.__name__} over another part of its operand")
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
@@ -232,16 +233,12 @@ def _refuse_shorter_first(
     trace: Trace, function: str, arguments: Sequence[Symbol], keywords: dict[str, Symbol]
 ) -> None:
     """How long a part of the result is depends on which of the two vectors is the shorter one."""
-    mode = (
-        arguments[2]
-        if len(arguments) > 2
-        else keywords.get("mode", Constant(LONGER_FIRST[function]))
-    )
-    mode = trace.look(mode)
+    given = dict(zip(("a", "v", "mode"), arguments, strict=False)) | keywords
+    mode = trace.look(given.get("mode", Constant(LONGER_FIRST[function])))
     if isinstance(mode, Constant) and mode.value == "full":
         return
     lengths: list[Size] = []
-    for symbol in map(trace.look, arguments[:2]):
+    for symbol in (trace.look(given[name]) for name in ("a", "v") if name in given):
         if isinstance(symbol, Array) and symbol.type.ndim == 1:
             lengths += symbol.type.shape
         elif isinstance(symbol, List | Tuple):
@@ -297,6 +294,12 @@ def _is_partly_unknown(trace: Trace, symbol: Symbol, above: tuple[Symbol, ...] =
     if symbol in above:
         raise GraphBreak("call", "an object that holds itself")
     return any(_is_partly_unknown(trace, item, (*above, symbol)) for item in symbol.items)
+
+
+def known_int(symbol: Symbol) -> int | None:
+    """The value of a whole number that is known; None for all else, a bool too."""
+    is_known = isinstance(symbol, Constant) and type(symbol.value) is int
+    return symbol.value if is_known else None  # type: ignore[union-attr]
 
 
 def is_number(symbol: Symbol) -> bool:

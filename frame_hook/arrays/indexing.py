@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ufuse.frame_hook.arrays.arrays import call_whole, is_number, node_of, size_or_none, total
+from ufuse.frame_hook.arrays.arrays import (
+    call_whole,
+    is_number,
+    known_int,
+    node_of,
+    size_or_none,
+    total,
+)
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
@@ -71,18 +78,14 @@ def _places(trace: Trace, part: Symbol) -> Symbol:
             return part
         case List():
             places = [trace.look(one) for one in part.items]
-            if places and all(_is_whole(one) for one in places):
+            if places and all(known_int(one) is not None for one in places):
                 whole: dict[str, Symbol] = {"dtype": Constant(np.dtype(np.intp))}
                 return call_whole(trace, "numpy.array", (part,), whole, may_raise=True)
-        case Constant(value=int() as value) if type(value) is int:
+        case Constant() if known_int(part) is not None:
             return part
         case Slice() if all(_is_constant(one, None) for one in (part.start, part.stop, part.step)):
             return Constant(slice(None))
     raise GraphBreak("index", "with an array or list")
-
-
-def _is_whole(symbol: Symbol) -> bool:
-    return isinstance(symbol, Constant) and type(symbol.value) is int
 
 
 def basic_index(trace: Trace, array: AnyArray, key: Symbol) -> tuple[IndexEntry, ...]:

@@ -26,7 +26,7 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.semantics.effects import why_not_converted
 from ufuse.graph.size import Size, add, divide, multiply
-from ufuse.graph.types import ArrayType, Span, c_order
+from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.shapes import canonical
 
@@ -134,11 +134,19 @@ def _created_like(
         raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
     kind = dtype_argument(interpreter, dtype) or like.type.dtype
     inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
-    if inputs and why_not_converted(inputs[0], kind) is not None:
-        # It would warn in `numpy.full`, where plain Python warns in `numpy.full_like`.
+    if inputs and _may_warn(inputs[0], kind):
+        # It would in `numpy.full`, where plain Python warns in `numpy.full_like`.
         raise GraphBreak("numpy-call", "numpy.full_like with a value that may not fit")
     attributes = {"shape": like.type.shape, "dtype": kind, "order": canonical(like.type).order}
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
+
+
+def _may_warn(value: Node, dtype: np.dtype) -> bool:
+    """Whether NumPy may warn where it fills an array with a value; of a whole number that does not fit it raises."""
+    is_whole = isinstance(value.type, NumberType) and value.type.kind == "int"
+    if is_whole and dtype.char not in "efF":
+        return False
+    return why_not_converted(value, dtype) is not None
 
 
 def _create_like(op: Op) -> Rule:
@@ -191,7 +199,7 @@ def _array_split(
     """Views of so many sections of about equal length; where each begins is worked out on sizes."""
     trace = interpreter.trace
     array = trace.look(ary)
-    number, along = (_known_whole(trace.look(one)) for one in (indices_or_sections, axis))
+    number, along = (arrays.known_int(trace.look(one)) for one in (indices_or_sections, axis))
     if not isinstance(array, Array) or number is None or along is None:
         implementation = Constant(np.array_split._implementation)  # type: ignore[attr-defined]
         return interpreter.call(implementation, (ary, indices_or_sections, axis))
@@ -212,11 +220,6 @@ def _array_split(
         key = Tuple((*[indexing.WHOLE_AXIS] * along, part))
         sections.append(indexing.item(trace, array, key))
     return List(sections)
-
-
-def _known_whole(symbol: Symbol) -> int | None:
-    is_known = isinstance(symbol, Constant) and type(symbol.value) is int
-    return symbol.value if is_known else None  # type: ignore[union-attr]
 
 
 # Shape -----------------------------------------------------------------------------------------------------------

@@ -195,13 +195,7 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
     slot = container.holder.slot
     if type(reader.outside.sequences[slot]) is not list:
         raise NotNativeError("it stores into what is no array")
-    index = views.index(reader, key)
-    one = either.known(conversions.number(reader.out, item))
-    if one.type != container.type:
-        raise NotNativeError("a list gets items of several types")
-    elementwise.settle(reader)
-    reader.writes(container.holder)
-    reader.out.store(reader.array(container.holder), index, one.value)
+    tables.replace(reader, container, (views.index(reader, key),), item)
 
 
 def truth(reader: Reader, item: Item) -> Item:

@@ -188,18 +188,15 @@ class Outside:
             self.arrays[register] = source, np.broadcast_to(np.zeros(()), len(value))
         return OtherList(ArrayKind(register))
 
-    def grow(self, table: Table) -> OtherList:
-        """A list of tuples that is appended to, and so is no table."""
+    def grow(self, table: Table) -> Numbers | Table | OtherList:
+        """A list of tuples that is appended to, and so is no table; a tuple stays one."""
         register = table.holder.slot
-        if register not in self.grown:
+        value = self.sequences[register]
+        if register not in self.grown and isinstance(value, list):
             self.grown.add(register)
-            del self.lists[register]
-            source, _ = self.arrays[register]
-            self.arrays[register] = (
-                source,
-                np.broadcast_to(np.zeros(()), len(self.sequences[register])),
-            )
-        return OtherList(table.holder)
+            del self.lists[register], self.sequences[register]
+            self.list_of(self.arrays[register][0], value)
+        return OtherList(table.holder) if register in self.grown else table
 
     def settle(self, register: int, kind: NumberKind) -> None:
         """A list that is empty gets numbers of a kind."""

@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     NumberKind,
+    Numbers,
     Row,
     Table,
     common_item_kind,
@@ -97,13 +98,18 @@ def store(reader: Reader, container: Table | Row, key: Item, item: Item) -> None
     given = reader.outside.sequences[container.holder.slot]
     if type(given) is not list or type(given[0]) is not list:
         raise NotNativeError("it stores into what is no array")
-    index = views.index(reader, key)
+    replace(reader, container, (views.index(reader, key),), item)
+
+
+def replace(reader: Reader, container: Numbers | Row, place: tuple[Value, ...], item: Item) -> None:
+    """Have another number of the same type in a list or a row."""
     one = either.known(conversions.number(reader.out, item))
     if one.type != container.type:
         raise NotNativeError("a list gets items of several types")
     elementwise.settle(reader)
     reader.writes(container.holder)
-    reader.out.store(reader.array(container.holder), container.index, index, one.value)
+    indices = (container.index, *place) if isinstance(container, Row) else place
+    reader.out.store(reader.array(container.holder), *indices, one.value)
 
 
 def length(reader: Reader, container: Table | Row) -> Number:

@@ -109,7 +109,8 @@ class Draft:
         """Put an operation that could fail before the first visible store, where failing undoes nothing."""
         assert self.first_write is not None
         late = self.in_late_side and node.op.kind not in SAME_ANYWHERE
-        late = late or not set(self.nodes[: self.first_write]).issuperset(node.inputs)
+        if node.inputs and not late:
+            late = not set(self.nodes[: self.first_write]).issuperset(node.inputs)
         if late or (may_warn(node) and any(map(may_warn, self.nodes[self.first_write :]))):
             raise GraphBreak(
                 "raise-after-write", str(node.attributes.get("operator", node.op.name))

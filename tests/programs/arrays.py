@@ -640,6 +640,13 @@ def over_another_part_of_the_operand(a, b, c):
     return a, b, c
 
 
+@PROGRAMS.whole(lambda: (np.exp(1j * np.arange(17)), np.sin(np.arange(17)), 3))
+def over_the_operand_itself(a, b, n):
+    a[:5] *= a[:5]
+    np.exp(b[1:], out=b[1:])
+    return a, b, np.full_like(b, n), np.full_like(b, len(b)), np.full_like(b.astype("i4"), n)
+
+
 @PROGRAMS.either(lambda: (np.array([1e4, 1.0]), np.array([6e4, 0.0], "f2")))
 def what_may_fail_and_warn_behind_a_write(a, small):
     """A number that may not fit is looked at before the write; the warning of the division stays behind that of `exp2`."""

@@ -190,7 +190,8 @@ device_guard_holds(const Guard *guard, PyObject *source)
     PyArray_Descr *wanted = (PyArray_Descr *)guard->object[0].object;
     return view.device == guard->number[1] && view.ndim == guard->number[0] &&
            PyDataType_ISNOTSWAPPED(dtype) && (dtype == wanted || same_descr(dtype, wanted)) &&
-           (guard->kind == GUARD_DEVICE_ARRAY || fills_c_order(&view));
+           (guard->kind == GUARD_DEVICE_ARRAY ||
+            is_gapless(view.ndim, view.shape, view.strides, PyDataType_ELSIZE(dtype), false));
 }
 
 /* Whether a row about an array's type or layout holds for `source`. */

@@ -113,23 +113,6 @@ strides_are_sorted(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
     return true;
 }
 
-/* Whether elements fill memory without gaps, the last axis being the fastest, or the first. */
-static bool
-is_gapless(const ArrayView *a, bool first_is_fastest)
-{
-    Py_ssize_t expected = a->item;
-    bool gapless = true;
-    for (int i = 0; i < a->ndim; i++) {
-        int axis = first_is_fastest ? i : a->ndim - 1 - i;
-        if (a->shape[axis] == 0) {
-            return true;
-        }
-        gapless = gapless && (a->shape[axis] == 1 || a->strides[axis] == expected);
-        expected *= a->shape[axis];
-    }
-    return gapless;
-}
-
 /*
  * Whether strides fall along `axes`, slowest first, and all are positive; axes of size 1 count only
  * in an array that is not contiguous. False for another number of axes. An empty array is in C
@@ -161,7 +144,8 @@ array_order_is(const ArrayView *a, const int32_t *axes, Py_ssize_t count)
         }
         previous = stride;
     }
-    return !has_single || is_gapless(a, false) || is_gapless(a, true) ||
+    return !has_single || is_gapless(a->ndim, a->shape, a->strides, a->item, false) ||
+           is_gapless(a->ndim, a->shape, a->strides, a->item, true) ||
            strides_are_sorted(a, axes, count);
 }
 

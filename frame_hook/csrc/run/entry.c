@@ -342,7 +342,8 @@ end_entry(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
  * Run an entry whose guards hold, on the registers that `entry_matches` filled. The caller owns the
  * entry: the artefact may release the GIL, and the recipe may run code of the program. `*result` or
  * `*next` is a new reference where the outcome says so. The eval hook takes frames that the recipe
- * calls, but none of the artefact's.
+ * calls, but none of the artefact's. CPython's abs() of a complex NaN raises where an underflow has
+ * left its error in `errno`: in the artefact nothing of before does, and nothing of it behind.
  */
 RunOutcome
 entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next)
@@ -356,9 +357,9 @@ entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
         }
         PyObject *session = ufuse_thread.session;
         ufuse_thread.session = NULL;
-        errno =
-            0; /* CPython's abs() of a complex NaN raises where an underflow has left its error */
+        errno = 0;
         PyObject *outputs = call_artefact(entry, registers);
+        errno = 0;
         ufuse_thread.session = session;
         if (outputs == NULL) {
             return RUN_RAISED;

@@ -35,8 +35,7 @@ typedef struct {
     _PyErr_StackItem nothing;
     _PyErr_StackItem *handled_outside;
     fexcept_t float_status;
-    int error; /* `errno`: CPython's abs() of a complex NaN raises where it is that of an underflow
-                */
+    int error; /* `errno` */
     int64_t began;
     bool paused;
     int lent;

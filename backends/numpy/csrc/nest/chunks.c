@@ -1,7 +1,6 @@
 /* A call of a nest: chunks of turns, each of which is committed as a whole or has not happened. */
 #include "nest/chunks.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
 
@@ -128,8 +127,6 @@ run_alone(Call *call, int64_t turns)
     watch.began = 0;
     status_clear();
     int verdict = call->function(call->words, call->cells, nest->memory);
-    errno =
-        0; /* as CPython's `math` has it: that of an underflow makes abs() of a complex NaN raise */
     Run run = {.doubt = verdict == 1 || verdict < 0 || verdict > 1 + nest->exits,
                .exit = verdict > 1 ? verdict - 1 : 0};
     run.flagged = (status_numbered(status_raw()) & call->mask) != 0;

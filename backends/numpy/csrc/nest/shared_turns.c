@@ -4,8 +4,6 @@
  * others. Where any is odd nothing of it counts: the caller restores what was saved, and does the
  * turns alone.
  */
-#include <errno.h>
-
 #include "nest/sharing.h"
 
 enum { PARTS_OF_EACH = 4 }; /* for a thread, as turns may be of different lengths */
@@ -108,7 +106,6 @@ run_parts(void *context, npy_intp first, npy_intp past)
     memset(memory, 0, sizeof memory);
     status_clear();
     int verdict = shared->function(shared->words, cells, memory);
-    errno = 0;
     for (int i = 0; i < nest->memories; i++) {
         memory_give(memory[i].data);
     }
