@@ -358,6 +358,8 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
             return transpose(trace, array, tuple(reversed(range(kind.ndim))))
         case "real" if kind.dtype.kind != "c":
             return array
+        case "real" | "imag" if kind.dtype.kind == "c":
+            return part(trace, array, name)
         case "base":
             return _base(trace, array)
     found = classes.static_lookup(np.ndarray, name)
@@ -414,6 +416,13 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
     if classes.static_lookup(owner, name) is classes.ABSENT:
         raise classes.missing(owner, name)
     raise GraphBreak("attribute", f"{name} of a number")
+
+
+def part(trace: Trace, array: Array, name: str) -> Array:
+    """The real or the imaginary parts of an array of complex numbers: a view, with gaps where it has elements."""
+    if trace.sizes.decide("eq", total(array.type.shape), 0):
+        raise GraphBreak("attribute", f"{name} of an empty array")
+    return trace.graph.view(array, ops.PART, {"of": name})
 
 
 def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:

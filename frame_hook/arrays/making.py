@@ -30,7 +30,8 @@ from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.shapes import canonical
 
-NONE, ZERO = Constant(None), Constant(0)
+NONE, ZERO, ONE = Constant(None), Constant(0), Constant(1)
+FIRST_TWO = Tuple((ZERO, ONE))
 MOST_SECTIONS = 64
 
 # Creation --------------------------------------------------------------------------------------------------------
@@ -301,6 +302,81 @@ def _swapaxes_method(
     interpreter: Interpreter, a: Symbol, axis1: Symbol, axis2: Symbol, /
 ) -> Symbol:
     return _swapaxes(interpreter, a, axis1, axis2)
+
+
+@rule_for(np.rot90)
+def _rotated(
+    interpreter: Interpreter, /, m: Symbol, k: Symbol = ONE, axes: Symbol = FIRST_TWO
+) -> Symbol:
+    """`np.rot90`: NumPy works out the order of axes in an array."""
+    array = array_argument(interpreter, m, "numpy.rot90")
+    turns = arrays.known_int(interpreter.trace.look(k))
+    pair = axes_argument(interpreter, axes, array.type.ndim)
+    if turns is None or pair is None or len(pair) != 2:
+        raise GraphBreak("numpy-call", "numpy.rot90 with these arguments")
+    order = list(range(array.type.ndim))
+    order[pair[0]], order[pair[1]] = pair[1], pair[0]
+    match turns % 4:
+        case 0:
+            return _flipped(interpreter, array, ())
+        case 2:
+            return _flipped(interpreter, _flipped(interpreter, array, pair[:1]), pair[1:])
+        case 1:
+            flipped = _flipped(interpreter, array, pair[1:])
+            return arrays.transpose(interpreter.trace, flipped, tuple(order))
+    turned = arrays.transpose(interpreter.trace, array, tuple(order))
+    return _flipped(interpreter, turned, pair[1:])
+
+
+def _flipped(interpreter: Interpreter, array: Array, axes: tuple[int, ...]) -> Array:
+    """A view with the elements along some axes in the other order."""
+    whole, back = indexing.WHOLE_AXIS, Slice(NONE, NONE, Constant(-1))
+    key = Tuple(tuple(back if axis in axes else whole for axis in range(array.type.ndim)))
+    view = indexing.item(interpreter.trace, array, key)
+    assert isinstance(view, Array)
+    return view
+
+
+@method("diagonal")
+def _diagonal(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    offset: Symbol = ZERO,
+    axis1: Symbol = ZERO,
+    axis2: Symbol = ONE,
+) -> Symbol:
+    """`a.diagonal()`: a view that is not written through."""
+    array, decide = array_argument(interpreter, a, "diagonal"), interpreter.trace.sizes.decide
+    shift = arrays.known_int(interpreter.trace.look(offset))
+    pair = axes_argument(interpreter, Tuple((axis1, axis2)), array.type.ndim)
+    if shift is None or pair is None or array.type.ndim < 2:
+        raise GraphBreak("numpy-call", "numpy.ndarray.diagonal with these arguments")
+    rows, columns = (array.type.shape[axis] for axis in pair)
+    rows, columns = add(rows, min(shift, 0)), add(columns, -max(shift, 0))
+    length = rows if decide("le", rows, columns) else columns
+    if decide("le", length, 0):
+        raise GraphBreak("numpy-call", "a diagonal without elements")
+    if decide("eq", length, 1):
+        length = 1
+    attributes = {"offset": shift, "axes": pair, "length": length}
+    return interpreter.trace.graph.view(array, ops.DIAGONAL, attributes)
+
+
+@method("view")
+def _view(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    dtype: Symbol | None = None,
+    type: Symbol | None = None,  # noqa: A002  NumPy's name
+) -> Symbol:
+    """`a.view(dtype)`, where the elements keep their size."""
+    array = array_argument(interpreter, a, "view")
+    found = array.type.dtype if dtype is None else dtype_argument(interpreter, dtype)
+    if type is not None or found is None:
+        raise GraphBreak("numpy-call", "numpy.ndarray.view with these arguments")
+    return interpreter.trace.graph.view(array, ops.RETYPE, {"dtype": found})
 
 
 @method("squeeze")

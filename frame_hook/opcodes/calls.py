@@ -162,7 +162,12 @@ def _is_hashable(value: Any) -> bool:
 # Functions that raise, before anything else, for a first argument without `__getitem__`.
 STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
 # Functions whose results are named tuples, of these classes.
-NAMED_RESULTS = {"numpy.linalg.eigh": "EighResult", "numpy.linalg.slogdet": "SlogdetResult"}
+NAMED_RESULTS = {
+    "numpy.linalg.eigh": "EighResult",
+    "numpy.linalg.slogdet": "SlogdetResult",
+    "numpy.linalg.svd": "SVDResult",
+    "numpy.linalg.qr": "QRResult",
+}
 
 
 def _call_dispatcher(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, devices, flags
+from ufuse.frame_hook.arrays import arrays, devices, flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
-from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.objects import attribute_stores, classes
 from ufuse.frame_hook.objects.values import PURE, described
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -94,6 +94,25 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Integer():
             return _integer_attribute(symbol, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+
+
+def store_attribute(interpreter: Interpreter, owner: Symbol, name: str, value: Symbol) -> None:
+    """Carry out `owner.name = value`."""
+    trace = interpreter.trace
+    if name in ("real", "imag"):
+        array, value = trace.look(owner), trace.look(value)
+        if isinstance(array, Array) and _is_stored_as_an_item(array, value):
+            indexing.store_into(trace, arrays.part(trace, array, name), value)
+            return
+    attribute_stores.store_attribute(interpreter, owner, name, value)
+
+
+def _is_stored_as_an_item(array: Array, value: Symbol) -> bool:
+    """Whether `array.real = value` is `array.real[...] = value`: NumPy makes an array of a number first."""
+    is_float = isinstance(value, Constant) and type(value.value) is float
+    return array.type.dtype.kind == "c" and (
+        isinstance(value, Array) or (is_float and array.type.dtype.char == "D")
+    )
 
 
 def _integer_attribute(symbol: Integer, name: str) -> Symbol:

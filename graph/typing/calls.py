@@ -246,6 +246,39 @@ def _solve(call: Call) -> Shape:
     return (*broadcast([matrix[:-2], right[:-2]], call.facts), *right[-2:])
 
 
+def _shortest(call: Call) -> tuple[Shape, Size, Size, Size]:
+    """Of a stack of matrices: the shape of the stack, their rows and columns, and the lesser of the two."""
+    shape = call.shape(0, "a")
+    if len(shape) < 2:
+        raise CannotInfer(f"{call.name} takes a matrix")
+    rows, columns = shape[-2:]
+    return shape[:-2], rows, columns, rows if call.facts.at_most(rows, columns) else columns
+
+
+def _singular(call: Call) -> Shapes:
+    """Of matrices: left vectors, values and right vectors, or values alone."""
+    if call.constant(3, "hermitian", default=False):
+        raise CannotInfer(f"{call.name} with hermitian=")
+    stack, rows, columns, least = _shortest(call)
+    whole = call.constant(1, "full_matrices", default=True)
+    if not call.constant(2, "compute_uv", default=True):
+        return (*stack, least)
+    left, right = (rows, columns) if whole else (least, least)
+    return [(*stack, rows, left), (*stack, least), (*stack, right, columns)]
+
+
+def _orthogonal(call: Call) -> Shapes:
+    """Of matrices: one with orthogonal columns and a triangular one, or this alone."""
+    mode = call.constant(1, "mode", "reduced")
+    stack, rows, columns, least = _shortest(call)
+    if mode == "r":
+        return (*stack, least, columns)
+    if mode not in ("reduced", "complete"):
+        raise CannotInfer(f"{call.name} in this mode")
+    between = least if mode == "reduced" else rows
+    return [(*stack, rows, between), (*stack, between, columns)]
+
+
 def _norm(call: Call) -> Shape:
     shape, axis = call.shape(0, "x"), call.constant(2, "axis")
     kept = bool(call.constant(3, "keepdims", default=False))
@@ -473,6 +506,8 @@ CALLS: dict[str, Rule] = {
     "numpy.linalg.eigvalsh":   Rule(_eigenvalues, fill=("eye",)),
     "numpy.linalg.eigh":       Rule(_eigenvectors, fill=("eye",)),
     "numpy.linalg.pinv":       Rule(_inverted, fill=("eye",)),
+    "numpy.linalg.svd":        Rule(_singular, fill=("eye",)),
+    "numpy.linalg.qr":         Rule(_orthogonal, fill=("eye",)),
     **ANALYSIS,
     **ARRANGING,
     **GATHERING,
