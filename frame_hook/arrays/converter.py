@@ -1,4 +1,4 @@
-"""What NumPy's Python functions make of their arguments first: `_array_converter(a, b)`, of arrays."""
+"""What NumPy's Python functions make of their arguments first: `_array_converter(a, b)`, `broadcast(a, b)`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol
+from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol, Tuple
 
 
 class ArrayConverter:
@@ -25,6 +25,24 @@ class ArrayConverter:
     def wrap(self, array: Any, *, to_scalar: bool | None = None) -> Any:  # noqa: ARG002  NumPy's name
         """A result as the class of the arguments has it."""
         return array
+
+
+class Broadcast:
+    """What `np.broadcast(a, b)` is to a function that asks for the shape alone."""
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+
+
+@rule_for(np.broadcast)
+def _broadcast(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
+    """In `np.cross`, which keeps only its shape."""
+    if interpreter.frame.code is not np.cross._implementation.__code__:  # type: ignore[attr-defined]
+        raise GraphBreak("call", "broadcast")
+    shapes = [interpreter.call(Constant(np.shape), (one,)) for one in arrays]
+    shape = interpreter.call(Constant(np.broadcast_shapes), shapes)
+    assert isinstance(shape, Tuple)
+    return interpreter.call(Constant(Broadcast), shape.items)
 
 
 @rule_for(np._core._multiarray_umath._array_converter)  # type: ignore[attr-defined]

@@ -158,6 +158,12 @@ def _ufunc_outer(call: Call) -> Shape:
     return (*call.shape(0, "A"), *call.shape(1, "B"))
 
 
+def _accumulated(call: Call) -> Shape:
+    shape = call.shape(0, "array")
+    the_axis(call.constant(1, "axis", 0), len(shape))
+    return shape
+
+
 def _searchsorted(call: Call) -> Shape:
     return call.shape(1, "v")
 
@@ -463,6 +469,7 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.clip":      Rule(_broadcast),
     "numpy.round":             Rule(_same),
     "numpy.ndarray.round":     Rule(_same),
+    "numpy.generic.round":     Rule(_same),
     "numpy.arange":            Rule(_arange, counts=(0, 3)),
     "numpy.array":             Rule(_array),
     "numpy.linspace":          Rule(_linspace, counts=(2, 3)),
@@ -542,7 +549,7 @@ NO_MATTER = {  # keywords that change no shape
     "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",
     "left", "right", "period", "ord", "overwrite_input", "device", "stable",
 }  # fmt: skip
-METHODS = {"accumulate": Rule(lambda call: call.shape(0, "array")), "outer": Rule(_ufunc_outer)}
+METHODS = {"accumulate": Rule(_accumulated), "outer": Rule(_ufunc_outer)}
 
 
 @lru_cache(maxsize=1024)

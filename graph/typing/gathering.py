@@ -62,6 +62,10 @@ def _selected(call: Call) -> Shape:
     return broadcast(shapes, call.facts)
 
 
+def _chosen(call: Call) -> Shape:
+    return broadcast([call.shape(0, "a"), *call.shapes(1, "choices")], call.facts)
+
+
 def _members(call: Call) -> Shape:
     call.argument(2, "assume_unique")
     call.argument(3, "invert")
@@ -90,6 +94,7 @@ GATHERING: dict[str, Rule] = {
     "operator.getitem":        Rule(_item, fill=("one", "zero")),
     "numpy.take_along_axis":   Rule(_along_axis, fill=("one", "zero")),
     "numpy.select":            Rule(_selected),
+    "numpy.choose":            Rule(_chosen, fill=("zero",)),
     "numpy.isin":              Rule(_members),
     "numpy.lexsort":           Rule(_ordered),
     "numpy.unravel_index":     Rule(_unravelled, fill=("zero",)),
