@@ -207,6 +207,9 @@ class CodeRecord:
     # By position: what entries run through for which plain Python had to run. It then does all of that without a stop:
     # a trace that began in the middle would come to the same.
     declined: dict[int, frozenset[int]] = field(default_factory=dict)
+    unpaid: dict[int, float] = field(
+        default_factory=dict
+    )  # what traces from a position will take that unroll a loop: more than calls have paid for so far
     put_off: set[int] = field(
         default_factory=set
     )  # positions where a trace is to begin when there is time for one

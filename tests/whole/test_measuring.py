@@ -291,6 +291,59 @@ def test_a_loop_that_computes_nothing_is_not_unrolled_for_long() -> None:
     assert compiled.stats.instructions < 3000
 
 
+def by_row(x):
+    """A loop that is no native code: its rows go into a dict."""
+    found = {}
+    for place, row in enumerate(x):
+        found[place] = row / np.linalg.norm(row)
+    return found
+
+
+def nodes_of(compiled) -> int:
+    return max((len(graph.nodes) for graph in compiled.graphs), default=0)
+
+
+def test_a_long_loop_is_unrolled_once_calls_have_paid_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not at the first calls, which take plain Python a hundredth of what that takes; a short loop is at once."""
+    monkeypatch.setattr(budget, "OF_SESSION", Allowance(0.02, 0.0))
+    monkeypatch.setattr(sessions, "ASK_AGAIN", 1)
+    compiled, few = ufuse.compile(by_row), ufuse.compile(by_row, dynamic=True)
+    few(np.ones((6, 3)))
+    few(np.ones((6, 3)))
+    assert nodes_of(few) >= 12
+    x = np.arange(1.0, 601.0).reshape(200, 3)
+    for _ in range(5):
+        compiled(x)
+    assert nodes_of(compiled) < 200
+    for _ in range(5000):
+        if nodes_of(compiled) >= 400:
+            break
+        compiled(x)
+    assert nodes_of(compiled) >= 400
+    assert all(
+        a.tobytes() == b.tobytes()
+        for a, b in zip(compiled(x).values(), by_row(x).values(), strict=True)
+    )
+
+
+def test_what_a_long_loop_will_take_is_known_after_a_few_turns() -> None:
+    """Over rows, pairs and numbered ones too: a trace does not go on until it is too long."""
+
+    def pairs(x, y):
+        found = {}
+        for place, (a, b) in enumerate(zip(x, y)):  # noqa: B905  as it is written
+            found[place] = (a - b) * (a + b) / np.linalg.norm(a)
+        return found
+
+    compiled = ufuse.compile(pairs)
+    x = np.arange(1.0, 1201.0).reshape(400, 3)
+    compiled(x, x + 1)
+    compiled(x, x + 1)
+    assert compiled.stats.instructions < 2000
+
+
 def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:
     """With both times."""
     compiled = ufuse.compile(recurrence)
