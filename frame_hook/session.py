@@ -162,7 +162,8 @@ class Session:
             elif position in while_headers(code) and record.visits[position].is_followed_now():
                 _trace_to_loops_again(cache)
             made = position if isinstance(found, _hook.Entry) else None
-            cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
+            waits = self.loops.wait(cache, record, made) and record.may_wait(cache.run_ns, made)
+            cache.loops_wait = CALLS_THAT_WAIT * waits
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
             if (type(found) is int and found >= RESTS) != (position in record.resting):

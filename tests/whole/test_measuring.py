@@ -18,6 +18,7 @@ from ufuse import decorator, sharing
 from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook import session as sessions
 from ufuse.frame_hook.budget import Account, Allowance
+from ufuse.frame_hook.entries import learned
 
 
 @pytest.fixture(autouse=True)
@@ -342,6 +343,35 @@ def test_what_a_long_loop_will_take_is_known_after_a_few_turns() -> None:
     compiled(x, x + 1)
     compiled(x, x + 1)
     assert compiled.stats.instructions < 2000
+
+
+def corner(table, n):
+    """The inner loop could be a nest, but takes too little time; the outer one reads all of a large table."""
+    s = 0.0
+    for k in range(n):
+        for j in range(4):
+            s += table[k % 3][j]
+    return s
+
+
+def test_calls_do_not_wait_for_a_nest_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that were timed again once waited for a loop that got no nest, twice as long as plain Python each."""
+    monkeypatch.setattr(learned, "LONGEST_WAIT", 10_000_000)
+    table = [[float(i + j) for j in range(500)] for i in range(500)]
+    compiled = ufuse.compile(corner)
+    expected = corner(table, 200)
+    for _ in range(14_000):
+        assert compiled(table, 200) == expected
+    assert compiled.stats.hits < 500
+
+
+def test_how_long_calls_wait_begins_anew_with_each_nest() -> None:
+    """What the other loops of a function become is open then."""
+    record = learned.CodeRecord()
+    assert record.may_wait(1000, None)
+    assert not record.may_wait(1000 + learned.LONGEST_WAIT, None)
+    assert record.may_wait(1000 + learned.LONGEST_WAIT, 20)
+    assert record.may_wait(1001 + learned.LONGEST_WAIT, None)
 
 
 def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:
