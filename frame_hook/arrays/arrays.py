@@ -222,6 +222,18 @@ def call_whole(
     return Tuple(tuple(map(trace.graph.fresh, items)))
 
 
+def call_writing(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
+    """A call that writes its first argument, a whole buffer: what it holds from then on."""
+    array = arguments[0]
+    assert isinstance(array, Array)
+    inputs: list[Node] = []
+    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    attributes = {"function": function, "arguments": given, "keywords": (), "writes": (0,)}
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes)
+    trace.graph.note_write(array.buffer)
+    trace.graph.replace(array.buffer, trace.graph.node(ops.ITEM, (node,), {"index": 1}))
+
+
 def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
     """NumPy's Python code warns of empty arrays; a graph abandoned afterwards would have warned already."""
     for symbol in map(trace.look, arguments):
