@@ -41,6 +41,9 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 
+# Attributes of Python's numbers that are the very object.
+ITSELF: dict[type, tuple[str, ...]] = {int: ("real", "numerator"), float: ("real",)}
+
 
 def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     """What `symbol.name` is."""
@@ -49,7 +52,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         kind = type(symbol.value)
         if blind_write_of(kind, name) is not None or (kind is dict and name == "get"):
             return ArrayMethod(symbol, name)
-    symbol = trace.look(symbol)
+    given, symbol = symbol, trace.look(symbol)
     match symbol:
         case Array():
             return arrays.array_attribute(trace, symbol, name)
@@ -60,6 +63,8 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Constant(value=types.ModuleType() as module):
             text = symbol.source.text if symbol.source is not None else module.__name__
             return trace.module_attribute(module, name, text)
+        case Constant(value=value) if name in ITSELF.get(type(value), ()):
+            return given  # the object of this call, where that is unread
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
         case Deque(items=items) if name == "maxlen":

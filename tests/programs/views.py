@@ -318,3 +318,9 @@ def deleted_by_lists(x, a, flags):
         except IndexError as error:
             found.append(str(error))
     return found
+
+
+@PROGRAMS.whole(lambda: (np.arange(3.0), int("-1290"), float("2.5")))
+def parts_of_pythons_numbers(x, i, f):
+    y = x * i + f
+    return y, np.real(i) is i, i.real, i.numerator, f.real, np.real(f) is f, i.imag
