@@ -472,6 +472,7 @@ def _clip(
     a: Symbol,
     a_min: Symbol | None = None,
     a_max: Symbol | None = None,
+    out: Symbol | None = None,
     *,
     min: Symbol | None = None,  # noqa: A002  NumPy's name
     max: Symbol | None = None,  # noqa: A002  the same
@@ -483,8 +484,8 @@ def _clip(
     if (a_min is None) != (a_max is None) or (by_name and a_min is not None):
         raise GraphBreak("eager-raises", "numpy.clip with these bounds")
     if a_min is None:
-        return _clip_method(interpreter, a, min, max)
-    return _clip_method(interpreter, a, a_min, a_max)
+        return _clip_method(interpreter, a, min, max, out)
+    return _clip_method(interpreter, a, a_min, a_max, out)
 
 
 @method("clip")
@@ -494,21 +495,25 @@ def _clip_method(
     /,
     min: Symbol | None = None,  # noqa: A002  NumPy's name
     max: Symbol | None = None,  # noqa: A002  the same
+    out: Symbol | None = None,
 ) -> Symbol:
     array = array_argument(interpreter, a, "numpy.clip")
-    low, high = _limit(interpreter, min), _limit(interpreter, max)
+    target = _limit(interpreter, out)
+    limits = [_limit(interpreter, min), _limit(interpreter, max)]
     clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
-    if low is not None and high is not None:
-        return arrays.elementwise(interpreter.trace, clip, (array, low, high))
-    if low is not None:
-        return arrays.elementwise(interpreter.trace, np.maximum, (array, low))
-    if high is not None:
-        return arrays.elementwise(interpreter.trace, np.minimum, (array, high))
-    raise GraphBreak("numpy-call", "numpy.clip without bounds")
+    ufunc = np.minimum if limits[0] is None else np.maximum if limits[1] is None else clip
+    operands = (array, *[one for one in limits if one is not None])
+    if len(operands) == 1:
+        raise GraphBreak("numpy-call", "numpy.clip without bounds")
+    if target is None:
+        return arrays.elementwise(interpreter.trace, ufunc, operands)
+    if not isinstance(target, Array):
+        raise GraphBreak("numpy-call", "numpy.clip with this out=")
+    return arrays.store_result(interpreter.trace, ufunc, operands, target)
 
 
 def _limit(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
-    """A limit of `clip`, read; None where there is none, which may be said by None or NumPy's own "no value"."""
+    """A limit of `clip`, or its output, read; None where there is none: None, or NumPy's own "no value"."""
     symbol = None if symbol is None else interpreter.trace.look(symbol)
     is_absent = isinstance(symbol, Constant) and (symbol.value is None or symbol.value is NO_VALUE)
     return None if is_absent else symbol

@@ -130,6 +130,7 @@ def spectra_that_fail(a):
 @PROGRAMS.whole(lambda: (values(), np.ones(1)))
 def statistics(a, x):
     return (
+        np.cov(a[0], a[1]), np.corrcoef(a[0], a[2]), np.corrcoef(a[0, ::2], a[1, ::2].astype("f4")), np.cov(a[0] > 0, a[1]),
         np.cov(a), np.cov(a, rowvar=False), np.cov(a[0]), np.corrcoef(a), np.average(a), np.average(a, axis=1),
         np.average(a, weights=abs(a)), np.average(a, 0, abs(a)), np.average(x, weights=x, keepdims=True),
         np.histogram(a), np.histogram(a, 5), np.histogram(a, bins=5, range=(0, 1), density=True),

@@ -239,3 +239,45 @@ def choices_that_fail(x, i):
     except ValueError as error:
         found.append(str(error))
     return found
+
+
+@PROGRAMS.whole(
+    lambda: (np.linspace(-2, 2, 9), np.arange(12).reshape(3, 4), np.arange(6, dtype="f4"))
+)
+def clipped_in_place(x, i, f):
+    made = np.empty_like(x)
+    low = np.clip(x, -1, None, out=made)
+    np.clip(f, 1.5, 3.5, f)
+    x.clip(-0.5, 0.5, out=x)
+    i.clip(2, out=i)
+    i[1:].clip(max=7, out=i[1:])
+    return low is made, made, x, i, f
+
+
+@PROGRAMS.either(lambda: (np.linspace(-2, 2, 9), np.arange(9), np.array([np.nan, 1.0, -3.0])))
+def clipped_otherwise(x, i, n):
+    found = [np.clip(n, 0, 2, out=n), np.clip(x, i - 3, i + 1.5, out=x), np.clip(i, 1, 5, out=None)]
+    for low, high, out in ((0.5, 1.5, i), (0, 1, x[:4]), (None, None, x)):
+        try:
+            found.append(np.clip(x, low, high, out=out))
+        except (TypeError, ValueError) as error:
+            found.append(str(error))
+    return found, np.clip(x, 0, 1, out=np.zeros((2, 9))), np.clip(x[::-1], -1, 1, out=x)
+
+
+@PROGRAMS.either(lambda: (np.arange(4.0), np.arange(3.0), np.ones(1)))
+def statistics_of_two_otherwise(x, y, one):
+    found = [
+        np.cov(x, x * 2, bias=True),
+        np.cov(x, np.stack([x, x])),
+        np.corrcoef(x, x[::-1]),
+        np.cov(x, x, ddof=0),
+    ]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found += [np.cov(one, one), np.corrcoef(x * 0, x)]
+    try:
+        np.cov(x, y)
+    except ValueError as error:
+        found.append(str(error))
+    return found, [(str(each.message), each.lineno, each.filename == __file__) for each in said]

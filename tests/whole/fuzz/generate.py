@@ -336,6 +336,7 @@ def function(growth: Growth, depth: int) -> str:
         f"np.delete({x}, 0)", f"np.delete({x}, -1, 0)", f"np.delete({x}, [0, 1])", f"np.cross({x}, {y})", f"np.choose({x} > 0, [{x}, {o}])",
         f"np.maximum.accumulate({x}, axis=-1)", f"np.fmax.reduce({x})", f"np.nanmax({x})", f"{x}.sum().round(1)", f"({x} > 0).any().any()",
         f"np.linalg.qr({x}).R.shape", f"np.linalg.svd({x}, compute_uv=False).shape", f"np.multiply({x}, 2, out=...)",
+        f"np.clip({x}, 0, 1, out={x})", f"{x}.clip({o}, out={y})", f"np.cov({x}, {y})", f"np.corrcoef({x}, {x})",
         f"np.searchsorted(np.arange(5.0), {x})", f"np.interp({x}, [0.0, 1.0], [0.0, 2.0])", f"np.var({x}, ddof=1)",
         f"{x}[[0, -1]]", f"{x}[:, [0, 0]]", f"{x}[np.argsort({x})]", f"{x}[[0, 0], [0, -1]]", f"{x}[np.array([[0], [0]]), 0]",
         f"np.fft.fft({x})", f"np.fft.rfft({x}, axis=0)", f"np.fft.ifft({x})", f"np.pad({x}, 1)", f"np.kron({x}, {y})",
