@@ -104,10 +104,10 @@ class Budget:
 
     def seconds_left(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
         """How long a trace of a frame may take now, where calls of its code took so many seconds; 0: not yet."""
-        return max(min(self._paid(code, state, calls_took), ROW.left()), 0.0)
+        return max(min(self.paid(code, state, calls_took), ROW.left()), 0.0)
 
-    def _paid(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
-        """The same by laws 1 and 2."""
+    def paid(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
+        """The same by laws 1 and 2 alone: what a trace may take that unrolls a long loop, which is no short one."""
         self._calls_took = max(self._calls_took, calls_took)
         own = self._own.left(OF_SESSION) + TIMES_OF_CALLS * self._calls_took
         if PROCESS.left(OF_PROCESS) > 0:

@@ -40,7 +40,7 @@ from ufuse.frame_hook.nests.positions import behind_loop, loop_positions, while_
 from ufuse.frame_hook.nests.records import LoopRecord, loop_records
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
-from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line
+from ufuse.frame_hook.tracing import Attempt, Compile, Longest, Tracer, first_line
 from ufuse.graph.node import Graph
 from ufuse.graph.signals import is_of_signal
 
@@ -162,7 +162,8 @@ class Session:
             elif position in while_headers(code) and record.visits[position].is_followed_now():
                 _trace_to_loops_again(cache)
             made = position if isinstance(found, _hook.Entry) else None
-            cache.loops_wait = CALLS_THAT_WAIT * self.loops.wait(cache, record, made)
+            waits = self.loops.wait(cache, record, made) and record.may_wait(cache.run_ns, made)
+            cache.loops_wait = CALLS_THAT_WAIT * waits
             if (found is not None) != (position in record.left_to_nests):
                 record.left_to_nests ^= {position}
             if (type(found) is int and found >= RESTS) != (position in record.resting):
@@ -182,7 +183,7 @@ class Session:
         if self.loops is not None and position != 0 and _is_held(code, position, record):
             return ASK_LATEST
         seconds = self._seconds_for(cache, state)
-        if seconds is not None and seconds <= 0:
+        if seconds is not None and (seconds <= 0 or self._is_unpaid(cache, position, state)):
             return self._put_off(cache, position, record)
         entries = cache.entries(position)
         if entries:
@@ -202,9 +203,13 @@ class Session:
             self._note_varying(code, position, "a function or class that is used here")
         at_once = self.journal.fullgraph is not None or self.unhurried
         forks = branches.Forks(self.record) if at_once else None
-        entry, passed, expired = self._traced(
+        entry, passed, expired, unpaid = self._traced(
             cache, position, function, state, seconds, self._first_truth, forks
         )
+        if unpaid:
+            record.unpaid[position] = unpaid
+            record.traces[position] -= 1
+            return self._put_off(cache, position, record)
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
@@ -250,7 +255,7 @@ class Session:
             branches.ask_later(entry)
             return None
         forks = branches.Forks(self.record) if is_mixed else None
-        longer, _, _ = self._traced(
+        longer, *_ = self._traced(
             cache, position, function, state, seconds, self._usual_truth, forks
         )
         if longer is None or longer.first_failing(state) is not None:
@@ -280,6 +285,14 @@ class Session:
             return None
         return self._budget.seconds_left(cache.code, state, cache.run_ns / 1e9)
 
+    def _paid(self, cache: Any, state: tuple[Any, ...]) -> float:
+        return self._budget.paid(cache.code, state, cache.run_ns / 1e9)
+
+    def _is_unpaid(self, cache: Any, position: int, state: tuple[Any, ...]) -> bool:
+        """Whether a trace would unroll a loop for more time than calls have paid for."""
+        needed = self.record(cache.code).unpaid.get(position)
+        return needed is not None and self._paid(cache, state) < needed
+
     def _traced(
         self,
         cache: Any,
@@ -289,12 +302,21 @@ class Session:
         seconds: float | None,
         usual_truth: UsualTruth,
         forks: branches.Forks | None = None,
-    ) -> tuple[Any, Any, bool]:
+    ) -> Attempt:
         """What the tracer finds in a time, which is spent then; None: in any time."""
         started, begun = time.perf_counter(), time.thread_time()
         deadline = None if seconds is None else begun + max(seconds, budget.OF_A_TRACE)
+        may_cost = None if seconds is None else self._paid(cache, state)
         found = self._tracer.trace(
-            cache, position, function, state, self.record(cache.code), deadline, usual_truth, forks
+            cache,
+            position,
+            function,
+            state,
+            self.record(cache.code),
+            deadline,
+            usual_truth,
+            forks,
+            may_cost,
         )
         if seconds is not None:
             self._budget.spend(time.thread_time() - begun, traces=1)

@@ -50,7 +50,7 @@ from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.fork_refusals import CannotFork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
-from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, NotRebuilt, Returned
+from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, LoopUnpaid, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
 from ufuse.frame_hook.nests.arrival import headers_outside, kinds_of, nests_that_take
 from ufuse.frame_hook.nests.choice import is_left, open_headers
@@ -89,11 +89,13 @@ class Attempt(NamedTuple):
     """What tracing a frame came to: an entry, or None.
 
     `passed` are the root positions that the last failed try had run; `expired`: the time that may be spent was up.
+    `unpaid` are the seconds that it would take to unroll a loop, where that is more than may be spent; else 0.
     """
 
     entry: Any
     passed: list[int]
     expired: bool
+    unpaid: float = 0.0
 
 
 class Ended(NamedTuple):
@@ -141,10 +143,12 @@ class Tracer:
         deadline: float | None = None,
         usual_truth: UsualTruth = lambda _, __, otherwise: otherwise,
         forks: Forks | None = None,
+        may_cost: float | None = None,
     ) -> Attempt:
         """The entry for a frame from a position, which reading ends at a moment of `time.thread_time`.
 
-        `usual_truth`: see `Interpreter`. `forks`: of which branches both sides may be in the graph; None: of none.
+        `usual_truth`, `may_cost`: see `Interpreter`. `forks`: of which branches both sides may be in the graph; None:
+        of none.
         """
         expired = False
         started = time.perf_counter()
@@ -166,6 +170,7 @@ class Tracer:
                 None if expired else deadline,
                 usual_truth,
                 forks,
+                may_cost,
             )
             visited = Visited(interpreter)
             is_refused = False  # both sides of a branch, which the next try does without
@@ -224,6 +229,8 @@ class Tracer:
                 forget_frames(error, handled)
                 branch = None
                 stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
+            except LoopUnpaid as loop:
+                return Attempt(None, passed, expired, loop.seconds)
             except LoopTooLong as loop:
                 expired = expired or (deadline is not None and time.thread_time() > deadline)
                 record.kept_loops.add(loop.position)
@@ -256,6 +263,7 @@ class Tracer:
         deadline: float | None,
         usual_truth: UsualTruth,
         forks: Forks | None,
+        may_cost: float | None,
     ) -> tuple[Interpreter, Frame]:
         code = cache.code
         names = slot_names(code)
@@ -275,6 +283,7 @@ class Tracer:
             watched=watched(trace, state),
             may_end=self._end(code, position, deadline),
             deadline=deadline,
+            may_cost=may_cost,
             left_headers=headers if self._leaves_loops else headers & while_headers(code),
             open_headers=headers,
             leaves_loop=partial(self._leaves, code, position, function, trace, record),

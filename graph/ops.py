@@ -58,6 +58,9 @@ COPY   = Op("copy",   1,    Kind.MAP)    # a fresh array; attribute order: "C" o
 INDEX     = Op("index",     1, Kind.VIEW)  # basic indexing, array result
 TRANSPOSE = Op("transpose", 1, Kind.VIEW)  # attribute axes
 RESHAPE   = Op("reshape",   1, Kind.VIEW)  # attribute shape; only where no copy is needed
+PART      = Op("part",      1, Kind.VIEW)  # attribute of: "real" or "imag", of complex numbers
+DIAGONAL  = Op("diagonal",  1, Kind.VIEW)  # attributes offset, axes, length: NumPy's, which is not written through
+RETYPE    = Op("retype",    1, Kind.VIEW)  # the same bytes as elements of attribute dtype, which has their size
 # CREATE; attributes shape, dtype, order (a tuple of axes, slowest first)
 EMPTY  = Op("empty",  0,    Kind.CREATE)
 ZEROS  = Op("zeros",  0,    Kind.CREATE)
@@ -94,12 +97,12 @@ UFUNCS: dict[str, Op] = {
 REDUCTIONS: dict[str, Op] = {
     f"reduce_{name}": Op(f"reduce_{name}", 1, Kind.REDUCE, getattr(np, name))
     for name in (
-        "add multiply maximum minimum logical_and logical_or bitwise_and bitwise_or bitwise_xor".split()
+        "add multiply maximum minimum fmax fmin logical_and logical_or bitwise_and bitwise_or bitwise_xor".split()
     )
 }
 NAMED = (
-    INPUT, CONST, SIZE, CAST, WHERE, COPY, INDEX, TRANSPOSE, RESHAPE, EMPTY, ZEROS, ONES, FULL, STORE, ELEMENT,
-    SCALAR, CALL, ITEM, CHECK, LOOP, BRANCH,
+    INPUT, CONST, SIZE, CAST, WHERE, COPY, INDEX, TRANSPOSE, RESHAPE, PART, DIAGONAL, RETYPE, EMPTY, ZEROS, ONES, FULL,
+    STORE, ELEMENT, SCALAR, CALL, ITEM, CHECK, LOOP, BRANCH,
 )  # fmt: skip
 OPS: dict[str, Op] = {op.name: op for op in NAMED} | UFUNCS | REDUCTIONS
 

@@ -114,7 +114,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
 
 def step_tuple(step: Step, constants: dict[int, Any], options: Options) -> tuple[Any, ...]:
     """A step as `_tiles.Program` takes it."""
-    tail = (step.clear, step.committed)
+    tail = (step.clear, 2 if step.committed and step.refuses else step.committed)
     if step.kind == "kernel":
         assert step.kernel is not None
         fresh = iter(step.outs)

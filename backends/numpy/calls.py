@@ -21,6 +21,7 @@ from ufuse.graph.typing.calls import function_named
 from ufuse.graph.typing.infer import scalar_function
 
 VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape)
+LOOKS_FIRST = frozenset({"operator.setitem"})  # functions that write, and raise before they do
 
 
 def _map(draft: Draft, node: Node) -> int:
@@ -112,7 +113,9 @@ def _whole(draft: Draft, node: Node) -> int:
     keywords = {
         name: _argument(draft, spec, node) for name, spec in node.attributes.get("keywords", ())
     }
-    return draft.call(function, *slots, node=node, **keywords)
+    made = draft.call(function, *slots, node=node, **keywords)
+    draft.plan.steps[-1].refuses = node.attributes["function"] in LOOKS_FIRST
+    return made
 
 
 def _argument(draft: Draft, spec: Any, node: Node) -> int:

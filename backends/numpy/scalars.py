@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, Span, Type
-from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
+from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
 
 NumberKind = Any  # a dtype, or one of Python's types bool, int, float
 
@@ -432,13 +433,14 @@ class Code:
     def _store(self, one: NumberOperation) -> None:
         store = one.node
         assert isinstance(store.type, ArrayType)
-        target, value = store.type.dtype, store.inputs[1]
+        type_, value = replace(store.type, dtype=target_type(store).dtype), store.inputs[1]
+        target = type_.dtype
         if value.op is ops.CONST:
             register = self._new((target, _stored_constant(target, value.attributes["value"])))
         else:
             register = self._register(one.reads[2], kind_of(value.type))
             register = self._converted_to(register, target)
-        self.rows.append(("store", register, register, self._place(one, store.type)))
+        self.rows.append(("store", register, register, self._place(one, type_)))
 
     def _new(self, register: Any) -> int:
         self.registers.append(register)

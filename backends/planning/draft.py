@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter, methodcaller
 from typing import Any
 
 from ufuse.backends.planning.keys import NotConstant, Sizes, constant_key, symbols_in
@@ -180,6 +181,13 @@ class Draft:
         if name == "transpose":
             axes = self.constant(tuple(attributes["axes"]))
             return self.call(self.view_calls.transpose, slot, axes)
+        if name == "part":
+            return self.call(attrgetter(attributes["of"]), slot)
+        if name == "diagonal":
+            offset, axes = attributes["offset"], attributes["axes"]
+            return self.call(methodcaller("diagonal", offset, *axes), slot)
+        if name == "retype":
+            return self.call(methodcaller("view", attributes["dtype"]), slot)
         return self.call(self.view_calls.reshape, slot, self.size(tuple(attributes["shape"])))
 
     # Keys and sizes

@@ -222,6 +222,18 @@ def call_whole(
     return Tuple(tuple(map(trace.graph.fresh, items)))
 
 
+def call_writing(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
+    """A call that writes its first argument, a whole buffer: what it holds from then on."""
+    array = arguments[0]
+    assert isinstance(array, Array)
+    inputs: list[Node] = []
+    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    attributes = {"function": function, "arguments": given, "keywords": (), "writes": (0,)}
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes)
+    trace.graph.note_write(array.buffer)
+    trace.graph.replace(array.buffer, trace.graph.node(ops.ITEM, (node,), {"index": 1}))
+
+
 def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
     """NumPy's Python code warns of empty arrays; a graph abandoned afterwards would have warned already."""
     for symbol in map(trace.look, arguments):
@@ -358,6 +370,8 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
             return transpose(trace, array, tuple(reversed(range(kind.ndim))))
         case "real" if kind.dtype.kind != "c":
             return array
+        case "real" | "imag" if kind.dtype.kind == "c":
+            return part(trace, array, name)
         case "base":
             return _base(trace, array)
     found = classes.static_lookup(np.ndarray, name)
@@ -414,6 +428,13 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
     if classes.static_lookup(owner, name) is classes.ABSENT:
         raise classes.missing(owner, name)
     raise GraphBreak("attribute", f"{name} of a number")
+
+
+def part(trace: Trace, array: Array, name: str) -> Array:
+    """The real or the imaginary parts of an array of complex numbers: a view, with gaps where it has elements."""
+    if trace.sizes.decide("eq", total(array.type.shape), 0):
+        raise GraphBreak("attribute", f"{name} of an empty array")
+    return trace.graph.view(array, ops.PART, {"of": name})
 
 
 def transpose(trace: Trace, array: Array, axes: tuple[int, ...]) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol
+from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol, is_read_only
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
@@ -51,6 +51,8 @@ def _c_or_f(trace: Trace, array: Array) -> bool:
 def _writeable(trace: Trace, array: Array) -> bool:
     """Whether an array may be written: a view is what it is a view of."""
     buffer = array.buffer
+    if is_read_only(array):
+        return False
     if buffer.source is None or buffer.value is None:
         if buffer.visible:
             raise GraphBreak("attribute", "flags of an array that the trace cannot find again")

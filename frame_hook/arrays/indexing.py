@@ -6,6 +6,7 @@ import numpy as np
 
 from ufuse.frame_hook.arrays.arrays import (
     call_whole,
+    call_writing,
     is_number,
     known_int,
     node_of,
@@ -192,8 +193,10 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
     if isinstance(key, Array) and key.type.dtype.kind == "b" and key.type.ndim:
         _store_where(trace, array, key, value)
         return
-    if isinstance(key, Array | List):
-        raise GraphBreak("index", "with an array or list, to assign to it,")
+    parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
+    if any(isinstance(part, Array | List) for part in parts):
+        _store_fancy(trace, array, key, parts, trace.look(value))
+        return
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
         stored = node_of(trace, trace.look(value)).type
@@ -201,6 +204,23 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
             raise GraphBreak("eager-raises", "setting an array element with a sequence")
     target = trace.graph.view(array, ops.INDEX, {"index": entries})
     store_into(trace, target, value)
+
+
+def _store_fancy(
+    trace: Trace, array: Array, key: Symbol, parts: list[Symbol], value: Symbol
+) -> None:
+    """`array[key] = value` by arrays or lists of whole numbers, all of which NumPy looks at before it writes."""
+    buffer, graph = array.buffer, trace.graph
+    is_alike = isinstance(value, Array) and value.type.dtype == array.type.dtype
+    if array.path or not (is_alike or goes_into(trace, value, array.type.dtype)):
+        raise GraphBreak("index", "with an array or list, to assign such values,")
+    if graph.first_write is not None or graph.in_late_side or buffer.frozen is not None:
+        raise GraphBreak("raise-after-write", "an index that may be out of bounds")
+    if buffer.visible:
+        trace.arrays.check_writable(buffer)
+    places = [_places(trace, part) for part in parts]
+    given = Tuple(tuple(places)) if isinstance(key, Tuple) else places[0]
+    call_writing(trace, "operator.setitem", (array, given, value))
 
 
 def _store_where(trace: Trace, target: Array, mask: Array, value: Symbol) -> None:

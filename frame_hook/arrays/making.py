@@ -30,7 +30,8 @@ from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.shapes import canonical
 
-NONE, ZERO = Constant(None), Constant(0)
+NONE, ZERO, ONE = Constant(None), Constant(0), Constant(1)
+FIRST_TWO = Tuple((ZERO, ONE))
 MOST_SECTIONS = 64
 
 # Creation --------------------------------------------------------------------------------------------------------
@@ -303,6 +304,81 @@ def _swapaxes_method(
     return _swapaxes(interpreter, a, axis1, axis2)
 
 
+@rule_for(np.rot90)
+def _rotated(
+    interpreter: Interpreter, /, m: Symbol, k: Symbol = ONE, axes: Symbol = FIRST_TWO
+) -> Symbol:
+    """`np.rot90`: NumPy works out the order of axes in an array."""
+    array = array_argument(interpreter, m, "numpy.rot90")
+    turns = arrays.known_int(interpreter.trace.look(k))
+    pair = axes_argument(interpreter, axes, array.type.ndim)
+    if turns is None or pair is None or len(pair) != 2:
+        raise GraphBreak("numpy-call", "numpy.rot90 with these arguments")
+    order = list(range(array.type.ndim))
+    order[pair[0]], order[pair[1]] = pair[1], pair[0]
+    match turns % 4:
+        case 0:
+            return _flipped(interpreter, array, ())
+        case 2:
+            return _flipped(interpreter, _flipped(interpreter, array, pair[:1]), pair[1:])
+        case 1:
+            flipped = _flipped(interpreter, array, pair[1:])
+            return arrays.transpose(interpreter.trace, flipped, tuple(order))
+    turned = arrays.transpose(interpreter.trace, array, tuple(order))
+    return _flipped(interpreter, turned, pair[1:])
+
+
+def _flipped(interpreter: Interpreter, array: Array, axes: tuple[int, ...]) -> Array:
+    """A view with the elements along some axes in the other order."""
+    whole, back = indexing.WHOLE_AXIS, Slice(NONE, NONE, Constant(-1))
+    key = Tuple(tuple(back if axis in axes else whole for axis in range(array.type.ndim)))
+    view = indexing.item(interpreter.trace, array, key)
+    assert isinstance(view, Array)
+    return view
+
+
+@method("diagonal")
+def _diagonal(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    offset: Symbol = ZERO,
+    axis1: Symbol = ZERO,
+    axis2: Symbol = ONE,
+) -> Symbol:
+    """`a.diagonal()`: a view that is not written through."""
+    array, decide = array_argument(interpreter, a, "diagonal"), interpreter.trace.sizes.decide
+    shift = arrays.known_int(interpreter.trace.look(offset))
+    pair = axes_argument(interpreter, Tuple((axis1, axis2)), array.type.ndim)
+    if shift is None or pair is None or array.type.ndim < 2:
+        raise GraphBreak("numpy-call", "numpy.ndarray.diagonal with these arguments")
+    rows, columns = (array.type.shape[axis] for axis in pair)
+    rows, columns = add(rows, min(shift, 0)), add(columns, -max(shift, 0))
+    length = rows if decide("le", rows, columns) else columns
+    if decide("le", length, 0):
+        raise GraphBreak("numpy-call", "a diagonal without elements")
+    if decide("eq", length, 1):
+        length = 1
+    attributes = {"offset": shift, "axes": pair, "length": length}
+    return interpreter.trace.graph.view(array, ops.DIAGONAL, attributes)
+
+
+@method("view")
+def _view(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    dtype: Symbol | None = None,
+    type: Symbol | None = None,  # noqa: A002  NumPy's name
+) -> Symbol:
+    """`a.view(dtype)`, where the elements keep their size."""
+    array = array_argument(interpreter, a, "view")
+    found = array.type.dtype if dtype is None else dtype_argument(interpreter, dtype)
+    if type is not None or found is None:
+        raise GraphBreak("numpy-call", "numpy.ndarray.view with these arguments")
+    return interpreter.trace.graph.view(array, ops.RETYPE, {"dtype": found})
+
+
 @method("squeeze")
 def _squeeze(interpreter: Interpreter, a: Symbol, /, axis: Symbol | None = None) -> Symbol:
     """`a.squeeze()`: a view without axes of length 1; the array itself where it has none of these."""
@@ -396,6 +472,7 @@ def _clip(
     a: Symbol,
     a_min: Symbol | None = None,
     a_max: Symbol | None = None,
+    out: Symbol | None = None,
     *,
     min: Symbol | None = None,  # noqa: A002  NumPy's name
     max: Symbol | None = None,  # noqa: A002  the same
@@ -407,8 +484,8 @@ def _clip(
     if (a_min is None) != (a_max is None) or (by_name and a_min is not None):
         raise GraphBreak("eager-raises", "numpy.clip with these bounds")
     if a_min is None:
-        return _clip_method(interpreter, a, min, max)
-    return _clip_method(interpreter, a, a_min, a_max)
+        return _clip_method(interpreter, a, min, max, out)
+    return _clip_method(interpreter, a, a_min, a_max, out)
 
 
 @method("clip")
@@ -418,21 +495,25 @@ def _clip_method(
     /,
     min: Symbol | None = None,  # noqa: A002  NumPy's name
     max: Symbol | None = None,  # noqa: A002  the same
+    out: Symbol | None = None,
 ) -> Symbol:
     array = array_argument(interpreter, a, "numpy.clip")
-    low, high = _limit(interpreter, min), _limit(interpreter, max)
+    target = _limit(interpreter, out)
+    limits = [_limit(interpreter, min), _limit(interpreter, max)]
     clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
-    if low is not None and high is not None:
-        return arrays.elementwise(interpreter.trace, clip, (array, low, high))
-    if low is not None:
-        return arrays.elementwise(interpreter.trace, np.maximum, (array, low))
-    if high is not None:
-        return arrays.elementwise(interpreter.trace, np.minimum, (array, high))
-    raise GraphBreak("numpy-call", "numpy.clip without bounds")
+    ufunc = np.minimum if limits[0] is None else np.maximum if limits[1] is None else clip
+    operands = (array, *[one for one in limits if one is not None])
+    if len(operands) == 1:
+        raise GraphBreak("numpy-call", "numpy.clip without bounds")
+    if target is None:
+        return arrays.elementwise(interpreter.trace, ufunc, operands)
+    if not isinstance(target, Array):
+        raise GraphBreak("numpy-call", "numpy.clip with this out=")
+    return arrays.store_result(interpreter.trace, ufunc, operands, target)
 
 
 def _limit(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
-    """A limit of `clip`, read; None where there is none, which may be said by None or NumPy's own "no value"."""
+    """A limit of `clip`, or its output, read; None where there is none: None, or NumPy's own "no value"."""
     symbol = None if symbol is None else interpreter.trace.look(symbol)
     is_absent = isinstance(symbol, Constant) and (symbol.value is None or symbol.value is NO_VALUE)
     return None if is_absent else symbol

@@ -30,6 +30,7 @@ from ufuse.graph import ops, size
 from ufuse.graph.node import Location
 from ufuse.graph.ops import Op
 from ufuse.graph.size import Size
+from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.sample import dtype_words
 
 NONE = Constant(None)
@@ -148,7 +149,7 @@ def reduction(
         raise GraphBreak("numpy-call", f"{what} with this keepdims=")
     dtype = dtype_argument(interpreter, given.get("dtype")) or dtype
     reduced = range(array.type.ndim) if axes is None else axes
-    if op.name in ("reduce_maximum", "reduce_minimum"):
+    if op.name in ("reduce_maximum", "reduce_minimum", "reduce_fmax", "reduce_fmin"):
         for axis in reduced:
             if interpreter.trace.sizes.decide("eq", array.type.shape[axis], 0):
                 raise GraphBreak(
@@ -190,6 +191,8 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
         if dtype is not None:
             _refuse_others(given, "a axis out keepdims where", what)
         array = interpreter.trace.look(given.pop("a"))
+        if name in ("any", "all") and not given and _is_truth(array):
+            return array
         if not method and not isinstance(array, Array):
             is_scalar = arrays.is_number(array) and number_type(array) == "numpy"
             if name in ("max", "min") and not given and is_scalar:
@@ -203,6 +206,12 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
             return reduction(interpreter, op, array, given, what=what, dtype=dtype)
 
     return rule
+
+
+def _is_truth(symbol: Symbol) -> bool:
+    """Whether it is NumPy's True or False, which of the two is known only when the program runs."""
+    type_ = symbol.node.type if isinstance(symbol, Number) else None
+    return isinstance(type_, ArrayType) and type_.dtype.kind == "b"
 
 
 def _reduced_number(interpreter: Interpreter, number: Symbol) -> Symbol:

@@ -30,6 +30,9 @@ LONG_ENOUGH = 2e-3  # seconds of a run, where there were fewer
 KNOWN_TURNS = 4  # timed in one run of a loop: they tell how long it takes
 FEW_RUNS = 3  # of a loop that turns but once or twice in each, before that is believed
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
+LONGEST_WAIT = (
+    300_000_000  # nanoseconds of calls whose loops may become nests, before it is decided without
+)
 RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
@@ -207,10 +210,14 @@ class CodeRecord:
     # By position: what entries run through for which plain Python had to run. It then does all of that without a stop:
     # a trace that began in the middle would come to the same.
     declined: dict[int, frozenset[int]] = field(default_factory=dict)
+    unpaid: dict[int, float] = field(
+        default_factory=dict
+    )  # what traces from a position will take that unroll a loop: more than calls have paid for so far
     put_off: set[int] = field(
         default_factory=set
     )  # positions where a trace is to begin when there is time for one
     waits: int = 0  # how often in a row traces were put off
+    waits_from: int | None = None  # how long calls had taken when they began to wait for a nest
     failures: dict[int, int] = field(default_factory=dict)  # by position: traces that gave no entry
     visits: dict[int, Visits] = field(default_factory=dict)  # of loops' headers, by position
     iterators: dict[int, str] = field(
@@ -257,6 +264,15 @@ class CodeRecord:
             is_text = isinstance(row.operands[1], str | bytes)
             return self._count(row, MOST_TEXTS if is_text else MOST_VALUES)
         return False
+
+    def may_wait(self, run_ns: int, made: int | None) -> bool:
+        """Whether how long calls take may still be unknown because a loop may get a nest: not for ever, if none does.
+
+        `run_ns` is how long calls have taken so far, `made` the position of a loop that gets one now.
+        """
+        if self.waits_from is None or made is not None:
+            self.waits_from = run_ns
+        return run_ns - self.waits_from < LONGEST_WAIT
 
     def retry_later(self, position: int) -> bool:
         """Note a trace that ran out of time before it came to anything; whether another one may."""

@@ -22,6 +22,7 @@ from ufuse.frame_hook.interpreter.outcomes import (
     Expected,
     Jump,
     LoopTooLong,
+    LoopUnpaid,
     Raised,
     Returned,
     Side,
@@ -30,6 +31,7 @@ from ufuse.frame_hook.interpreter.outcomes import (
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     AnyArray,
+    Array,
     Constant,
     Generator,
     Instance,
@@ -55,16 +57,24 @@ MOST_FORKS = 100  # both sides of so many branches: in functions that call funct
 UNROLLED_TURNS = 32  # of a `while` loop that may be native code
 SURELY = 1.5  # times what a trace may have: a call that will need so much is not inlined
 SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
+# What a trace takes for each node, compiled, and for each instruction.
+SECONDS_OF_A_NODE, SECONDS_OF_AN_INSTRUCTION = 80e-6, 5e-6
 
 
-def _turns_left(frame: Frame) -> int:
-    """How many iterations the innermost loop still has, as far as its iterator tells."""
-    iterator = frame.stack[-1] if frame.stack else None
+LEAST_COST = 0.01  # seconds of a trace that unrolls a loop, below which it need not be paid for
+
+
+def _items_left(trace: Trace, iterator: Symbol) -> int:
+    """How many items an iterator still has, as far as it tells."""
     if not isinstance(iterator, Iterator):
         return 0
     match iterator.kind, iterator.parts:
         case "sequence", [List(items=items) | Tuple(items=items)]:
             return len(items) - iterator.position
+        case "rows", [Array(type=kind)]:
+            return trace.sizes.example(kind.shape[0]) - iterator.position
+        case "zip" | "enumerate", parts:
+            return min((_items_left(trace, part) for part in parts), default=0)
     return max(0, iterator.length - iterator.position)
 
 
@@ -84,7 +94,8 @@ class Interpreter:
     instruction but the first, with the number of those run and the position, whether the trace is to end there.
     `watched` are registers of the state whose values must not die inside the graph, with their names. `deadline` is a
     moment of `time.thread_time` after which the longest loop of the root is not unrolled, or, where it has none,
-    functions that are being inlined break the graph. `leaves_loop` is asked before the first turn of a loop of the root
+    functions that are being inlined break the graph. `may_cost` is how many seconds the trace may take where it unrolls
+    a loop, by an estimate after a few turns. `leaves_loop` is asked before the first turn of a loop of the root
     at one of `left_headers`, whether the trace ends there, because the loop may be compiled; `has_left`: it did.
     `open_headers` are those of loops that may be compiled: `while` loops are not unrolled far.
     `nests` are the headers of loops of the root that are native code: the trace ends where it comes to one, if that
@@ -108,6 +119,7 @@ class Interpreter:
         watched: Mapping[int, str] = MappingProxyType({}),
         may_end: Callable[[int, int], bool] | None = None,
         deadline: float | None = None,
+        may_cost: float | None = None,
         left_headers: frozenset[int] = frozenset(),
         open_headers: frozenset[int] = frozenset(),
         leaves_loop: Callable[[Frame], bool] | None = None,
@@ -129,6 +141,7 @@ class Interpreter:
         self.watched = watched
         self.may_end = may_end
         self.deadline = deadline
+        self.may_cost = may_cost
         self.left_headers = left_headers
         self.open_headers = open_headers
         self.leaves_loop = leaves_loop
@@ -406,17 +419,21 @@ class Interpreter:
         frame.work[instruction.position] = nodes, self.total
         if before is None:
             return
-        left, is_root = _turns_left(frame), frame is self.call_stack[0]
+        left = _items_left(self.trace, frame.stack[-1]) if frame.stack else 0
+        is_root = frame is self.call_stack[0]
         added, run = nodes - before[0], self.total - before[1]
         is_idle = not added and left > MOST_IDLE_TURNS and run * left > MOST_IDLE
         if is_idle and not is_root:
             raise GraphBreak("loop")
-        parts = (nodes + added * left) / MOST_NODES, (self.total + run * left) / MOST_INSTRUCTIONS
-        is_long = max(parts) > (1 if is_root else SURELY)
+        nodes, total = nodes + added * left, self.total + run * left
+        is_long = max(nodes / MOST_NODES, total / MOST_INSTRUCTIONS) > (1 if is_root else SURELY)
         if is_long and not is_root:
             self._end_too_long(frame)
         if is_idle or is_long:
             raise LoopTooLong(instruction.position)
+        cost = nodes * SECONDS_OF_A_NODE + total * SECONDS_OF_AN_INSTRUCTION
+        if self.may_cost is not None and cost > max(self.may_cost, LEAST_COST):
+            raise LoopUnpaid(cost)
 
     def _end_too_long(self, frame: Frame) -> NoReturn:
         """End a trace that is or will be too long: a loop of the root is not unrolled, or a call not inlined."""

@@ -85,6 +85,14 @@ class NotRebuilt(Exception):  # noqa: N818  a decision, not an error
         self.what = what
 
 
+class LoopUnpaid(Exception):  # noqa: N818  a decision, not an error
+    """Unrolling a loop would take more time than may be spent now: about so many `seconds`, with all before it."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 class LoopTooLong(Exception):  # noqa: N818  a decision, not an error
     """A loop of the root frame is not worth unrolling any further; `position` is its backward jump."""
 

@@ -44,6 +44,7 @@ from ufuse.frame_hook.trace.symbols import (
     Iterator,
     List,
     Method,
+    Number,
     Opaque,
     Range,
     Set,
@@ -55,6 +56,7 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.types import ArrayType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.library import device_rule, is_device_function, is_device_gufunc
 
@@ -162,7 +164,12 @@ def _is_hashable(value: Any) -> bool:
 # Functions that raise, before anything else, for a first argument without `__getitem__`.
 STACKING = frozenset(("vstack", "hstack", "stack", "dstack", "column_stack", "row_stack"))
 # Functions whose results are named tuples, of these classes.
-NAMED_RESULTS = {"numpy.linalg.eigh": "EighResult", "numpy.linalg.slogdet": "SlogdetResult"}
+NAMED_RESULTS = {
+    "numpy.linalg.eigh": "EighResult",
+    "numpy.linalg.slogdet": "SlogdetResult",
+    "numpy.linalg.svd": "SVDResult",
+    "numpy.linalg.qr": "QRResult",
+}
 
 
 def _call_dispatcher(
@@ -218,8 +225,9 @@ def _call_method(
         raise GraphBreak("effect", f"{method.name} of {described(method.self)}")
     if method.name in METHODS:
         return applied(METHODS[method.name], method.name, interpreter, given, keywords)
-    name = f"numpy.ndarray.{method.name}"
-    if isinstance(method.self, Array) and name in infer.CALLS:
+    is_scalar = isinstance(method.self, Number) and isinstance(method.self.node.type, ArrayType)
+    name = f"numpy.{'generic' if is_scalar else 'ndarray'}.{method.name}"
+    if (is_scalar or isinstance(method.self, Array)) and name in infer.CALLS:
         if infer.CALLS[name].writes:
             raise GraphBreak("numpy-call", name)
         return arrays.call_whole(interpreter.trace, name, given, dict(keywords), may_raise=True)
@@ -301,16 +309,22 @@ def call_ufunc(
     given = {name: trace.look(value) for name, value in keywords.items()}
     if ufunc is np.matmul and not given and len(looked) == 2:
         return arrays.matmul(trace, looked[0], looked[1], in_place=False)
-    out = _out_of(ufunc, looked, given)
+    is_array = _asks_for_array(given.get("out"))
+    out = None if is_array else _out_of(ufunc, looked, given)
     given = {name: value for name, value in given.items() if not _is_default(name, value)}
+    if is_array:
+        del given["out"]
     if given or len(looked) != ufunc.nin or ufunc.nout != 1:
         raise GraphBreak(
             "numpy-call", f"numpy.{ufunc.__name__} with {', '.join(given) or 'these arguments'}"
         )
-    if all(isinstance(a, Constant) for a in looked) and out is None:
+    if all(isinstance(a, Constant) for a in looked) and out is None and not is_array:
         return pure(ufunc, *[a.value for a in looked if isinstance(a, Constant)])
     if out is None:
-        return arrays.elementwise(trace, ufunc, looked)
+        made = arrays.elementwise(trace, ufunc, looked)
+        if is_array and not isinstance(made, Array):
+            return arrays.call_whole(trace, "numpy.array", (made,))
+        return made
     out = trace.look(out)
     if not isinstance(out, Array):
         raise GraphBreak("numpy-call", f"numpy.{ufunc.__name__} with this out=")
@@ -319,6 +333,12 @@ def call_ufunc(
 
 # From NumPy 2.4 on these warn of a third positional argument.
 WARN_OF_OUT = (np.maximum, np.minimum)
+
+
+def _asks_for_array(out: Symbol | None) -> bool:
+    """Whether it is the `...` of `out=...`: the result is an array, whatever the operands are."""
+    is_known = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
+    return is_known and isinstance(out, Constant) and out.value is Ellipsis
 
 
 def _out_of(ufunc: np.ufunc, operands: list[Symbol], given: dict[str, Symbol]) -> Symbol | None:

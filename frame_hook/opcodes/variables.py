@@ -327,7 +327,7 @@ def load_super_attr(
 @handles("STORE_ATTR", "value owner --")
 def store_attr(interpreter: Interpreter, arg: int, value: Symbol, owner: Symbol) -> None:
     name = interpreter.frame.code.co_names[arg]
-    attribute_stores.store_attribute(interpreter, owner, name, value)
+    attributes.store_attribute(interpreter, owner, name, value)
 
 
 @handles("DELETE_ATTR", "owner --")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, devices, flags
+from ufuse.frame_hook.arrays import arrays, devices, flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
-from ufuse.frame_hook.objects import classes
+from ufuse.frame_hook.objects import attribute_stores, classes
 from ufuse.frame_hook.objects.values import PURE, described
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -41,6 +41,9 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 
+# Attributes of Python's numbers that are the very object.
+ITSELF: dict[type, tuple[str, ...]] = {int: ("real", "numerator"), float: ("real",)}
+
 
 def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
     """What `symbol.name` is."""
@@ -49,7 +52,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         kind = type(symbol.value)
         if blind_write_of(kind, name) is not None or (kind is dict and name == "get"):
             return ArrayMethod(symbol, name)
-    symbol = trace.look(symbol)
+    given, symbol = symbol, trace.look(symbol)
     match symbol:
         case Array():
             return arrays.array_attribute(trace, symbol, name)
@@ -60,6 +63,8 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Constant(value=types.ModuleType() as module):
             text = symbol.source.text if symbol.source is not None else module.__name__
             return trace.module_attribute(module, name, text)
+        case Constant(value=value) if name in ITSELF.get(type(value), ()):
+            return given  # the object of this call, where that is unread
         case Constant(value=value):
             return _constant_attribute(interpreter, symbol, value, name)
         case Deque(items=items) if name == "maxlen":
@@ -94,6 +99,25 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case Integer():
             return _integer_attribute(symbol, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
+
+
+def store_attribute(interpreter: Interpreter, owner: Symbol, name: str, value: Symbol) -> None:
+    """Carry out `owner.name = value`."""
+    trace = interpreter.trace
+    if name in ("real", "imag"):
+        array, value = trace.look(owner), trace.look(value)
+        if isinstance(array, Array) and _is_stored_as_an_item(array, value):
+            indexing.store_into(trace, arrays.part(trace, array, name), value)
+            return
+    attribute_stores.store_attribute(interpreter, owner, name, value)
+
+
+def _is_stored_as_an_item(array: Array, value: Symbol) -> bool:
+    """Whether `array.real = value` is `array.real[...] = value`: NumPy makes an array of a number first."""
+    is_float = isinstance(value, Constant) and type(value.value) is float
+    return array.type.dtype.kind == "c" and (
+        isinstance(value, Array) or (is_float and array.type.dtype.char == "D")
+    )
 
 
 def _integer_attribute(symbol: Integer, name: str) -> Symbol:

@@ -20,6 +20,7 @@ from ufuse.frame_hook.trace.symbols import (
     Number,
     Source,
     Symbol,
+    is_read_only,
 )
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
@@ -178,6 +179,8 @@ class Draft:
         buffer = target.buffer
         if buffer.frozen is not None:
             raise buffer.frozen
+        if is_read_only(target):
+            raise GraphBreak("eager-raises", "writing to a diagonal, which is read-only,")
         path = tuple((name, dict(attributes)) for name, attributes in target.path)
         made = self.node(ops.STORE, (buffer.version, value), {"path": path, "casting": casting})
         self.replace(buffer, made)

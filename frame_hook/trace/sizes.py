@@ -164,6 +164,10 @@ class Sizes:
         """Part of `infer`'s facts: sizes that are equal now, guarded."""
         return left == right or self.decide("eq", left, right)
 
+    def at_most(self, left: Size, right: Size) -> bool:
+        """Part of `infer`'s facts: whether a size is no more than another now, guarded."""
+        return self.decide("le", left, right)
+
     def is_one(self, value: Size) -> bool:
         """Part of `infer`'s facts: whether the size is 1 now, guarded."""
         return self.decide("eq", value, 1)

@@ -207,6 +207,9 @@ def _same_view(node: Node, seen: Observed, builder: Builder) -> Node | None:
         "index": node.attributes.get("index") != tuple(Span(0, length) for length in type_.shape),
         "transpose": tuple(node.attributes.get("axes", ())) != c_order(type_.ndim),
         "reshape": False,
+        "part": True,
+        "diagonal": True,
+        "retype": False,
     }
     return None if changes[node.op.name] else array
 

@@ -30,6 +30,10 @@ class Assumed:
         """Whether the size is the number 1."""
         return a == 1
 
+    def at_most(self, a: Size, b: Size) -> bool:
+        """Whether the size could be no more than the other."""
+        return not isinstance(a, int) or not isinstance(b, int) or a <= b
+
 
 LAWS = """
 1. A node stands once, behind its inputs; inputs and outputs are nodes of the graph.

@@ -9,7 +9,7 @@ import numpy as np
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
+from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
 
 COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 LOGIC = frozenset("logical_and logical_or logical_xor logical_not".split())
@@ -114,10 +114,10 @@ def _store(node: Node) -> str | None:
     if (
         isinstance(value.type, ArrayType)
         and is_integer(value.type.dtype)
-        and is_integer(buffer.type.dtype)
+        and is_integer(target_type(node).dtype)
     ):
         return None
-    return why_not_converted(value, buffer.type.dtype)
+    return why_not_converted(value, target_type(node).dtype)
 
 
 def _where(node: Node) -> str | None:

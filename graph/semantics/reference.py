@@ -106,6 +106,18 @@ def _reshape(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     return inputs[0].reshape(_real_shape(node, bindings))
 
 
+def _part(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
+    return getattr(inputs[0], node.attributes["of"])
+
+
+def _diagonal(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
+    return inputs[0].diagonal(node.attributes["offset"], *node.attributes["axes"])
+
+
+def _retype(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
+    return inputs[0].view(node.attributes["dtype"])
+
+
 def _real_shape(node: Node, bindings: Sizes) -> tuple[int, ...]:
     return tuple(evaluate(length, bindings) for length in node.attributes["shape"])
 
@@ -119,6 +131,10 @@ def view_of(
             array = array[(*real_index(attributes["index"], bindings), ...)]
         elif name == "transpose":
             array = array.transpose(attributes["axes"])
+        elif name == "part":
+            array = getattr(array, attributes["of"])
+        elif name == "retype":
+            array = array.view(attributes["dtype"])
         else:
             array = array.reshape([evaluate(length, bindings) for length in attributes["shape"]])
     return array
@@ -260,6 +276,9 @@ BY_NAME: dict[str, Rule] = {
     "element":   _element,
     "transpose": _transpose,
     "reshape":   _reshape,
+    "part":      _part,
+    "diagonal":  _diagonal,
+    "retype":    _retype,
 }
 # fmt: on
 

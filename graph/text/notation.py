@@ -178,17 +178,24 @@ def path_text(path: Sequence[tuple[str, Mapping[str, Any]]], buffer: Type) -> st
             parts.append(index_text(attributes["index"], buffer.shape))
         else:
             (value,) = attributes.values()
-            parts.append(f"{name}{value_text(tuple(value))}")
+            parts.append(
+                name + (f"({_word(value)})" if name in WORD_ATTRIBUTE else value_text(tuple(value)))
+            )
         assert isinstance(buffer, ArrayType)
         buffer = view_through(buffer, [(name, attributes)])
     return " ".join(parts)
 
 
 STEP_ATTRIBUTE = {"transpose": "axes", "reshape": "shape"}
+WORD_ATTRIBUTE = {"part": "of", "retype": "dtype"}
+
+
+def _word(value: Any) -> str:
+    return dtype_text(value) if isinstance(value, np.dtype) else str(value)
 
 
 def read_step(text: str, buffer: ArrayType) -> tuple[str, dict[str, Any]]:
-    """One view of a path: an index, or `transpose(…)` or `reshape(…)`.
+    """One view of a path: an index, or `transpose(…)`, `reshape(…)`, `part(real)` or `retype(i8)`.
 
     Raises:
         TextError: it is none of these.
@@ -197,6 +204,9 @@ def read_step(text: str, buffer: ArrayType) -> tuple[str, dict[str, Any]]:
     if text.startswith("["):
         return "index", {"index": read_index(text, buffer.shape)}
     name, _, value = text.partition("(")
+    if name in WORD_ATTRIBUTE:
+        word = value.removesuffix(")")
+        return name, {WORD_ATTRIBUTE[name]: parse_dtype(word) if name == "retype" else word}
     if name not in STEP_ATTRIBUTE:
         raise TextError(f"not a step of a path: {text!r}")
     return name, {STEP_ATTRIBUTE[name]: read_value("(" + value)}

@@ -100,7 +100,9 @@ def _transformed_twice(call: Call) -> Shape:
 def _covariance(call: Call) -> Shape:
     """Of two observations or more: NumPy's Python code warns of fewer."""
     shape = call.shape(0, "x" if call.name == "numpy.corrcoef" else "m")
-    if len(call.arguments) > 1 or len(shape) not in (1, 2) or call.argument(BY_NAME, "ddof"):
+    if len(call.arguments) == 2:
+        return _covariance_of_two(call, shape)
+    if len(call.arguments) > 2 or len(shape) not in (1, 2) or call.argument(BY_NAME, "ddof"):
         raise CannotInfer(f"{call.name} of these arrays")
     rows = call.constant(BY_NAME, "rowvar", default=True)
     call.argument(BY_NAME, "bias")
@@ -112,6 +114,16 @@ def _covariance(call: Call) -> Shape:
     if call.facts.is_one(shape[0]):
         raise CannotInfer(f"{call.name} of one variable")
     return (shape[0], shape[0])
+
+
+def _covariance_of_two(call: Call, shape: Shape) -> Shape:
+    """Of two variables that were observed together."""
+    other = call.shape(1, "y")
+    if (len(shape), len(other)) != (1, 1) or call.keywords:
+        raise CannotInfer(f"{call.name} of these arrays")
+    if not same(shape[0], other[0], call.facts) or call.facts.is_one(shape[0]):
+        raise CannotInfer(f"{call.name} of one observation, or of unequal numbers of them")
+    return (2, 2)
 
 
 def _averaged(call: Call) -> Shape:

@@ -158,6 +158,12 @@ def _ufunc_outer(call: Call) -> Shape:
     return (*call.shape(0, "A"), *call.shape(1, "B"))
 
 
+def _accumulated(call: Call) -> Shape:
+    shape = call.shape(0, "array")
+    the_axis(call.constant(1, "axis", 0), len(shape))
+    return shape
+
+
 def _searchsorted(call: Call) -> Shape:
     return call.shape(1, "v")
 
@@ -244,6 +250,39 @@ def _solve(call: Call) -> Shape:
         return (*matrix[:-2], matrix[-1])
     _contract(matrix[-1], right[-2], call)
     return (*broadcast([matrix[:-2], right[:-2]], call.facts), *right[-2:])
+
+
+def _shortest(call: Call) -> tuple[Shape, Size, Size, Size]:
+    """Of a stack of matrices: the shape of the stack, their rows and columns, and the lesser of the two."""
+    shape = call.shape(0, "a")
+    if len(shape) < 2:
+        raise CannotInfer(f"{call.name} takes a matrix")
+    rows, columns = shape[-2:]
+    return shape[:-2], rows, columns, rows if call.facts.at_most(rows, columns) else columns
+
+
+def _singular(call: Call) -> Shapes:
+    """Of matrices: left vectors, values and right vectors, or values alone."""
+    if call.constant(3, "hermitian", default=False):
+        raise CannotInfer(f"{call.name} with hermitian=")
+    stack, rows, columns, least = _shortest(call)
+    whole = call.constant(1, "full_matrices", default=True)
+    if not call.constant(2, "compute_uv", default=True):
+        return (*stack, least)
+    left, right = (rows, columns) if whole else (least, least)
+    return [(*stack, rows, left), (*stack, least), (*stack, right, columns)]
+
+
+def _orthogonal(call: Call) -> Shapes:
+    """Of matrices: one with orthogonal columns and a triangular one, or this alone."""
+    mode = call.constant(1, "mode", "reduced")
+    stack, rows, columns, least = _shortest(call)
+    if mode == "r":
+        return (*stack, least, columns)
+    if mode not in ("reduced", "complete"):
+        raise CannotInfer(f"{call.name} in this mode")
+    between = least if mode == "reduced" else rows
+    return [(*stack, rows, between), (*stack, between, columns)]
 
 
 def _norm(call: Call) -> Shape:
@@ -430,6 +469,7 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.clip":      Rule(_broadcast),
     "numpy.round":             Rule(_same),
     "numpy.ndarray.round":     Rule(_same),
+    "numpy.generic.round":     Rule(_same),
     "numpy.arange":            Rule(_arange, counts=(0, 3)),
     "numpy.array":             Rule(_array),
     "numpy.linspace":          Rule(_linspace, counts=(2, 3)),
@@ -473,6 +513,8 @@ CALLS: dict[str, Rule] = {
     "numpy.linalg.eigvalsh":   Rule(_eigenvalues, fill=("eye",)),
     "numpy.linalg.eigh":       Rule(_eigenvectors, fill=("eye",)),
     "numpy.linalg.pinv":       Rule(_inverted, fill=("eye",)),
+    "numpy.linalg.svd":        Rule(_singular, fill=("eye",)),
+    "numpy.linalg.qr":         Rule(_orthogonal, fill=("eye",)),
     **ANALYSIS,
     **ARRANGING,
     **GATHERING,
@@ -507,7 +549,7 @@ NO_MATTER = {  # keywords that change no shape
     "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",
     "left", "right", "period", "ord", "overwrite_input", "device", "stable",
 }  # fmt: skip
-METHODS = {"accumulate": Rule(lambda call: call.shape(0, "array")), "outer": Rule(_ufunc_outer)}
+METHODS = {"accumulate": Rule(_accumulated), "outer": Rule(_ufunc_outer)}
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
 from ufuse.graph.typing.sample import CannotInfer, Constant
-from ufuse.graph.typing.shapes import Shape, broadcast, joined, the_axis
+from ufuse.graph.typing.shapes import Shape, broadcast, joined, the_axis, why_not_stored
 
 WHOLE = slice(None)
 
@@ -25,6 +25,15 @@ def _item(call: Call) -> Shape:
     are_together = places == list(range(places[0], places[-1] + 1))
     front = places[0] if are_together else 0
     return (*kept[:front], *picked, *kept[front:])
+
+
+def _put(call: Call) -> Shape:
+    """`array[key] = value` where `array[key]` is as above."""
+    value, place = call.shape(2, "c"), _item(call)
+    why = why_not_stored(value, place, call.facts)
+    if why is not None:
+        raise CannotInfer(why)
+    return ()
 
 
 def _is_whole_axis(part: Argument) -> bool:
@@ -62,6 +71,10 @@ def _selected(call: Call) -> Shape:
     return broadcast(shapes, call.facts)
 
 
+def _chosen(call: Call) -> Shape:
+    return broadcast([call.shape(0, "a"), *call.shapes(1, "choices")], call.facts)
+
+
 def _members(call: Call) -> Shape:
     call.argument(2, "assume_unique")
     call.argument(3, "invert")
@@ -88,8 +101,10 @@ def _unravelled(call: Call) -> list[Shape]:
 # fmt: off
 GATHERING: dict[str, Rule] = {
     "operator.getitem":        Rule(_item, fill=("one", "zero")),
+    "operator.setitem":        Rule(_put, fill=("one", "zero"), writes=True),
     "numpy.take_along_axis":   Rule(_along_axis, fill=("one", "zero")),
     "numpy.select":            Rule(_selected),
+    "numpy.choose":            Rule(_chosen, fill=("zero",)),
     "numpy.isin":              Rule(_members),
     "numpy.lexsort":           Rule(_ordered),
     "numpy.unravel_index":     Rule(_unravelled, fill=("zero",)),

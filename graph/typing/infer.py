@@ -37,6 +37,7 @@ from ufuse.graph.typing.sample import (
     ask,
     checked_dtype,
     is_number,
+    known_order,
     pattern,
     type_of,
 )
@@ -45,6 +46,7 @@ from ufuse.graph.typing.shapes import (
     indexed,
     is_c_like,
     normalised_axes,
+    part,
     reduced,
     reshaped,
     transposed,
@@ -286,10 +288,42 @@ def _reshape(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts:
     return view
 
 
+def _part(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_ = _array(inputs[0])
+    if type_.scalar or type_.device or checked_dtype(type_.dtype).kind != "c":
+        raise CannotInfer("only arrays of complex numbers have a part of these that is a view")
+    return part(type_)
+
+
+def _diagonal(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_, length = _array(inputs[0]), attributes["length"]
+    first, second = normalised_axes(attributes["axes"], type_.ndim)
+    if type_.scalar or type_.device:
+        raise CannotInfer("a NumPy scalar has no views, and those on a device are not followed")
+    known_order(type_)  # else the step from element to element may be of any size
+    rest = tuple(n for axis, n in enumerate(type_.shape) if axis not in (first, second))
+    shape = (*rest, length)
+    contiguous = all(n == 1 for n in shape)
+    return ArrayType(type_.dtype, shape, None if rest else (0,), contiguous)
+
+
+def _retype(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_, dtype = _array(inputs[0]), checked_dtype(attributes["dtype"])
+    if type_.scalar or type_.device:
+        raise CannotInfer("a NumPy scalar has no views, and those on a device are not followed")
+    if dtype.itemsize != checked_dtype(type_.dtype).itemsize:
+        raise CannotInfer("a view as elements of another size has another shape")
+    if dtype.kind == "b" and type_.dtype.kind != "b":
+        raise CannotInfer("bytes that are seen as bools may be neither 0 nor 1")
+    return ArrayType(dtype, type_.shape, type_.order, type_.contiguous)
+
+
 VIEW_RULES: dict[str, Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]] = {
     "index": _index,
     "transpose": _transpose,
     "reshape": _reshape,
+    "part": _part,
+    "retype": _retype,
 }
 
 
@@ -314,6 +348,11 @@ def view_through(
         assert isinstance(view, ArrayType)
         type_ = view
     return type_
+
+
+def target_type(store: Any) -> ArrayType:
+    """The type of what a store writes: the view that its path makes of its buffer."""
+    return view_through(store.type, store.attributes.get("path", ()))
 
 
 # Memory
@@ -363,7 +402,7 @@ def _store(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: F
         raise CannotInfer("a NumPy scalar cannot be stored into")
     checked_dtype(buffer.dtype)
     view = view_through(buffer, attributes.get("path", ()), facts)
-    why = _why_not_cast(value, buffer.dtype, attributes.get("casting", "unsafe"))
+    why = _why_not_cast(value, view.dtype, attributes.get("casting", "unsafe"))
     why = why or why_not_stored(shape_of(value), view.shape, facts)
     if why is not None:
         raise CannotInfer(why)
@@ -676,5 +715,8 @@ BY_NAME: dict[str, Rule] = {
     "element":   _element,
     "transpose": _transpose,
     "reshape":   _reshape,
+    "part":      _part,
+    "diagonal":  _diagonal,
+    "retype":    _retype,
 }
 # fmt: on

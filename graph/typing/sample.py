@@ -46,6 +46,14 @@ class Facts(Protocol):
     def is_one(self, a: Size) -> bool:
         """Whether the size is 1 in every run; false promises that it is 1 in none."""
 
+    def at_most(self, a: Size, b: Size) -> bool:
+        """Whether the one size is no more than the other in every run; false: it is more in every run.
+
+        Raises:
+            CannotInfer: it may be either.
+
+        """
+
 
 class Structural:
     """Sizes are equal where their canonical expressions are."""
@@ -57,6 +65,13 @@ class Structural:
     def is_one(self, a: Size) -> bool:
         """Whether the size is the number 1."""
         return a == 1
+
+    def at_most(self, a: Size, b: Size) -> bool:
+        """Whether the difference is a number, and none above 0."""
+        difference = a - b
+        if not isinstance(difference, int):
+            raise CannotInfer(f"it is not known which of {a} and {b} is less")
+        return difference <= 0
 
 
 STRUCTURAL = Structural()

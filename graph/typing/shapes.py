@@ -174,6 +174,13 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
     return canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device))
 
 
+def part(type_: ArrayType) -> ArrayType:
+    """The view of the real, or of the imaginary parts of complex numbers."""
+    dtype = type_.dtype.type(0).real.dtype
+    contiguous = _stays_contiguous(type_, [Span(0, length, 2) for length in type_.shape])
+    return canonical(ArrayType(dtype, type_.shape, type_.order, contiguous))
+
+
 def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:
     lengths = [entry.length if isinstance(entry, Span) else 1 for entry in entries]
     if all(length == 1 for length in lengths) or 0 in lengths:

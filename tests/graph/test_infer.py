@@ -212,6 +212,33 @@ def test_transposing(value: np.ndarray, data: st.DataObject) -> None:
     check(infer(ops.TRANSPOSE, [value], axes=axes), value.transpose(axes), fresh=False)
 
 
+@given(arrays(dtypes=("c8", "c16")), st.sampled_from(("real", "imag")))
+def test_parts_of_complex_numbers(value: np.ndarray, of: str) -> None:
+    """The parts lie where the numbers do, with a gap behind each."""
+    check(infer(ops.PART, [value], of=of), getattr(value, of), fresh=False)
+
+
+@given(arrays(dtypes=("f8", "i8")), st.sampled_from(("i8", "f8", "u8", "M8[s]")))
+def test_seen_as_elements_of_another_dtype(value: np.ndarray, dtype: str) -> None:
+    """The same bytes in the same places; what is no number has no type."""
+    wanted = np.dtype(dtype)
+    if wanted.kind == "M":
+        with pytest.raises(CannotInfer):
+            infer(ops.RETYPE, [value], dtype=wanted)
+        return
+    check(infer(ops.RETYPE, [value], dtype=wanted), value.view(wanted), fresh=False)
+
+
+def test_diagonals() -> None:
+    """A diagonal has a step of its own: more than an element, where both axes have positive ones."""
+    for value in (np.ones((4, 3)), np.ones((4, 3), order="F"), np.ones((8, 9))[::2, ::3]):
+        found = infer(ops.DIAGONAL, [value], offset=-1, axes=(0, 1), length=3)
+        check(found, value.diagonal(-1), fresh=False)
+    unknown = ArrayType(np.dtype(float), (n, m), None, contiguous=False)
+    with pytest.raises(CannotInfer, match="order"):
+        result_type(ops.DIAGONAL, [unknown], {"offset": 0, "axes": (0, 1), "length": n})
+
+
 @st.composite
 def shapes_of(draw: st.DrawFn, size: int) -> list[int]:
     """Shapes with so many elements."""
@@ -472,6 +499,9 @@ def test_guards_may_join_sizes() -> None:
 
         def is_one(self, a: object) -> bool:
             return False
+
+        def at_most(self, a: object, b: object) -> bool:
+            return True
 
     found = result_type(ops.OPS["add"], [array("f8", (n,)), array("f8", (m,))], {}, Guarded())
     assert found == array("f8", (n,))

@@ -85,3 +85,108 @@ def views_of_what_was_picked(a, i):
     columns += 1
     a[0] = columns[0, 0]
     return a, rows, columns
+
+
+# Stored by arrays of places --------------------------------------------------------------------------------------
+
+
+def written():
+    """Arrays that are written, and where: some twice, some counted from the end."""
+    x, a = np.arange(10.0), np.arange(30.0).reshape(5, 6)
+    return x, a, np.array([1, 3, 1, -1]), np.array([[0, 2], [4, -2]]), np.arange(4.0)
+
+
+@PROGRAMS.whole(written)
+def stored_at_places(x, a, i, grid, v):
+    made = np.zeros((5, 4))
+    made[np.arange(4), i] = 1
+    made[grid, 0] = v.reshape(2, 2)
+    before = made.sum(0)
+    x[i] = v
+    return before, made, x * 2, x
+
+
+@PROGRAMS.whole(written)
+def added_at_places(x, a, i, grid, v):
+    x[i] += 2
+    return x, a
+
+
+@PROGRAMS.whole(written)
+def rows_and_columns_stored(x, a, i, grid, v):
+    b, c, d, e = a + 1, a.T.copy(), np.zeros((5, 6), int), np.zeros((5, 6), "c8")
+    b[[0, 1]] = a[[1, 0]]
+    c[:, [1, 2]] = 7
+    d[i] = np.arange(6)
+    d[:, i] = True
+    e[[2], [3]] = 1.5
+    b[[4, 0]] = b[0]
+    c[grid] = np.nan
+    b[1, i] = v
+    return b, c, d, e, a
+
+
+@PROGRAMS.whole(written)
+def swapped(x, a, i, grid, v):
+    x[[1, 2]] = x[[2, 1]]
+    return x
+
+
+@PROGRAMS.whole(written)
+def gradient_of_a_loss(x, a, i, grid, v):
+    p = np.exp(a[:4] - a[:4].max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    g = p.copy()
+    g[np.arange(len(i)), i] -= 1
+    return g / len(i)
+
+
+@PROGRAMS.either(written)
+def stored_otherwise(x, a, i, grid, v):
+    x[i] = np.arange(4)
+    a[0][i] = 1
+    a[i] = x[:6]
+    x[[]] = 5
+    x[i.astype("u1") % 7] = v.astype("f4")
+    a[grid, None] = 3.0
+    d = np.zeros(10, int)
+    d[i] = v
+    d[i] = 2.5
+    return x, a, d
+
+
+@PROGRAMS.either(written)
+def stored_out_of_bounds(x, a, i, grid, v):
+    said = []
+    for array, key, value in (
+        (x, i + 7, v),
+        (x, grid, v),
+        (a, (i, i + 3), 1.0),
+        (a, i - 9, 0.0),
+        (x, [0, 99], 5.0),
+    ):
+        try:
+            array[key] = value
+        except (IndexError, ValueError) as error:
+            said.append(str(error))
+    x[i] = 4
+    x[i + 9] = 5
+    return said, x, a
+
+
+@PROGRAMS.raising(written)
+def stored_nowhere(x, a, i, grid, v):
+    x[i * 9] = v
+    return x
+
+
+@PROGRAMS.either(lambda: (np.arange(4.0), np.array([0, 2]), True))
+def stored_on_one_side(x, i, flag):
+    if x.sum() > 3:
+        x[i] = 9
+    else:
+        x[i] = -9
+    y = x * 2
+    if y[0] > 1:
+        y[i] += 1
+    return x, y

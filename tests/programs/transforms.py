@@ -130,6 +130,7 @@ def spectra_that_fail(a):
 @PROGRAMS.whole(lambda: (values(), np.ones(1)))
 def statistics(a, x):
     return (
+        np.cov(a[0], a[1]), np.corrcoef(a[0], a[2]), np.corrcoef(a[0, ::2], a[1, ::2].astype("f4")), np.cov(a[0] > 0, a[1]),
         np.cov(a), np.cov(a, rowvar=False), np.cov(a[0]), np.corrcoef(a), np.average(a), np.average(a, axis=1),
         np.average(a, weights=abs(a)), np.average(a, 0, abs(a)), np.average(x, weights=x, keepdims=True),
         np.histogram(a), np.histogram(a, 5), np.histogram(a, bins=5, range=(0, 1), density=True),
@@ -165,10 +166,37 @@ def linear_algebra(a):
     )  # fmt: skip
 
 
+@PROGRAMS.whole(lambda: (values(), values().T.copy(), values()[::2, ::3], values().T))
+def decompositions(a, tall, strided, turned):
+    u, s, vh = np.linalg.svd(tall, full_matrices=False)
+    return (
+        np.linalg.svd(a), np.linalg.svd(a, compute_uv=False), np.linalg.svd(turned).S, np.linalg.svdvals(strided), (u * s) @ vh,
+        np.linalg.qr(a), np.linalg.qr(tall, mode="complete"), np.linalg.qr(strided, "r"), np.linalg.qr(turned).R,
+        np.linalg.qr(a.astype("c8")), np.linalg.svd(np.stack([a, a + 1])), np.linalg.qr(a[:0]), np.linalg.svd(a[:, :1], False),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (values(),))
+def decompositions_otherwise(a):
+    square = a[:, : len(a)]
+    return (
+        np.linalg.svd(square + square.T, hermitian=True),
+        np.linalg.qr(a, "raw"),
+        np.linalg.svd(a.astype(int)),
+    )
+
+
 @PROGRAMS.either(lambda: (values(), np.full((2, 2), np.nan)))
 def linear_algebra_that_fails(a, none):
     said = []
-    for call in (np.linalg.eigh, np.linalg.slogdet, np.linalg.eigvalsh, np.linalg.pinv):
+    for call in (
+        np.linalg.eigh,
+        np.linalg.slogdet,
+        np.linalg.eigvalsh,
+        np.linalg.pinv,
+        np.linalg.svd,
+        np.linalg.qr,
+    ):
         for given in (a, none, a[0]):
             try:
                 said.append(call(given))

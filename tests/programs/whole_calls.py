@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from tests.support.recording import MODES
@@ -134,3 +136,148 @@ def numbers_that_do_not_fit(x, f):
 @PROGRAMS.whole(lambda: (np.arange(3.0),))
 def addresses(x):
     return id(np) == id(np), id(None) == id(None), id(np.add) in {id(np.add): 1}, id(int)
+
+
+def layouts():
+    """Arrays of vectors in C order, in F order, strided, of ints, and one vector."""
+    c = np.random.default_rng(0).standard_normal((4, 3))
+    return (
+        c,
+        np.asfortranarray(c[::-1]),
+        np.arange(24.0).reshape(4, 6)[:, ::2],
+        np.arange(12).reshape(4, 3),
+        c[1],
+    )
+
+
+@PROGRAMS.whole(layouts)
+def cross_products(c, f, strided, i, one):
+    return (
+        np.cross(c, f),
+        np.cross(c, strided),
+        np.cross(i, i + 1),
+        np.cross(c, one),
+        np.cross(c.T, f.T, axis=0),
+    )
+
+
+@PROGRAMS.whole(layouts)
+def cross_products_of_few(c, f, strided, i, one):
+    return (
+        np.cross(c[0], one),
+        np.cross(c, f, axisc=0),
+        np.cross(c[:1], f),
+        np.cross(i.astype("f2"), c.astype("f4")),
+        np.cross(i[0], i[1]),
+    )
+
+
+@PROGRAMS.either(layouts)
+def cross_products_otherwise(c, f, strided, i, one):
+    found = [np.cross(c[:0], f[:0]), np.cross(i, i[::-1]), np.cross(i.astype("f2"), c.astype("c8"))]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found += [np.cross(c[:, :2], f), np.cross(one[:2], one[1:])]
+    try:
+        np.cross(c, strided[:2])
+    except ValueError as error:
+        found.append(str(error))
+    return found, [(str(one.message), one.lineno, one.filename == __file__) for one in said]
+
+
+@PROGRAMS.either(
+    lambda: (np.array([[1.0, np.nan, 3.0], [np.nan, -0.0, 0.0]]), np.full(3, np.nan), np.arange(4))
+)
+def the_largest_but_nan(a, none, i):
+    found = [
+        np.nanmax(a),
+        np.nanmin(a, axis=0),
+        np.nanmax(i),
+        np.nanmin(a.T, axis=1, keepdims=True),
+        np.fmax.reduce(a),
+        np.fmin.reduce(a, None),
+    ]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found += [np.nanmax(none), np.nanmin(np.stack([none, none]), axis=1), np.nansum(none)]
+    for empty in (none[:0], a[:0]):
+        try:
+            np.nanmax(empty, axis=0)
+        except ValueError as error:
+            found.append(str(error))
+    return found, [(str(one.message), one.lineno, one.filename == __file__) for one in said]
+
+
+@PROGRAMS.whole(lambda: (np.array([[1.0, np.nan], [np.inf, 2.0]]), np.arange(6).reshape(2, 3)))
+def the_largest_numbers(a, i):
+    return (
+        np.fmax.reduce(a),
+        np.fmin.reduce(a, axis=1),
+        np.fmax.reduce(i, axis=None),
+        np.fmin.reduce(i.T, keepdims=True),
+    )
+
+
+@PROGRAMS.whole(lambda: (np.arange(5.0), np.arange(6).reshape(2, 3), np.array([1, 0, 1, 0, 0])))
+def steps_and_choices(x, a, i):
+    return (
+        np.multiply.accumulate(x + 1), np.add.accumulate(a, axis=1), np.maximum.accumulate(a, axis=0, dtype=float), np.subtract.accumulate(a.T, 1),
+        np.choose(i, [x, -x]), np.choose(i, (x, 2)), np.choose(i[:, None], [x, x[::-1]]), x.sum().round(2), (x.mean() / 3).round(decimals=3), x.max().round(),
+        np.isnan(x.sum()).any(), np.isnan(x.max()).all(), np.any(x.sum() > 3), a.sum().round(-1), np.multiply(x, 2, out=...), np.add(x[0], 1, out=...),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.arange(5.0), np.array([1, 0, 3, 0, 0])))
+def choices_that_fail(x, i):
+    found = [
+        np.choose(i, [x, -x], mode="wrap"),
+        np.choose(i, [x, -x], mode="clip"),
+        np.choose(i, np.stack([x, x, x, -x])),
+    ]
+    try:
+        np.choose(i, [x, -x])
+    except ValueError as error:
+        found.append(str(error))
+    return found
+
+
+@PROGRAMS.whole(
+    lambda: (np.linspace(-2, 2, 9), np.arange(12).reshape(3, 4), np.arange(6, dtype="f4"))
+)
+def clipped_in_place(x, i, f):
+    made = np.empty_like(x)
+    low = np.clip(x, -1, None, out=made)
+    np.clip(f, 1.5, 3.5, f)
+    x.clip(-0.5, 0.5, out=x)
+    i.clip(2, out=i)
+    i[1:].clip(max=7, out=i[1:])
+    return low is made, made, x, i, f
+
+
+@PROGRAMS.either(lambda: (np.linspace(-2, 2, 9), np.arange(9), np.array([np.nan, 1.0, -3.0])))
+def clipped_otherwise(x, i, n):
+    found = [np.clip(n, 0, 2, out=n), np.clip(x, i - 3, i + 1.5, out=x), np.clip(i, 1, 5, out=None)]
+    for low, high, out in ((0.5, 1.5, i), (0, 1, x[:4]), (None, None, x)):
+        try:
+            found.append(np.clip(x, low, high, out=out))
+        except (TypeError, ValueError) as error:
+            found.append(str(error))
+    return found, np.clip(x, 0, 1, out=np.zeros((2, 9))), np.clip(x[::-1], -1, 1, out=x)
+
+
+@PROGRAMS.either(lambda: (np.arange(4.0), np.arange(3.0), np.ones(1)))
+def statistics_of_two_otherwise(x, y, one):
+    found = [
+        np.cov(x, x * 2, bias=True),
+        np.cov(x, np.stack([x, x])),
+        np.corrcoef(x, x[::-1]),
+        np.cov(x, x, ddof=0),
+    ]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found += [np.cov(one, one), np.corrcoef(x * 0, x)]
+    try:
+        np.cov(x, y)
+    except ValueError as error:
+        found.append(str(error))
+    return found, [(str(each.message), each.lineno, each.filename == __file__) for each in said]

@@ -337,6 +337,7 @@ def test_guard_kinds_are_used() -> None:
 
 # What each op that is not elementwise or a reduction is tried with: inputs and attributes.
 A = node.Node(ops.INPUT, (), types.array("f8", (3, 4)), {"name": "a"})
+C = node.Node(ops.INPUT, (), types.array("c16", (3, 4)), {"name": "c"})
 # fmt: off
 APPLIED: dict[str, tuple[tuple[node.Node, ...], dict[str, Any]]] = {
     "cast":      ((A,), {"dtype": np.dtype("f4")}),
@@ -345,6 +346,9 @@ APPLIED: dict[str, tuple[tuple[node.Node, ...], dict[str, Any]]] = {
     "element":   ((A,), {"index": (2, 1)}),
     "transpose": ((A,), {"axes": (1, 0)}),
     "reshape":   ((A,), {"shape": (12,)}),
+    "part":      ((C,), {"of": "imag"}),
+    "diagonal":  ((A,), {"offset": 1, "axes": (0, 1), "length": 3}),
+    "retype":    ((A,), {"dtype": np.dtype("i8")}),
     "empty":     ((), {"shape": (2,), "dtype": np.dtype("f8"), "order": (0,)}),
     "zeros":     ((), {"shape": (2,), "dtype": np.dtype("f8"), "order": (0,)}),
     "ones":      ((), {"shape": (2,), "dtype": np.dtype("f8"), "order": (0,)}),

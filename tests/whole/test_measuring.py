@@ -18,6 +18,7 @@ from ufuse import decorator, sharing
 from ufuse.frame_hook import _hook, budget
 from ufuse.frame_hook import session as sessions
 from ufuse.frame_hook.budget import Account, Allowance
+from ufuse.frame_hook.entries import learned
 
 
 @pytest.fixture(autouse=True)
@@ -289,6 +290,88 @@ def test_a_loop_that_computes_nothing_is_not_unrolled_for_long() -> None:
     compiled = ufuse.compile(table_of_lists)
     compiled(1000)
     assert compiled.stats.instructions < 3000
+
+
+def by_row(x):
+    """A loop that is no native code: its rows go into a dict."""
+    found = {}
+    for place, row in enumerate(x):
+        found[place] = row / np.linalg.norm(row)
+    return found
+
+
+def nodes_of(compiled) -> int:
+    return max((len(graph.nodes) for graph in compiled.graphs), default=0)
+
+
+def test_a_long_loop_is_unrolled_once_calls_have_paid_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not at the first calls, which take plain Python a hundredth of what that takes; a short loop is at once."""
+    monkeypatch.setattr(budget, "OF_SESSION", Allowance(0.02, 0.0))
+    monkeypatch.setattr(sessions, "ASK_AGAIN", 1)
+    compiled, few = ufuse.compile(by_row), ufuse.compile(by_row, dynamic=True)
+    few(np.ones((6, 3)))
+    few(np.ones((6, 3)))
+    assert nodes_of(few) >= 12
+    x = np.arange(1.0, 601.0).reshape(200, 3)
+    for _ in range(5):
+        compiled(x)
+    assert nodes_of(compiled) < 200
+    for _ in range(5000):
+        if nodes_of(compiled) >= 400:
+            break
+        compiled(x)
+    assert nodes_of(compiled) >= 400
+    assert all(
+        a.tobytes() == b.tobytes()
+        for a, b in zip(compiled(x).values(), by_row(x).values(), strict=True)
+    )
+
+
+def test_what_a_long_loop_will_take_is_known_after_a_few_turns() -> None:
+    """Over rows, pairs and numbered ones too: a trace does not go on until it is too long."""
+
+    def pairs(x, y):
+        found = {}
+        for place, (a, b) in enumerate(zip(x, y)):  # noqa: B905  as it is written
+            found[place] = (a - b) * (a + b) / np.linalg.norm(a)
+        return found
+
+    compiled = ufuse.compile(pairs)
+    x = np.arange(1.0, 1201.0).reshape(400, 3)
+    compiled(x, x + 1)
+    compiled(x, x + 1)
+    assert compiled.stats.instructions < 2000
+
+
+def corner(table, n):
+    """The inner loop could be a nest, but takes too little time; the outer one reads all of a large table."""
+    s = 0.0
+    for k in range(n):
+        for j in range(4):
+            s += table[k % 3][j]
+    return s
+
+
+def test_calls_do_not_wait_for_a_nest_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that were timed again once waited for a loop that got no nest, twice as long as plain Python each."""
+    monkeypatch.setattr(learned, "LONGEST_WAIT", 10_000_000)
+    table = [[float(i + j) for j in range(500)] for i in range(500)]
+    compiled = ufuse.compile(corner)
+    expected = corner(table, 200)
+    for _ in range(14_000):
+        assert compiled(table, 200) == expected
+    assert compiled.stats.hits < 500
+
+
+def test_how_long_calls_wait_begins_anew_with_each_nest() -> None:
+    """What the other loops of a function become is open then."""
+    record = learned.CodeRecord()
+    assert record.may_wait(1000, None)
+    assert not record.may_wait(1000 + learned.LONGEST_WAIT, None)
+    assert record.may_wait(1000 + learned.LONGEST_WAIT, 20)
+    assert record.may_wait(1001 + learned.LONGEST_WAIT, None)
 
 
 def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:

@@ -302,7 +302,9 @@ def reshaping(growth: Growth) -> str:
         f"np.transpose({name})", f"{name}.swapaxes(0, -1)", f"np.asarray({name})", f"np.ascontiguousarray({name})",
         f"np.copy({name})", f"np.array({name})", f"np.expand_dims({name}, 0)", f"np.squeeze({name})",
         f"{name}.flatten()", f"np.broadcast_to({name}, (2,) + {name}.shape)", f"np.atleast_1d({name})",
-        f"{name}.real", f"{name}.view()", f"{name}.copy(order='F')", f"np.array({name}, copy=False)",
+        f"{name}.real", f"{name}.imag", f"({name} * 1j).real", f"({name} + 2j).imag", f"np.angle({name})", f"np.diag({name})",
+        f"np.diag({name}, 1)", f"np.diagonal({name})", f"np.rot90({name})", f"np.rot90({name}, {growth.rng.choice((0, 2, -1))})",
+        f"{name}.view('i8')", f"{name}.view(np.uint32)", f"{name}.view()", f"{name}.copy(order='F')", f"np.array({name}, copy=False)",
         f"np.moveaxis({name}, 0, -1)", f"np.flip({name})", f"np.array({name}, dtype='f4')", f"np.asarray({name}, dtype=float)",
     )  # fmt: skip
 
@@ -331,6 +333,10 @@ def function(growth: Growth, depth: int) -> str:
         f"np.float64({x}.sum())", f"float({x}.sum())", f"int({x}.size)", f"max({x}.shape)", f"math.sqrt({x}.size)",
         f"sum([{x}, {x}])", f"bool({x}.size)", f"{x}.sum().item()", f"{x}.tolist()", f"round(float({x}.size), 1)",
         f"np.array([1.0, 2.0, {o}])", "np.array([[1, 2], [3, 4]])", f"{x}.nbytes", f"{x}.dtype", f"{x}.strides",
+        f"np.delete({x}, 0)", f"np.delete({x}, -1, 0)", f"np.delete({x}, [0, 1])", f"np.cross({x}, {y})", f"np.choose({x} > 0, [{x}, {o}])",
+        f"np.maximum.accumulate({x}, axis=-1)", f"np.fmax.reduce({x})", f"np.nanmax({x})", f"{x}.sum().round(1)", f"({x} > 0).any().any()",
+        f"np.linalg.qr({x}).R.shape", f"np.linalg.svd({x}, compute_uv=False).shape", f"np.multiply({x}, 2, out=...)",
+        f"np.clip({x}, 0, 1, out={x})", f"{x}.clip({o}, out={y})", f"np.cov({x}, {y})", f"np.corrcoef({x}, {x})",
         f"np.searchsorted(np.arange(5.0), {x})", f"np.interp({x}, [0.0, 1.0], [0.0, 2.0])", f"np.var({x}, ddof=1)",
         f"{x}[[0, -1]]", f"{x}[:, [0, 0]]", f"{x}[np.argsort({x})]", f"{x}[[0, 0], [0, -1]]", f"{x}[np.array([[0], [0]]), 0]",
         f"np.fft.fft({x})", f"np.fft.rfft({x}, axis=0)", f"np.fft.ifft({x})", f"np.pad({x}, 1)", f"np.kron({x}, {y})",
@@ -356,6 +362,18 @@ def target(growth: Growth) -> str:
         return f"{name}[[0, -1]]"
     if chance < 0.14:
         return f"{name}.flat[:2]"
+    if chance < 0.2:
+        keys = (
+            "[0, -1]",
+            "np.array([0, -1, 0])",
+            "np.arange(2)",
+            "[[0], [-1]], 0",
+            "np.array([9])",
+            ":, [0, 0]",
+        )
+        return f"{name}[{growth.rng.choice(keys)}]"
+    if chance < 0.24:
+        return f"{name}.{growth.rng.choice(('real', 'imag', 'real[0]', 'imag[1:]', 'T.real[...]'))}"
     return f"{name}[{index_text(growth, value.ndim, len(value))}]"
 
 

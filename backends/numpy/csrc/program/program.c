@@ -109,9 +109,15 @@ read_scalars(Step *step, PyObject *given, bool first_committed)
     return 0;
 }
 
+/*
+ * `("call", function, inputs, keywords, output, clear, committed)`: True, or 2 where it has written
+ * nothing if it raises.
+ */
 static int
-read_call(Step *step, PyObject *given)
+read_call(Step *step, PyObject *given, bool first_committed)
 {
+    PyObject *committed = PyTuple_GET_ITEM(given, PyTuple_GET_SIZE(given) - 1);
+    step->first_write = first_committed && PyLong_CheckExact(committed);
     PyObject *names = PyTuple_GET_ITEM(given, 3);
     step->object = Py_NewRef(PyTuple_GET_ITEM(given, 1));
     if (names == Py_None || (PyTuple_Check(names) && PyTuple_GET_SIZE(names) == 0)) {
@@ -229,7 +235,7 @@ read_step(Program *self, Step *step, PyObject *given)
     case STEP_SCALARS:
         return committed < 0 ? -1 : read_scalars(step, given, first_committed);
     case STEP_CALL:
-        return committed < 0 ? -1 : read_call(step, given);
+        return committed < 0 ? -1 : read_call(step, given, first_committed);
     case STEP_BINARY:
     case STEP_UNARY:
         return committed < 0 ? -1 : read_operator(step, given);

@@ -16,7 +16,8 @@ typedef struct {
 static Outcome
 outcome_of_exception(const Step *step)
 {
-    if (step->committed || !PyErr_ExceptionMatches(PyExc_Exception) ||
+    bool refuses = step->kind == STEP_CALL && step->first_write;
+    if ((step->committed && !refuses) || !PyErr_ExceptionMatches(PyExc_Exception) ||
         PyErr_ExceptionMatches(PyExc_MemoryError)) {
         return STEP_FAILED;
     }

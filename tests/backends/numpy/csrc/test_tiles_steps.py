@@ -56,6 +56,8 @@ def test_committed_and_uncommitted_errors() -> None:
     for error, committed, raised in (
         (ValueError, False, None),
         (ValueError, True, ValueError),
+        (ValueError, 2, None),  # the first write, of which nothing was done
+        (KeyboardInterrupt, 2, KeyboardInterrupt),
         (KeyboardInterrupt, False, KeyboardInterrupt),
         (MemoryError, False, MemoryError),
         (SystemExit, False, SystemExit),
@@ -68,6 +70,26 @@ def test_committed_and_uncommitted_errors() -> None:
             else:
                 with pytest.raises(raised):
                     program(error)
+
+
+def test_a_write_that_may_refuse_is_the_first_alone() -> None:
+    """Behind another one it is too late for plain Python."""
+
+    def fail(_: object) -> None:
+        raise ValueError
+
+    def step(function: object, out: int, committed: int) -> tuple[object, ...]:
+        return ("call", function, (0,), (), out, (), committed)
+
+    seen: list[int] = []
+    late = _tiles.Program(1, 3, (), (step(seen.append, 1, True), step(fail, 2, 2)), (2,))
+    later = _tiles.Program(1, 3, (), (step(seen.append, 1, 2), step(fail, 2, True)), (2,))
+    with np.errstate(all="warn"), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for program in (late, later):
+            with pytest.raises(ValueError):
+                program(7)
+    assert seen == [7, 7]
 
 
 def divide_program(report: Any, *, committed: bool = False) -> Any:

@@ -1,0 +1,53 @@
+"""What NumPy's Python functions make of their arguments first: `_array_converter(a, b)`, `broadcast(a, b)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.rules import rule_for
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol, Tuple
+
+
+class ArrayConverter:
+    """What NumPy's is for arrays with axes, none of a subclass: they are taken and given as they are."""
+
+    def __init__(self, *arrays: Any) -> None:
+        self._arrays = arrays
+
+    def as_arrays(self, *, subok: bool = True) -> tuple[Any, ...]:  # noqa: ARG002  NumPy's name
+        """The arguments as arrays."""
+        return self._arrays
+
+    def wrap(self, array: Any, *, to_scalar: bool | None = None) -> Any:  # noqa: ARG002  NumPy's name
+        """A result as the class of the arguments has it."""
+        return array
+
+
+class Broadcast:
+    """What `np.broadcast(a, b)` is to a function that asks for the shape alone."""
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+
+
+@rule_for(np.broadcast)
+def _broadcast(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
+    """In `np.cross`, which keeps only its shape."""
+    if interpreter.frame.code is not np.cross._implementation.__code__:  # type: ignore[attr-defined]
+        raise GraphBreak("call", "broadcast")
+    shapes = [interpreter.call(Constant(np.shape), (one,)) for one in arrays]
+    shape = interpreter.call(Constant(np.broadcast_shapes), shapes)
+    assert isinstance(shape, Tuple)
+    return interpreter.call(Constant(Broadcast), shape.items)
+
+
+@rule_for(np._core._multiarray_umath._array_converter)  # type: ignore[attr-defined]
+def _array_converter(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
+    for one in map(interpreter.trace.look, arrays):
+        if not isinstance(one, Array) or not one.type.ndim:
+            raise GraphBreak("call", "a conversion of other values than arrays with axes")
+    return interpreter.call(Constant(ArrayConverter), arrays)
