@@ -112,6 +112,9 @@ def _call(draft: Draft, node: Node) -> int:
     if not node.attributes["function"].startswith(DEVICE_METHOD):
         return _function_call(draft, node, keywords)
     name = node.attributes["function"].removeprefix(DEVICE_METHOD)
+    if name == "reshape":
+        slots = draft.slot(node.inputs[0]), draft.size(node.attributes["shape"])
+        return draft.call(library().array.reshape, *slots, node=node)
     return _method(draft, node, name, keywords)
 
 
