@@ -515,7 +515,7 @@ def _map_on_device(
         if why is not None:
             raise CannotInfer(why)
     shape = broadcast([shape_of(operand) for operand in inputs], facts)
-    return ArrayType(routine.dtypes[-1], shape, c_order(len(shape)), device=device_of(inputs))
+    return ArrayType(routine.dtypes[-1], shape, c_order(len(shape)), device=CUDA)
 
 
 def _cast_on_device(
