@@ -180,7 +180,7 @@ def drawn_arrays() -> tuple[Any, ...]:
     """Arrays of a few axes: joined, broadcast, turned, apart, huge; some do not fit."""
     shape = [int(n) for n in RNG.choice([1, 2, 3, 7], size=RNG.integers(0, 5))]
     if RNG.random() < 0.1 and shape:
-        shape[int(RNG.integers(len(shape)))] = int(RNG.choice([0, 2**31, 2**33]))
+        shape[int(RNG.integers(len(shape)))] = int(RNG.choice([0, 2**30 - 64, 2**30, 2**31, 2**33]))
     arrays = []
     for _ in range(int(RNG.integers(1, 4))):
         item = int(RNG.choice([1, 2, 8, 16]))
