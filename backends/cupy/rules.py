@@ -38,8 +38,6 @@ def loop_of(node: Node) -> Loop | str:
     type_ = node.type
     if not isinstance(type_, ArrayType) or not type_.device:
         return "the result is not on the device"
-    if not type_.ndim:
-        return "the result is one element"
     if node.op is ops.COPY:
         return copy_loop(type_.dtype)
     if node.op is ops.CAST:
@@ -216,6 +214,7 @@ RULES = Rules(
     calls=CALLS,
     view_calls=VIEW_CALLS,
     lone_rows=False,
+    lone_elements=False,
 )
 
 

@@ -111,10 +111,10 @@ class Grouping:
         self._merge_siblings()
         for unit in self.units:
             left = unit.totals or (unit.rows and not rules.lone_rows)
+            left |= unit.space == () and not rules.lone_elements
             if left and len(unit.members) == 1:
-                unit.space = (
-                    None  # a sum of what is in memory already: the library's own call is as fast
-                )
+                # A sum of what is in memory already, or one element: the library's own call is as fast.
+                unit.space = None
 
     @property
     def units(self) -> list[Unit]:
@@ -236,7 +236,8 @@ class Grouping:
         if region.rest or self.rules.why_not_operand(value) or not isinstance(buffer, ArrayType):
             return None
         lengths = [1 if axis is None else region.axes[axis].length for axis in region.view]  # type: ignore[union-attr]
-        if not lengths or self.rules.why_not_operand(store) or buffer.dtype.kind == "O":
+        is_one = not lengths and not buffer.device  # which plain code stores as fast
+        if is_one or self.rules.why_not_operand(store) or buffer.dtype.kind == "O":
             return None
         if isinstance(value.type, NumberType):
             kinds = {"bool": "biufc", "int": "iufc", "float": "fc", "complex": "c"}[value.type.kind]
