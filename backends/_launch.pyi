@@ -19,6 +19,8 @@ class Kernel:
         operands: tuple[_Operand, ...],
         results: tuple[_DType, ...] | int,
         maker: Callable[..., Any],
+        few: int = 1,
+        takes_few: int = 0,
     ) -> Kernel: ...
 
 @final

@@ -45,7 +45,7 @@ class Node:
         return f"<{self.op.name} {self.type}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Graph:
     """Nodes in program order, each after its inputs.
 

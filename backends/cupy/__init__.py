@@ -7,6 +7,7 @@ CPU. Nothing here needs a GPU to be imported, or to give the text of a kernel; l
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import cupy
 
@@ -16,8 +17,21 @@ from ufuse.backends.cupy.listing import listing
 from ufuse.backends.cupy.program import program_of, why_not_run
 from ufuse.backends.cupy.rules import is_done, plan_of
 from ufuse.backends.cupy.text import NUMPYS
+from ufuse.backends.planning.steps import Plan
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.node import Graph
+
+_last: WeakKeyDictionary[Graph, tuple[bool, Plan]] = WeakKeyDictionary()
+
+
+def planned(graph: Graph, *, exact: bool) -> Plan:
+    """The plan of a graph; the last one is kept while its graph lives, for who asks for the code of what was traced."""
+    found = _last.get(graph)
+    if found is None or found[0] is not exact:
+        found = exact, plan_of(graph, exact=exact)
+        _last.clear()
+        _last[graph] = found
+    return found[1]
 
 
 def _declined(*_: object) -> object:
@@ -51,7 +65,7 @@ class CupyBackend:
             return numpys.SendingProgram(made)
         if not all(map(is_done, graph)):
             return _declined
-        plan = plan_of(graph, exact=options.exact)
+        plan = planned(graph, exact=options.exact)
         return program_of(plan, graph.name) if why_not_run(plan) is None else _declined
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:
@@ -63,7 +77,7 @@ class CupyBackend:
             return listing(made.plan, graph.name, NUMPYS)
         if not all(map(is_done, graph)):
             return "plain Python runs this: not all of it is for a GPU\n"
-        return listing(plan_of(graph, exact=options.exact), graph.name)
+        return listing(planned(graph, exact=options.exact), graph.name)
 
 
 BACKEND = CupyBackend()

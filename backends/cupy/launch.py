@@ -14,10 +14,17 @@ from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_name, kernel_text
+from ufuse.backends.cupy.vectors import few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
+MOST_NARROW = (
+    2**30 - 64
+)  # elements with 32-bit indices: a thread's next one, as far on as all blocks reach, is one too
 MOST_LAUNCHES = 256  # combinations of shapes and strides that a kernel remembers
+TAKES_FEW = (
+    1 << 16
+)  # elements from which on a thread takes several: fewer are not enough for all of a device
 BLOCK, MOST_BLOCKS = 128, 2**31 - 1  # of a map, as CuPy launches its own
 
 
@@ -109,7 +116,8 @@ class Kernel:
             return self
         operands = tuple(map(self._operand, range(len(self.plan.operands))))
         if type(self)._launch is Kernel._launch:
-            return _launch.Kernel(operands, tuple(self._results), self._map_form)
+            few = few_of(self.plan)
+            return _launch.Kernel(operands, tuple(self._results), self._map_form, few, TAKES_FEW)
         return _launch.Kernel(operands, len(self._results), self._record)
 
     def _operand(self, place: int) -> tuple[str, Any]:
@@ -118,8 +126,8 @@ class Kernel:
             return "known", _launch.packed(self._values[place], dtype)
         return ("number", dtype) if place in self._numbers else ("array", dtype.itemsize)
 
-    def _map_form(self, axes: int, wide: bool, device: int) -> Any:
-        return self._form(Form(axes, wide), device)
+    def _map_form(self, axes: int, wide: bool, few: int, device: int) -> Any:
+        return self._form(Form(axes, wide, few), device)
 
     def _record(self, arrays: list[Any], device: int) -> tuple[Any, ...]:
         results, temporaries, launches = self._launch(arrays, device)
@@ -151,7 +159,8 @@ class Kernel:
 
     def _compiled(self, form: Any) -> Any:
         """The function of a form."""
-        text = kernel_text(self.plan, self.name, form, self.dialect)
+        written = vector_text if form.few > 1 else kernel_text
+        text = written(self.plan, self.name, form, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
 
 
@@ -178,7 +187,7 @@ def walk_over(arrays: list[Any]) -> Walk:
     lengths, steps = collapsed(shape, [steps_of(array, shape) for array in arrays])
     reach = max(sum(abs(s) * (n - 1) for s, n in zip(one, lengths, strict=True)) for one in steps)
     flat = len(lengths) == 1 and all(one == [1] for one in steps)
-    wide = max(count, reach) > LARGEST_INDEX
+    wide = count > MOST_NARROW or reach > LARGEST_INDEX
     index = np.int64 if wide else np.int32
     rest = [index(count)]
     if not flat:

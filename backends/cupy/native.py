@@ -82,13 +82,14 @@ def argument(value: Any, dtype: np.dtype) -> Any:
     """A number as a kernel's argument, converted as CuPy does it.
 
     Raises:
-        DoesNotFit: it does not fit.
+        DoesNotFit: it does not fit, or only as infinity, of which NumPy warns at the line of a frame.
 
     """
     try:
-        made = cupy._core._scalar.CScalar(value)
-        made.apply_dtype(dtype)
-    except OverflowError:
+        with np.errstate(over="raise"):
+            made = cupy._core._scalar.CScalar(value)
+            made.apply_dtype(dtype)
+    except (OverflowError, FloatingPointError):
         raise DoesNotFit from None
     return made
 

@@ -38,8 +38,6 @@ def loop_of(node: Node) -> Loop | str:
     type_ = node.type
     if not isinstance(type_, ArrayType) or not type_.device:
         return "the result is not on the device"
-    if not type_.ndim:
-        return "the result is one element"
     if node.op is ops.COPY:
         return copy_loop(type_.dtype)
     if node.op is ops.CAST:
@@ -112,6 +110,9 @@ def _call(draft: Draft, node: Node) -> int:
     if not node.attributes["function"].startswith(DEVICE_METHOD):
         return _function_call(draft, node, keywords)
     name = node.attributes["function"].removeprefix(DEVICE_METHOD)
+    if name == "reshape":
+        slots = draft.slot(node.inputs[0]), draft.size(node.attributes["shape"])
+        return draft.call(library().array.reshape, *slots, node=node)
     return _method(draft, node, name, keywords)
 
 
@@ -213,6 +214,7 @@ RULES = Rules(
     calls=CALLS,
     view_calls=VIEW_CALLS,
     lone_rows=False,
+    lone_elements=False,
 )
 
 

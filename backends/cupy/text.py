@@ -40,10 +40,14 @@ PLAIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices."""
+    """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices.
+
+    `few`: how many of those a thread takes at once (vectors.py).
+    """
 
     axes: int
     wide: bool
+    few: int = 1
 
 
 @dataclass(frozen=True, slots=True)

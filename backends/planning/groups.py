@@ -111,10 +111,10 @@ class Grouping:
         self._merge_siblings()
         for unit in self.units:
             left = unit.totals or (unit.rows and not rules.lone_rows)
+            left |= unit.space == () and not rules.lone_elements
             if left and len(unit.members) == 1:
-                unit.space = (
-                    None  # a sum of what is in memory already: the library's own call is as fast
-                )
+                # A sum of what is in memory already, or one element: the library's own call is as fast.
+                unit.space = None
 
     @property
     def units(self) -> list[Unit]:
@@ -158,7 +158,8 @@ class Grouping:
 
     def shows(self, node: Node) -> bool:
         """Whether a node writes memory that existed before the call."""
-        return any(map(self.memory.is_visible, self.memory.writes(node)))
+        writes = self.memory.writes(node)
+        return bool(writes) and any(map(self.memory.is_visible, writes))
 
     def _make_kernel(self, unit: Unit, node: Node) -> None:
         """Fill in the space where a kernel may do the node's work."""
@@ -235,7 +236,8 @@ class Grouping:
         if region.rest or self.rules.why_not_operand(value) or not isinstance(buffer, ArrayType):
             return None
         lengths = [1 if axis is None else region.axes[axis].length for axis in region.view]  # type: ignore[union-attr]
-        if not lengths or self.rules.why_not_operand(store) or buffer.dtype.kind == "O":
+        is_one = not lengths and not buffer.device  # which plain code stores as fast
+        if is_one or self.rules.why_not_operand(store) or buffer.dtype.kind == "O":
             return None
         if isinstance(value.type, NumberType):
             kinds = {"bool": "biufc", "int": "iufc", "float": "fc", "complex": "c"}[value.type.kind]
@@ -253,7 +255,8 @@ class Grouping:
         if node.op.kind is Kind.STORE:
             makers.update(islice(self._earlier_stores(node), STORES))
         found = dict.fromkeys(self.of[maker] for maker in makers if maker in self.of)
-        for candidate in sorted(found, key=lambda unit: -self.position[unit.members[-1]]):
+        position = self.position
+        for candidate in sorted(found, key=lambda unit: -position[unit.members[-1]]):
             yield self._current(candidate)
 
     def _earlier_stores(self, store: Node) -> Iterator[Node]:
@@ -349,6 +352,8 @@ class Grouping:
     @staticmethod
     def _why_orders_differ(one: Unit, other: Unit) -> str | None:
         """Folds need C order; otherwise a kernel walks in the axis order of its first result, else in C order."""
+        if one.order is None and other.order is None and not (one.folds or other.folds):
+            return None
         wanted = {unit.order for unit in (one, other) if unit.order is not None}
         plain = c_order(len(max(one.space or (), other.space or (), key=len)))
         if (
@@ -426,7 +431,8 @@ class Grouping:
 
     def maker_of(self, source: Node) -> Node | None:
         """The node whose very value a source is: itself, what was stored there, or a row value with a new axis."""
-        if source.op.kind is Kind.VIEW or source.op.kind is Kind.STORE:
+        kind = source.op.kind
+        if kind is Kind.VIEW or kind is Kind.STORE:
             stored = self.needs.stored.get(source)
             return self._row_value(source) if stored is None else stored
         return source
@@ -469,6 +475,9 @@ class Between:
 
     def give_place_to(self, merged: Unit) -> None:
         """Make room for the two as one unit, behind those that it waits for and before those that wait for it."""
+        if not self.earlier and not self.later:
+            merged.place = min(self.first.place, self.last.place)
+            return
         by_place = attrgetter("place")
         units = [*sorted(self.earlier, key=by_place), merged, *sorted(self.later, key=by_place)]
         places = sorted(

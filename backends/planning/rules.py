@@ -25,6 +25,7 @@ class Rules:
     view_calls: the library's functions that make views.
     unroll: whether short reductions become chains; see `ufuse.graph.passes.run`.
     lone_rows: whether a kernel folds rows of what is in memory already, not the library's own call.
+    lone_elements: whether a kernel does a single operation on one element, not the library's own call.
     merged: joins steps of a finished plan that run better as one.
     """
 
@@ -36,4 +37,5 @@ class Rules:
     view_calls: ViewCalls
     unroll: bool = False
     lone_rows: bool = True
+    lone_elements: bool = True
     merged: Callable[[Plan], None] | None = None

@@ -16,6 +16,7 @@ from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
     Constant,
     Deque,
+    DeviceArray,
     Integer,
     List,
     Number,
@@ -486,11 +487,25 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
     except infer.CannotInfer as refusal:
         if str(refusal) != "this reshape copies":
             raise GraphBreak("layout", f"a reshape ({refusal})") from None
+        if isinstance(array, DeviceArray):
+            return _reshaped_copy(trace, array, final)
         copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
         fresh = trace.graph.fresh(copy)
         assert isinstance(fresh, type(array))
         return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
     return trace.graph.view(array, ops.RESHAPE, {"shape": final})
+
+
+def _reshaped_copy(trace: Trace, array: DeviceArray, shape: tuple[Size, ...]) -> Symbol:
+    """A copy of another shape, by CuPy's own call: NumPy's is a view of a copy, CuPy's has memory of its own."""
+    attributes = {
+        "function": infer.DEVICE_METHOD + "reshape",
+        "arguments": (0,),
+        "keywords": (),
+        "shape": shape,
+    }
+    value = trace.graph.value(array)
+    return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), attributes, may_raise=True))
 
 
 def _is_shape(trace: Trace, shape: Sequence[Size], other: Sequence[Size]) -> bool:

@@ -61,7 +61,7 @@ def _created(
     dtype = dtype_argument(interpreter, given.get("dtype"))
     if of == "a":
         like = trace.look(given["a"])
-        if not isinstance(like, DeviceArray) or not is_c_like(like.type):
+        if not isinstance(like, DeviceArray) or not (like.type.ndim < 2 or is_c_like(like.type)):
             raise GraphBreak("layout", f"{what} of an array that is not in C order")
         shape, dtype = like.type.shape, dtype or like.type.dtype
     else:
@@ -283,7 +283,8 @@ def _transpose(interpreter: Interpreter, array: DeviceArray, axes: Sequence[Symb
     if len(items) == 1 and isinstance(items[0], Tuple | List):
         items = list(items[0].items)
     if not items:
-        return devices.attribute(interpreter.trace, array, "T")
+        turned = tuple(range(array.type.ndim - 1, -1, -1))
+        return interpreter.trace.graph.view(array, ops.TRANSPOSE, {"axes": turned})
     values = Constant(tuple(arrays.plain(interpreter.trace, item) for item in items))
     order = axes_argument(interpreter, values, array.type.ndim)
     if order is None or len(order) != array.type.ndim:

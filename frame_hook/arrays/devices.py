@@ -233,6 +233,8 @@ def attribute(trace: Trace, array: DeviceArray, name: str) -> Symbol:
             return arrays.integer(
                 trace, size.multiply(arrays.total(kind.shape), kind.dtype.itemsize)
             )
+        case "T" if kind.ndim < 2:
+            return array  # itself; `transpose()` is a view
         case "T":
             axes = tuple(reversed(range(kind.ndim)))
             return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})

@@ -6,7 +6,6 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, NoReturn
 
@@ -473,10 +472,9 @@ class Interpreter:
             frame.places = known.setdefault(module_name(frame.globals), {}) if is_own else {}
         place = frame.places.get(instruction.position)
         if place is None:
-            place = _location(frame, instruction)
-            if frame.globals is self.call_stack[0].globals and not is_modules(frame.globals):
-                place = replace(place, found_by=self._function)
-            frame.places[instruction.position] = place
+            is_roots = frame.globals is self.call_stack[0].globals
+            asked = self._function if is_roots and not is_modules(frame.globals) else None
+            place = frame.places[instruction.position] = _location(frame, instruction, asked)
         self.trace.graph.location = place
 
 
@@ -516,7 +514,9 @@ def places_by_module(_: CodeType) -> dict[str, dict[int, Location]]:
     return {}
 
 
-def _location(frame: Frame, instruction: Instruction) -> Location:
+def _location(
+    frame: Frame, instruction: Instruction, found_by: Callable[[], Any] | None
+) -> Location:
     line, end_line, column, end_column = instruction.location
     return Location(
         frame.code.co_filename,
@@ -526,6 +526,8 @@ def _location(frame: Frame, instruction: Instruction) -> Location:
         end_line or 0,
         column or 0,
         end_column or 0,
+        None,
+        found_by,
     )
 
 

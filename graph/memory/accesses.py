@@ -44,13 +44,15 @@ class Memory(Buffers):
 
     def access(self, node: Node) -> Access:
         """The memory behind an array."""
-        passed: list[Node] = []
         found = self._accesses.get(node)
+        if found is not None:
+            return found
+        passed: list[Node] = []
         while found is None:
             older = node.inputs[0] if node.op.kind is Kind.VIEW else self.previous(node)
             if older is None:
                 assert isinstance(node.type, ArrayType)
-                found = self._accesses[node] = self._part(node, whole(node.type.shape))
+                found = self._accesses[node] = Access(node, whole(node.type.shape))
             else:
                 passed.append(node)
                 node, found = older, self._accesses.get(older)
@@ -73,6 +75,9 @@ class Memory(Buffers):
         return found
 
     def _part(self, root: Node, region: Region) -> Access:
+        all_of_it = self._accesses[root]
+        if region == all_of_it.region:
+            return all_of_it
         found = self._parts.get((root, region))
         if found is None:
             found = self._parts[root, region] = Access(root, region)
@@ -80,6 +85,8 @@ class Memory(Buffers):
 
     def writes(self, node: Node) -> tuple[Access, ...]:
         """What the node changes."""
+        if node.op.kind is Kind.MAP:
+            return ()
         if node.op.kind is Kind.STORE:
             return (self.target(node),)
         written = self.written(node)
@@ -94,7 +101,7 @@ class Memory(Buffers):
 
     def read(self, node: Node, source: Node) -> Access:
         """What a node reads of an array that it takes."""
-        access = self.access(source)
+        access = self._accesses.get(source) or self.access(source)
         if node.op is not ops.ELEMENT:
             return access
         return self._part(access.root, region_of_view(access.region, "index", node.attributes))

@@ -64,18 +64,22 @@ def rewritten(graph: Graph, visit: Visit) -> Graph:
     `visit` sees each node with its inputs already replaced, and may emit nodes before the one it gives.
     """
     builder, changed = Builder(), False
-    replaced: dict[Node, Node] = {}
+    replaced: dict[Node, Node] = {}  # those that stay as they are are not in it
     for node in graph.nodes:
-        inputs = tuple(replaced[one] for one in node.inputs)
-        present = node if inputs == node.inputs else dataclasses.replace(node, inputs=inputs)
+        present = node
+        if not replaced.keys().isdisjoint(node.inputs):
+            inputs = tuple([replaced.get(one, one) for one in node.inputs])
+            present = dataclasses.replace(node, inputs=inputs)
         builder.origins[present] = node
         found = visit(present, builder) if node.op.kind is not Kind.INPUT else None
         changed = changed or found is not None
-        replaced[node] = found if found is not None else builder.add(present)
-        builder.origins.setdefault(replaced[node], node)
+        stays = builder.add(present) if found is None else found
+        if stays is not node:
+            replaced[node] = stays
+            builder.origins.setdefault(stays, node)
     if not changed:
         return graph
-    outputs = tuple(replaced[node] for node in graph.outputs)
+    outputs = tuple(replaced.get(node, node) for node in graph.outputs)
     return dataclasses.replace(graph, nodes=tuple(builder.nodes), outputs=outputs)
 
 

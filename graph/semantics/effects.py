@@ -136,11 +136,11 @@ def _full(node: Node) -> str | None:
 
 def _reduce(node: Node) -> str | None:
     (one,) = node.inputs
-    assert node.op.ufunc is not None
     assert isinstance(one.type, ArrayType)
     assert isinstance(node.type, ArrayType)
     if node.type.device:
         return None  # CuPy gives no warnings, and the trace has ruled out the maximum of nothing
+    assert node.op.ufunc is not None
     if node.op.ufunc.__name__ not in PURE_REDUCTIONS:
         return "the maximum of nothing raises"
     if is_integer(one.type.dtype) and is_integer(node.type.dtype):

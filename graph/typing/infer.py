@@ -554,7 +554,7 @@ def _map_on_device(
         if why is not None:
             raise CannotInfer(why)
     shape = broadcast([shape_of(operand) for operand in inputs], facts)
-    return ArrayType(routine.dtypes[-1], shape, c_order(len(shape)), device=device_of(inputs))
+    return ArrayType(routine.dtypes[-1], shape, c_order(len(shape)), device=CUDA)
 
 
 def _cast_on_device(
@@ -618,6 +618,9 @@ def _call_on_device(
     axis = dict(attributes["keywords"]).get("axis", ("const", None))[1]
     if name == "take":
         return _taken_on_device(_array(inputs[0]), _array(inputs[1]), axis)
+    if name == "reshape":  # one that copies
+        type_, shape = _array(inputs[0]), tuple(attributes["shape"])
+        return ArrayType(type_.dtype, shape, c_order(len(shape)), device=type_.device)
     if name in SCANS:
         type_ = _array(inputs[0])
         dtype = cupy().reduced_dtype(SCANS[name], type_.dtype)

@@ -44,6 +44,9 @@ def broadcast(shapes: Sequence[Shape], facts: Facts) -> Shape:
         CannotInfer: they are not known to broadcast.
 
     """
+    longest = max(shapes, key=len, default=())
+    if all(shape == longest or not shape for shape in shapes):
+        return longest
     result: list[Size] = []
     for shape in shapes:
         missing = len(shape) - len(result)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.support.copying import address, independent_copy
+from tests.support.device_arrays import face, is_array, is_device_array, on_host
 from tests.support.recording import (
     FLOAT_FLAG_NAMES,
     MODES,
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 ARRAY_FLAGS = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+DEVICE_FLAGS = ARRAY_FLAGS[:3]
 PADDED = {np.dtype(np.longdouble), np.dtype(np.clongdouble)}
 LONG_DOUBLE_BYTES = 10 if np.finfo(np.longdouble).nmant == 63 else np.dtype(np.longdouble).itemsize
 MOST_ITEMS = 1000  # of an iterator, which is compared by what it still gives
@@ -170,7 +172,7 @@ def named_leaves(path: str, value: object) -> list[tuple[str, AnyArray]]:
         if id(value) in seen:
             continue
         seen[id(value)] = value
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             found.append((path, value))
         waiting += [(path + step, part) for step, part in reversed(parts(value))]
     return found
@@ -183,7 +185,7 @@ def given_arrays(call: Call) -> list[tuple[str, AnyArray]]:
     """
     found = named_leaves("arguments", call.args) + named_leaves("arguments", call.kwargs)
     for path, array in found:
-        if isinstance(array.base, np.ndarray):
+        if is_array(array.base):
             found.append((f"{path}.base", array.base))
     return found
 
@@ -329,7 +331,7 @@ class Comparison:
             return
         for met, value in zip(self.met, (plain, compiled), strict=True):
             met[id(value)] = path
-        if isinstance(plain, np.ndarray):
+        if is_array(plain):
             self.visit_array(path, plain, compiled)
         elif plain is compiled:
             return
@@ -355,10 +357,12 @@ class Comparison:
         wrong = self.differs(f"{path}.dtype", described(plain.dtype), described(compiled.dtype))
         wrong |= self.differs(f"{path}.shape", plain.shape, compiled.shape)
         self.differs(f"{path}.strides", plain.strides, compiled.strides)
-        for name in ARRAY_FLAGS:
+        for name in DEVICE_FLAGS if is_device_array(plain) else ARRAY_FLAGS:
             self.differs(f"{path}.flags.{name}", plain.flags[name], compiled.flags[name])
         self.differs(f"{path}.base", *map(self.base_of, (0, 1), (plain, compiled)))
-        if not wrong and not plain.dtype.hasobject and (text := bit_difference(plain, compiled)):
+        if wrong or plain.dtype.hasobject:
+            return
+        if text := bit_difference(on_host(plain), on_host(compiled)):
             self.found.append(f"{path}{text}")
 
     def base_of(self, side: int, array: Any) -> str:
@@ -368,13 +372,14 @@ class Comparison:
             return "None"
         if known := self.met[side].get(id(base)):
             return known
-        if isinstance(base, np.ndarray):
+        if is_array(base):
             return f"an array of {base.dtype} and shape {base.shape}"
         return f"a {type(base).__name__}"
 
     def compare_memory(self) -> None:
         """Compare which arrays share memory, and how far apart they begin where they do."""
-        for (path, p, c), (other, p_other, c_other) in itertools.combinations(self.arrays, 2):
+        places = [(path, face(plain), face(compiled)) for path, plain, compiled in self.arrays]
+        for (path, p, c), (other, p_other, c_other) in itertools.combinations(places, 2):
             shared = [shares_memory(p, p_other), shares_memory(c, c_other)]
             if self.differs(f"does {other} share memory with {path}", *shared) or not shared[0]:
                 continue

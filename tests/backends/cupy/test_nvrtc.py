@@ -178,3 +178,105 @@ def test_nothing_is_contracted_between_loops(
             wrong.append((loop.name, between, lone))
     assert not wrong
     assert len(chosen) > 10
+
+
+SPILLED = ("LDL", "STL")  # local memory: registers were not enough
+
+
+def stencil(x: Any, y: Any) -> Any:
+    """Neighbours, which lie apart."""
+    return (x[1:-1, 1:-1] + x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + y[1:-1, 2:]) * 0.2
+
+
+def chain(x: Any, y: Any) -> Any:
+    """Eleven operations."""
+    a = x * x + y
+    b = a * 0.5 - x
+    return (abs(b) + 1.5) * y + a, b / (a * a + 2.0)
+
+
+def hundred(x: Any, y: Any) -> Any:
+    """A hundred operations."""
+    for _ in range(20):
+        x = (x * 0.5 + y) * 0.99 - x * y
+    return x
+
+
+@pytest.mark.parametrize("takes_few", [1 << 16, 1])
+def test_nothing_is_spilled(
+    host: Host,
+    machine_code: Callable[..., Counter[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    takes_few: int,
+) -> None:
+    """In kernels of every kind, for the architectures of five years: all values are in registers."""
+    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+
+    monkeypatch.setattr(launch, "TAKES_FEW", takes_few)
+    cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+    for dtype in "fd":
+        x = host.cupy.asarray(RNG.normal(size=(33, 40)).astype(dtype))
+        cases += [(one, (x, x.copy())) for one in (stencil, chain, hundred, columns)]
+        cases += [(one, (x.get(),)) for one in (softmax, totals)]
+        cases += [(layer_norm, (x.get(), x.get()[0]))]
+    whole = host.cupy.asarray(RNG.integers(0, 9, (3, 40)))
+    found = texts_of(host, [*cases, (scaled_rows, (whole, whole))])
+    found = [text for text in found if takes_few > 1 or "ufuse_pack" in text.source]
+    assert len(found) > 3
+    for number, text in enumerate(found):
+        code = machine_code(text, nvrtc.ARCHITECTURES[number % len(nvrtc.ARCHITECTURES)])
+        assert sum(code.values()) > 10
+        assert not [name for name in code if name.startswith(SPILLED)], text.source
+
+
+@pytest.mark.parametrize("dtypes", ["ff", "dd", "fd", "ii", "bb"])
+@pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
+def test_aligned_memory_is_taken_16_bytes_at_once(
+    host: Host, machine_code: Callable[..., Counter[str]], monkeypatch: pytest.MonkeyPatch,
+    dtypes: str, architecture: str,
+) -> None:  # fmt: skip
+    """Of numbers of 4 and 8 bytes; of bytes, four. The other loads are those of the last thread."""
+    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+
+    monkeypatch.setattr(launch, "TAKES_FEW", 1)
+    cp = host.cupy
+    x, y = (cp.asarray(RNG.integers(1, 9, 4096).astype(dtype)) for dtype in dtypes)
+    namespace: dict[str, Any] = {}
+    exec(f"def packs_{dtypes}(x, y): return x * y + x, x - y", namespace)
+    found = texts_of(host, [(namespace[f"packs_{dtypes}"], (x, y))])
+    text = next(one for one in found if "ufuse_pack" in one.source)
+    code = machine_code(text, architecture)
+    made = x * y + x
+    sizes = [x.itemsize, y.itemsize, made.itemsize, made.itemsize]
+    few = min(4, 16 // min(sizes))
+    for name, given in (("LDG", sizes[:2]), ("STG", sizes[2:])):
+        wide = sum(n for one, n in code.items() if one.startswith(f"{name}.E") and ".128" in one)
+        assert wide == sum(size * few // 16 for size in given), code
+    assert not [name for name in code if name.startswith(SPILLED)]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_nothing_more_is_contracted_in_packs(
+    host: Host,
+    machine_code: Callable[..., Counter[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+) -> None:
+    """A thread of several elements has the fused instructions of one element so many times, at most."""
+    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+
+    x = host.cupy.asarray(np.linspace(0.1, 0.9, 64).astype(dtype))
+    counts = []
+    for takes_few in (1 << 16, 1):
+        monkeypatch.setattr(launch, "TAKES_FEW", takes_few)
+        namespace: dict[str, Any] = {"cupy": host.cupy}
+        exec(
+            f"def sums_{dtype}_{takes_few}(x, y): return cupy.logaddexp(x * y + x, y) * y + x / y",
+            namespace,
+        )
+        found = texts_of(host, [(namespace[f"sums_{dtype}_{takes_few}"], (x, x.copy()))])
+        (text,) = [one for one in found if ("ufuse_pack" in one.source) is (takes_few == 1)]
+        counts.append(arithmetic(machine_code(text)))
+    (one, _), (several, others) = counts
+    assert 0 < one < several <= 16 // x.itemsize * one
+    assert others

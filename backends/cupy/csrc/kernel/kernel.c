@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-enum { MOST_RESULTS = 10000 };
+enum { MOST_RESULTS = 10000, MOST_AT_ONCE = 16 };
 
 PyTypeObject *kernel_type;
 
@@ -108,17 +108,24 @@ read_results(Kernel *self, PyObject *given)
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operands", "results", "maker", NULL};
+    static char *names[] = {"operands", "results", "maker", "few", "takes_few", NULL};
     PyObject *operands, *results, *maker;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO:Kernel", names, &PyTuple_Type, &operands,
-                                     &results, &maker)) {
+    int few = 1;
+    Py_ssize_t takes_few = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|in:Kernel", names, &PyTuple_Type,
+                                     &operands, &results, &maker, &few, &takes_few)) {
         return NULL;
+    }
+    if (few < 1 || few > MOST_AT_ONCE) {
+        return PyErr_Format(PyExc_ValueError, "no number of elements: %d", few);
     }
     Kernel *self = (Kernel *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
     }
     self->maker = Py_NewRef(maker);
+    self->few = few;
+    self->takes_few = takes_few;
     if (read_operands(self, operands) < 0 || read_results(self, results) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -175,11 +182,12 @@ kernel_dealloc(Kernel *self)
 
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc,
-     "Kernel(operands, results, maker)\n--\n\n"
+     "Kernel(operands, results, maker, few=1, takes_few=0)\n--\n\n"
      "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes). A map has the "
      "dtypes "
-     "of its results, and\nmaker(axes, wide, device) gives a compiled form, with its address as "
-     "`ptr`. Others have how many results there are,\nand maker(arrays, device) gives a record: "
+     "of its results, and\nmaker(axes, wide, few, device) gives a compiled form, with its address "
+     "as `ptr`: threads take `few` elements at once of `takes_few` and more. Others have how many "
+     "results there are,\nand maker(arrays, device) gives a record: "
      "((shape, dtype), ...), sizes of temporaries, and launches of\n(owner, address, blocks, "
      "threads, arguments), each argument a place among operands, results and temporaries, or "
      "bytes."},

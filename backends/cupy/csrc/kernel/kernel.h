@@ -66,7 +66,7 @@ typedef struct {
 
 /* A compiled form of a map. */
 typedef struct {
-    int axes, device;
+    int axes, device, few;
     bool wide;
     void *function;
     PyObject *owner;
@@ -79,7 +79,9 @@ typedef struct {
     int operands, arrays, results; /* results: new arrays */
     Operand *operand;
     PyObject **dtype; /* of a map's results, or NULL */
-    PyObject *maker;  /* of a map: form(axes, wide, device); else: record(arrays, device) */
+    PyObject *maker;  /* of a map: form(axes, wide, few, device); else: record(arrays, device) */
+    int few;          /* elements that a thread takes at once, of at least */
+    Py_ssize_t takes_few; /* so many in all */
     int forms;
     MapForm *form;
     Record **record; /* by hash, or NULL */

@@ -1,6 +1,8 @@
 /* Numbers as arguments of kernels, converted as CuPy's CScalar converts them: by PyArray_Pack. */
 #include "kernel/kernel.h"
 
+#include <math.h>
+
 static PyObject
     *check_number; /* called with what is no number of Python's: raises what CuPy does */
 
@@ -44,6 +46,36 @@ ask(PyObject *value, PyObject *dtype)
 }
 
 /*
+ * Whether a finite number becomes infinite in a dtype, of which NumPy warns: at the line of the
+ * frame that runs, so CuPy's own call is to convert it.
+ */
+static bool
+overflows(PyObject *value, PyObject *dtype)
+{
+    int kind = ((PyArray_Descr *)dtype)->type_num;
+    if (kind != NPY_HALF && kind != NPY_FLOAT && kind != NPY_CFLOAT) {
+        return false;
+    }
+    double least = kind == NPY_HALF ? 65520.0 : 0x1.ffffffp127; /* that is rounded up to infinity */
+    Py_complex number = {0.0, 0.0};
+    if (PyFloat_CheckExact(value)) {
+        number.real = PyFloat_AS_DOUBLE(value);
+    }
+    else if (PyComplex_Check(value) || PyArray_IsScalar(value, ComplexFloating)) {
+        number = PyComplex_AsCComplex(value);
+    }
+    else {
+        number.real = PyFloat_AsDouble(value);
+    }
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return (isfinite(number.real) && fabs(number.real) >= least) ||
+           (isfinite(number.imag) && fabs(number.imag) >= least);
+}
+
+/*
  * Convert a number to a dtype of at most 16 bytes. Returns -1 with an exception: that of a refusal
  * where it does not fit. May run Python code.
  */
@@ -67,6 +99,10 @@ pack_number(PyObject *value, PyObject *dtype, Cell *cell)
              ask(value, dtype) < 0) {
         return -1;
     }
+    if (overflows(value, dtype)) {
+        refuse("a number that overflows");
+        return -1;
+    }
     if (PyArray_Pack((PyArray_Descr *)dtype, cell, value) < 0) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
             PyErr_Clear();
@@ -77,12 +113,12 @@ pack_number(PyObject *value, PyObject *dtype, Cell *cell)
     return 0;
 }
 
-/* Whether a number is converted to floating point whatever it is: perhaps with a warning. */
+/* Whether a number is converted to floating point. */
 static bool
 always_fits(PyObject *value, PyObject *dtype)
 {
     int kind = ((PyArray_Descr *)dtype)->type_num;
-    if (!PyTypeNum_ISFLOAT(kind) && !PyTypeNum_ISCOMPLEX(kind)) {
+    if ((!PyTypeNum_ISFLOAT(kind) && !PyTypeNum_ISCOMPLEX(kind)) || overflows(value, dtype)) {
         return false;
     }
     return PyFloat_CheckExact(value) || PyBool_Check(value) || PyArray_IsScalar(value, Floating) ||
@@ -91,8 +127,7 @@ always_fits(PyObject *value, PyObject *dtype)
 }
 
 /*
- * Find out whether `pack_number` will convert a number, without a warning: that is for when it
- * does. Returns -1 with an exception, as it would.
+ * Find out whether `pack_number` will convert a number. Returns -1 with an exception, as it would.
  */
 int
 check_fits(PyObject *value, PyObject *dtype)

@@ -1,7 +1,7 @@
 /* One run of a kernel: memory for results, arguments, launches on the current stream. */
 #include "kernel/kernel.h"
 
-enum { BLOCK = 128, MOST_BLOCKS = 2147483647 };
+enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16 };
 
 /* Views of the operands that are arrays, and in the cells their addresses and the numbers. */
 static int
@@ -53,19 +53,50 @@ drop(PyObject **results, int count)
     }
 }
 
+/* Whether elements of so many bytes can be taken `few` at once from an address. */
+static bool
+is_aligned(Cell address, Py_ssize_t item, int few)
+{
+    Py_ssize_t bytes = item * few < LOAD ? item * few : LOAD;
+    return address.word % (uintptr_t)bytes == 0;
+}
+
+/* How many elements a thread takes at once. */
+static int
+taken_at_once(const Kernel *self, const Walk *walk, const Cell *cells)
+{
+    if (self->few == 1 || walk->axes > 0 || walk->elements < self->takes_few) {
+        return 1;
+    }
+    for (int i = 0; i < self->operands; i++) {
+        const Operand *operand = &self->operand[i];
+        if (operand->kind == OPERAND_ARRAY && !is_aligned(cells[i], operand->item, self->few)) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < self->results; i++) {
+        Py_ssize_t item = (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)self->dtype[i]);
+        if (!is_aligned(cells[self->operands + i], item, self->few)) {
+            return 1;
+        }
+    }
+    return self->few;
+}
+
 /* The compiled form of a map for a walk; compiled by Python code the first time. */
 static int
-form_of(Kernel *self, const Walk *walk, int device, void **function)
+form_of(Kernel *self, const Walk *walk, int few, int device, void **function)
 {
     for (int i = 0; i < self->forms; i++) {
         const MapForm *form = &self->form[i];
-        if (form->axes == walk->axes && form->wide == walk->wide && form->device == device) {
+        if (form->axes == walk->axes && form->wide == walk->wide && form->few == few &&
+            form->device == device) {
             *function = form->function;
             return 0;
         }
     }
-    PyObject *owner = PyObject_CallFunction(self->maker, "iOi", walk->axes,
-                                            walk->wide ? Py_True : Py_False, device);
+    PyObject *owner = PyObject_CallFunction(self->maker, "iOii", walk->axes,
+                                            walk->wide ? Py_True : Py_False, few, device);
     PyObject *address = owner == NULL ? NULL : PyObject_GetAttrString(owner, "ptr");
     *function = address == NULL ? NULL : PyLong_AsVoidPtr(address);
     Py_XDECREF(address);
@@ -83,6 +114,7 @@ form_of(Kernel *self, const Walk *walk, int device, void **function)
     self->form = grown;
     self->form[self->forms++] = (MapForm){.axes = walk->axes,
                                           .wide = walk->wide,
+                                          .few = few,
                                           .device = device,
                                           .function = *function,
                                           .owner = owner};
@@ -127,10 +159,12 @@ launch_map(Kernel *self, const Walk *walk, Cell *cells, Run *run)
     for (int i = 0; i < count; i++) {
         arguments[i] = &cells[i];
     }
-    Py_ssize_t blocks = (walk->elements + (BLOCK - 1)) / BLOCK;
+    int few = taken_at_once(self, walk, cells);
+    Py_ssize_t threads = walk->elements / few + (walk->elements % few != 0);
+    Py_ssize_t blocks = (threads + (BLOCK - 1)) / BLOCK;
     Grid grid = {.blocks = blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS,
-                 .threads = walk->elements < BLOCK ? (unsigned)walk->elements : BLOCK};
-    if (form_of(self, walk, run->device, &grid.function) < 0 || find_stream(run) < 0) {
+                 .threads = threads < BLOCK ? (unsigned)threads : BLOCK};
+    if (form_of(self, walk, few, run->device, &grid.function) < 0 || find_stream(run) < 0) {
         return -1;
     }
     return launch(&grid, arguments, run->device, run->stream);

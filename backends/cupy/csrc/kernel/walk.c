@@ -1,7 +1,8 @@
 /* How a map walks: what `walk_over` of backends/cupy/launch.py says, in C. */
 #include "kernel/kernel.h"
 
-enum { LARGEST_INDEX = 2147483647 };
+/* A thread's next element, as far on as all blocks reach, has an index of 32 bits, too. */
+enum { LARGEST_INDEX = 2147483647, MOST_NARROW = 1073741824 - 64 };
 
 /* Find the shape that arrays are broadcast to. */
 static bool
@@ -158,7 +159,7 @@ walk_over(const DeviceView *views, const Py_ssize_t *items, int count, Walk *wal
         refuse("elements lie where no kernel finds them");
         return -1;
     }
-    walk->wide = walk->elements > LARGEST_INDEX || reach > LARGEST_INDEX;
+    walk->wide = walk->elements > MOST_NARROW || reach > LARGEST_INDEX;
     if (is_flat(walk, count)) {
         walk->axes = 0;
     }

@@ -1,0 +1,70 @@
+"""Which of CuPy's methods give the array itself, a view or new memory, for arrays of every layout: what eager CuPy gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import MODES, check_same
+from tests.support.cupy_host import Host
+from tests.support.restated import import_late_modules
+
+METHODS = """
+    x.T | x.T.T | x.transpose() | x.transpose(*range(x.ndim)) | x.reshape(x.shape) | x.reshape(-1) | x.reshape(1, -1)
+    x.reshape(x.size, 1) | x.T.reshape(-1) | x.T.reshape(x.shape) | x.ravel() | x.T.ravel() | x[...] | x[()] | x[None][0]
+    x.copy() | x.flatten() | x.view() | x.squeeze() | x.swapaxes(0, 0) | x.real | +x | x.astype(x.dtype) | x.astype('f4')
+    x.astype(x.dtype, copy=False) | x.T.astype('f4') | x.take(0) | x.T + 1 | x.T.copy() | x.max(axis=0, keepdims=True)
+    cp.asarray(x) | cp.array(x) | cp.ascontiguousarray(x) | cp.broadcast_to(x, x.shape) | cp.atleast_1d(x) | cp.reshape(x, -1)
+    cp.moveaxis(x, 0, -1) | cp.expand_dims(x, 0) | cp.zeros_like(x.T) | cp.ones_like(x) | cp.full_like(x, 2) | cp.where(x > 0, x, 0)
+    x.argmax() | x.sum() | x.T.sum(axis=0) | x.cumsum() | x @ x | x.dot(x) | cp.sort(x) | cp.diff(x) | list(x) | x.item()
+""".replace("\n", "|").split("|")
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "no axes": lambda cp: cp.asarray(2.5),
+    "one axis": lambda cp: cp.arange(3.0),
+    "rows": lambda cp: cp.arange(6.0).reshape(2, 3),
+    "columns": lambda cp: cp.asarray(np.asfortranarray(np.arange(6.0).reshape(2, 3)), order="F"),
+    "turned": lambda cp: cp.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0),
+    "gaps": lambda cp: cp.arange(8.0)[::2],
+    "backwards": lambda cp: cp.arange(5.0)[::-1],
+    "nothing": lambda cp: cp.zeros(0),
+    "nothing backwards": lambda cp: cp.arange(4.0)[:0][::-2],
+    "no elements": lambda cp: cp.zeros((0, 3)),
+    "one row": lambda cp: cp.ones((1, 3)),
+    "one column turned": lambda cp: cp.ones((3, 1)).T,
+    "one element": lambda cp: cp.ones((1, 1)),
+}
+
+
+@pytest.mark.parametrize("method", [one.strip() for one in METHODS if one.strip()])
+def test_what_a_method_gives(host: Host, method: str) -> None:
+    """Of an argument, and of what the graph made; errors are CuPy's, too."""
+    import_late_modules()
+    namespace: dict[str, Any] = {"cp": host.cupy}
+    exec(
+        f"def f(x):\n  y = x\n  x = y * 1\n  made = {method}\n  x = y\n  return x, {method}, made",
+        namespace,
+    )
+    function = namespace["f"]
+    compiled = ufuse.compile(function)
+    for make in LAYOUTS.values():
+        array = make(host.cupy)
+        check_same(
+            function, compiled, lambda array=array: (array,), calls=2, modes=MODES[:1], copies=False
+        )
+    assert compiled.stats.traces
+
+
+def test_a_graph_with_a_reshape_that_copies_reads_back(host: Host) -> None:
+    """The copy is CuPy's own, and what is computed around it kernels; its text is read again."""
+    compiled = ufuse.compile(lambda x: (x.T.reshape(-1) * 2 + 1, x + 1))
+    x = host.cupy.arange(6.0).reshape(2, 3)
+    for _ in range(2):
+        assert (compiled(x)[0] == x.T.reshape(-1) * 2 + 1).all()
+    assert not compiled.breaks
+    text = str(compiled.graphs[0])
+    assert str(ufuse.Graph.parse(text)) == text
+    assert "cupy.ndarray.reshape(" in text

@@ -1,0 +1,127 @@
+"""Programs written with NumPy, restated with CuPy: the same code, in which `np` is CuPy, and how they are compared."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+import ufuse
+from tests.support.compare import check_same
+from tests.support.cupy_host import Host
+from tests.support.pieces import failures_heard
+from tests.support.recording import MODES
+
+Make = Callable[[], tuple[Any, ...]]
+
+
+def restated(module: types.ModuleType, cupy: Any, kept: tuple[str, ...] = ()) -> Any:
+    """A module anew, with CuPy for NumPy; the functions called `kept` still make NumPy's arrays, which are then sent."""
+    spec = importlib.util.spec_from_file_location(f"{module.__name__}_with_cupy", module.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    made: Any = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made  # where dataclasses look for it
+    spec.loader.exec_module(made)
+    for name, value in vars(made).items():
+        if isinstance(value, np.ndarray):
+            setattr(made, name, cupy.asarray(value))
+    for name in kept:
+        setattr(made, name, sending(getattr(module, name), cupy))
+    made.np = cupy
+    return made
+
+
+def sending(function: Callable[..., Any], cupy: Any) -> Callable[..., Any]:
+    """What sends the arrays that a function gives."""
+    return lambda *args, **kwargs: sent(function(*args, **kwargs), cupy, {})
+
+
+def sent(value: Any, cupy: Any, known: dict[int, Any]) -> Any:
+    """CuPy's arrays in place of NumPy's, in lists and dicts in place; what was one object, or shared memory, still does."""
+    if id(value) in known:
+        return known[id(value)][0]
+    new = value
+    match value:
+        case np.ndarray() if isinstance(value.base, np.ndarray) and value.base.base is None:
+            whole = sent(value.base, cupy, known)
+            offset = value.ctypes.data - value.base.ctypes.data
+            new = cupy.ndarray(value.shape, value.dtype, whole.data + offset, value.strides)
+        case np.ndarray():
+            new = cupy.asarray(value, order="K")
+        case list():
+            value[:] = [sent(one, cupy, known) for one in value]
+        case dict():
+            value.update({key: sent(one, cupy, known) for key, one in value.items()})
+        case tuple() if any(isinstance(one, (np.ndarray, list, dict, tuple)) for one in value):
+            new = tuple(sent(one, cupy, known) for one in value)
+    known[id(value)] = new, value  # which keeps the id taken
+    return new
+
+
+def in_other_memory(value: Any, cupy: Any) -> Any:
+    """The same arguments with gaps between the elements of arrays: other layouts, so another trace."""
+    if not isinstance(value, cupy.ndarray) or not value.ndim:
+        return value
+    wide = cupy.zeros((*value.shape, 2), value.dtype)
+    wide[..., 0] = value
+    return wide[..., 0]
+
+
+@functools.cache
+def import_late_modules() -> None:
+    """Import what CuPy imports in some first calls: SciPy changes the filters of warnings then."""
+    for name in ("cupyx.scipy.sparse", "scipy.special"):
+        if importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
+
+
+def check_restated(host: Any, function: Callable[..., Any], make_args: Make, **options: Any) -> Any:
+    """Compare with eager CuPy: first and second call, after a retrace, and as at first; give what was compiled.
+
+    The host waits no more often than with eager CuPy.
+    """
+    cupy = host.cupy
+    import_late_modules()
+
+    def otherwise() -> tuple[Any, ...]:
+        return tuple(in_other_memory(one, cupy) for one in make_args())
+
+    def each_for_two_runs() -> Iterator[tuple[Any, ...]]:
+        for make in (make_args, make_args, otherwise, make_args):
+            yield make()
+            yield make()
+
+    compiled = ufuse.compile(function)
+    rows = each_for_two_runs()
+    with failures_heard() as said:
+        check_same(
+            function,
+            compiled,
+            lambda: next(rows),
+            calls=4,
+            modes=MODES[:1],
+            copies=False,
+            **options,
+        )
+    assert not said
+    assert all(found.reason for found in compiled.breaks)
+    if isinstance(host, Host):
+        plain, fast = (waits(host, one, make_args()) for one in (function, compiled))
+        assert fast <= plain
+    return compiled
+
+
+def waits(host: Host, function: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
+    """How often the host waits for the device in a call."""
+    with host.device.counting() as counts, suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function(*arguments)
+    return int(counts["synchronize"])
