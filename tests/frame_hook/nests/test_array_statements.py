@@ -18,6 +18,8 @@ from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import ReferenceNest, loops_are_left, on_the_reference
 
+pytestmark = pytest.mark.any_python
+
 
 def numbers(seed, *shape):  # noqa: ANN002
     return np.random.default_rng(seed).random(shape)

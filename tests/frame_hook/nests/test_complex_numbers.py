@@ -14,6 +14,8 @@ import pytest
 from tests.support.native_loops import loops_of, native_turns
 from ufuse import compile as compiled_by_ufuse
 
+pytestmark = pytest.mark.any_python
+
 pytest.importorskip("llvmlite")
 
 N = 3000

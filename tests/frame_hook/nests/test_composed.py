@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.native_loops import native_turns
 
+pytestmark = pytest.mark.any_python
+
 pytest.importorskip("llvmlite")
 
 TURNS = 500

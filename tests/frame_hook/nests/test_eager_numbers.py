@@ -20,6 +20,8 @@ from ufuse.frame_hook.nests.reader import Read, Reader
 from ufuse.frame_hook.nests.values import Known, NotNativeError
 from ufuse.graph.semantics.nest_reference import run
 
+pytestmark = pytest.mark.any_python
+
 INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 REALS = (0.0, -0.0, 0.1, -1.5, 255.5, 2.0**31, 1e300, math.inf, math.nan)
 COMPLEX = [

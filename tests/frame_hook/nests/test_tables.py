@@ -20,6 +20,8 @@ from tests.support.recording import arguments
 from tests.support.reference_nests import on_the_reference
 from ufuse import decorator
 
+pytestmark = pytest.mark.any_python
+
 pytest.importorskip("llvmlite")
 
 RANDOM = np.random.default_rng(12)
