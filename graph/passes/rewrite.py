@@ -90,11 +90,12 @@ class Observed:
     written: frozenset[Node]  # buffers that some node may write
     escaping: frozenset[Node]  # buffers of outputs, and of what loops and branches are given
     outputs: frozenset[Node]
+    given: frozenset[Node]  # to loops and branches, which may give it back as it is
 
     def may_share(self, node: Node, other: Node, builder: Builder) -> bool:
-        """Whether users of a fresh `node` may be given the memory of `other` instead."""
+        """Whether users of a fresh `node` may be given `other` instead: its memory, or the very number."""
         if not is_array(node):
-            return True
+            return builder.original(node) not in self.outputs | self.given
         private = builder.sharing(node).isdisjoint(self.written | self.escaping)
         return private and builder.sharing(other).isdisjoint(self.written)
 
@@ -103,11 +104,12 @@ def observed(graph: Graph) -> Observed:
     """What of the graph's memory is written, and what leaves it."""
     buffers = Buffers()
     bodies = (Kind.LOOP, Kind.BRANCH)
-    given = (one for node in graph.nodes if node.op.kind in bodies for one in node.inputs)
+    given = frozenset(one for node in graph.nodes if node.op.kind in bodies for one in node.inputs)
     return Observed(
         _all_buffers((one for node in graph.nodes for one in buffers.written(node)), buffers),
         _all_buffers((*graph.outputs, *given), buffers),
         frozenset(graph.outputs),
+        given,
     )
 
 

@@ -16,6 +16,8 @@ MOST_REPEATED = 4096  # times that a sample is repeated
 
 def _tiled(call: Call) -> Shape:
     source, times = call.shape(0, "A"), _repetitions(call.constant(1, "reps"))
+    if 0 in source:
+        raise CannotInfer("numpy.tile of an empty array, which is a view of it")
     shape = (*[1] * (len(times) - len(source)), *source)
     times = [*[1] * (len(shape) - len(times)), *times]
     return tuple(multiply(length, by) for length, by in zip(shape, times, strict=True))

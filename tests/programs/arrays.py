@@ -555,6 +555,12 @@ def strides(a, b, c):
 # Found by tests/whole/fuzz ---------------------------------------------------------------------------------------------
 
 
+@PROGRAMS.whole(lambda: (np.float64(2.5), np.int64(3)))
+def a_scalar_that_is_computed_is_another_object(x, n):
+    """Though its value is the same: who compares the two with `is` sees it."""
+    return x, np.positive(x), x * 1.0, n, np.multiply(1, n), n + 0, n | 0
+
+
 @PROGRAMS.whole(lambda: (numbers(4),))
 def equal_scalars_are_two_objects(x):
     return x.sum(), x.sum(), x[0], x[0], [t.sum() for t in (x, x)]

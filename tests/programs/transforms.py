@@ -22,6 +22,12 @@ def repeated_and_joined(a, b):
     )  # fmt: skip
 
 
+@PROGRAMS.either(lambda: (values()[2:2, ::-1], np.arange(3)[None]))
+def nothing_repeated_is_a_view(a, b):
+    nothing = 1 * b[:-1]
+    return np.tile(a, (2, 1)), np.tile(a, 2), np.tile(nothing, (2, 1))
+
+
 @PROGRAMS.whole(lambda: (values(), 2))
 def padded(a, n):
     return (
