@@ -21,10 +21,12 @@ from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made
 from ufuse.frame_hook.nests.carried import Given, same_or_new
 from ufuse.frame_hook.nests.either import WidenError
+from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.leaving import Exit
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
-from ufuse.frame_hook.nests.reader import Exit, Read, Reader
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.unrolling import RollError
 from ufuse.frame_hook.nests.values import EitherError, Known, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,25 +25,25 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
+    finishing,
     iterating,
     keeping,
+    leaving,
     lists,
     unrolling,
     views,
 )
+from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Frame, Function, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.holders import Holders
-from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.outermost import Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.positions import exit_place, loop_positions, read_behind
-from ufuse.frame_hook.nests.temporaries import renumbered
+from ufuse.frame_hook.nests.positions import loop_positions, read_behind
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
     ArrayKind,
-    ColumnKind,
     Complex,
     ConstantKind,
     EitherError,
@@ -59,6 +59,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     NumberKind,
     Part,
+    SlotKind,
     TemporaryKind,
     Turning,
     Unrolled,
@@ -75,55 +76,14 @@ from ufuse.graph.nest import (
     I1,
     I64,
     TURNS,
-    ArraySlot,
-    GeneratorSlot,
-    Nest,
-    NumberSlot,
     Slot,
-    View,
 )
 
 MOST_VERSIONS = 16  # of one position
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
-MOST_EXITS = 32
-DOUBT = "doubt"
 OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL")
-SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """Where the frame goes on when the nest was left in mid-turn, and which of its slots have new values there.
-
-    What the loop writes and is not among them has no value any more.
-    """
-
-    position: int
-    # The names of the nest's slots, or constants; of a tuple those of its items.
-    values: dict[int, str | Known | carried.Given]
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A loop that was read: its nest, and the slots of the frame that its slots are; the iterator's comes last.
-
-    What the nest alone makes has some slot of the frame that is bound.
-    `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
-    a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
-    the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
-    have the items of a local.
-    """
-
-    nest: Nest
-    slots: tuple[int, ...]
-    empty: frozenset[int]
-    ordered: frozenset[int]
-    begins: tuple[dict[int, NumberKind], ...]
-    written: frozenset[int]
-    exits: tuple[Exit, ...]
-    tuples: dict[int, tuple[str, ...]]
 
 
 class Reader(Holders):
@@ -155,8 +115,8 @@ class Reader(Holders):
         self.null = null
         self.own = Function(code, "")
         self.region = loop_positions(code, position)
-        self._is_while = self.own.table[position].opname != "FOR_ITER"
-        self._written = frozenset(
+        self.is_while = self.own.table[position].opname != "FOR_ITER"
+        self.written = frozenset(
             slot
             for one in (position, *self.region)
             for use, slot in instructions.slot_uses(self.own.table[one])
@@ -167,30 +127,28 @@ class Reader(Holders):
             slot: kind
             for slot in range(len(self.own.names))
             if state[slot] is not null
-            and (kind := _slot_kind(slot, state[slot], is_written=slot in self._written))
-            is not None
+            and (kind := _slot_kind(slot, state[slot], is_written=slot in self.written)) is not None
             and not self._is_idle(slot)
         }
         # Whose new values the frame gets back.
-        self._changed = frozenset(
+        self.changed = frozenset(
             slot
-            for slot in self._written
+            for slot in self.written
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind | ItemsKind)
         )
         # Locals that begin without a value, or with None: of the others the kinds.
-        self._nothing: dict[int, ConstantKind | None] = {}
-        self._tuples: dict[int, tuple[int, ...]] = {}  # the registers of their items, by slot
-        self._viewed: set[int] = set()  # slots of array variables that may be views
-        self._labels: dict[Version, str] = {}
+        self.nothing: dict[int, ConstantKind | None] = {}
+        self.tuples: dict[int, tuple[int, ...]] = {}  # the registers of their items, by slot
+        self.viewed: set[int] = set()  # slots of array variables that may be views
+        self.labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
-        self._left: set[Version] = set()  # where it is left by an exit
-        self._exits: list[Exit] = []
-        self._made: dict[
-            str, str
-        ] = {}  # the kinds of numbers that the nest makes for exits, by slot
-        self._functions: dict[tuple[str, int], Function] = {}  # that are called
+        self.left: set[Version] = set()  # where it is left by an exit
+        self.exits: list[leaving.Exit] = []
+        # The kinds of numbers that the nest makes for exits, by slot.
+        self.made: dict[str, str] = {}
+        self.functions: dict[tuple[str, int], Function] = {}  # that are called
         self._counts: dict[str, int] = {}  # of versions, by what their labels have in common
-        self._doubts = False
+        self.doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
         self._bodies = 0  # of inner loops
@@ -198,10 +156,10 @@ class Reader(Holders):
         self.next = position  # where to read on
         self.keywords: tuple[str, ...] = ()  # of the call that follows
         self.frame = Frame(self.own, {}, [])
-        self._outermost = self._outermost_iterator()
+        self.outermost = self._outermost_iterator()
 
     def _outermost_iterator(self) -> Outermost | None:
-        if self._is_while:
+        if self.is_while:
             return None
         iterator = len(self.state) - 1
         source = Source(iterator, ON_STACK.format(iterator - len(self.own.names)))
@@ -237,9 +195,9 @@ class Reader(Holders):
         """
         names, live = self.own.names, self._live
         self.frame.slots = {
-            slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self._changed
+            slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self.changed
         }
-        for slot in sorted(self._written - self._changed):
+        for slot in sorted(self.written - self.changed):
             value = self.state[slot]
             if slot in live and self._is_nothing(slot):
                 self._begin_with_nothing(slot)
@@ -250,131 +208,49 @@ class Reader(Holders):
         self._guard_numbers()
         for slot, own in self.kinds.items():
             if isinstance(own, ItemsKind):
-                self._tuples[slot] = self.outside.members(slot)
-        self._label(self.version(self.position))
+                self.tuples[slot] = self.outside.members(slot)
+        self.label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
             self.frame.slots = others
-            self._label(self.version(self.position))
+            self.label(self.version(self.position))
         headers = []
         while self._waiting:
             version = self._waiting.pop()
-            self.out.begin(self._labels[version])
+            self.out.begin(self.labels[version])
             self.resume(version)
             if (
                 version.place == ("", self.position)
                 and self._changed_kind(dict(version.locals)) is None
             ):
                 headers.append(version)
-                self._label(self._as_it_comes(version))
+                self.label(self._as_it_comes(version))
                 self._header(version)
-            elif version in self._left:
-                self._leave(version)
+            elif version in self.left:
+                leaving.leave(self, version)
             else:
                 self.run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
                 self._refuse_size("it is too long")
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
-        if self._is_while and not self._exits:
+        if self.is_while and not self.exits:
             raise NotNativeError("what is read behind it has no value yet", later=True)
         elementwise.refuse_long(self)
-        if self._doubts:
-            self.out.begin(DOUBT)
+        if self.doubts:
+            self.out.begin(leaving.DOUBT)
             self.out.end("doubt")
-        return self._finished(headers)
+        return finishing.finished(self, headers)
 
     def _other_scalars(self) -> dict[int, Kind] | None:
         """The kinds with which frames come to the loop, where but NumPy's scalars differ from Python's."""
         slots, found = self.frame.slots, dict(self.frame.slots)
-        for slot in self._changed:
+        for slot in self.changed:
             kind, arrived = slots.get(slot), self.arrives.get(slot)
             if isinstance(kind, NumberKind):
                 if arrived is None or arrived.kind != kind.kind:
                     return None
                 found[slot] = kind if either.is_either(kind) else arrived
         return found if found != slots else None
-
-    def _finished(self, headers: list[Version]) -> Read:
-        changed, names = self._changed, self.own.names
-        used = sorted(self.used | changed)
-        self.lists.check(self.outside, self.stored)
-        if not self._functions:
-            lists.refuse_slight(self)
-        arrays: list[Holder | ColumnKind] = [
-            ArrayKind(s)
-            for s in used
-            if isinstance(self._kind(s), ArrayKind) and s not in self.lists.grown
-        ]
-        arrays += self.memory.kinds
-        first = len(arrays)
-        arrays += self.lists.columns()
-        slots: list[Slot] = []
-        for slot in used:
-            kind = self._kind(slot)
-            if slot in self.lists.grown:
-                slots.append(self.lists.slot(self._text(slot), slot, first))
-            elif isinstance(kind, ItemsKind):
-                slots += carried.number_slots(names[slot], kind)
-            elif isinstance(kind, ArrayKind):
-                value = self.given(slot)
-                slots.append(
-                    ArraySlot(
-                        self._text(slot),
-                        value.dtype,
-                        value.ndim,
-                        is_written=slot in self.stored,
-                        is_rebound=slot in changed,
-                        is_viewed=slot in self._viewed,
-                        items=self._items_of(slot),
-                        iterator=self.outside.walked.get(slot, ""),
-                    )
-                )
-            else:
-                slots.append(NumberSlot(self._text(slot), kind.kind, slot in changed))
-        drawn = sorted(self.drawn)
-        iterators = self._outermost.registers if self._outermost is not None else ()
-        once = {*self.lists.grown, *self.outside.lists}  # they must come but once
-        bound_registers = (*iterators, *(one for one in used if one not in once))
-        if self._is_while and not bound_registers:
-            raise NotNativeError("it uses no number and no array")
-        own = [each for one in used for each in self._tuples.get(one, (one,))]
-        registers = [*own, *drawn, *bound_registers[:1] * len(self._made), *iterators]
-        slots += (GeneratorSlot(self.outside.generators[one]) for one in drawn)
-        slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in self._made.items())
-        slots += self.results()
-        slots += self._outermost.slots if self._outermost is not None else ()
-        new = {number: arrays.index(holder) for holder, number in self.numbers.items()}
-        numbers = [slot for slot in used if isinstance(self.kinds.get(slot), NumberKind)]
-        begins = self._dispatch(headers, numbers)
-        bound: dict[int, View] = {}
-        blocks = tuple(renumbered(block, new, len(arrays), bound) for block in self.out.blocks)
-        blocks = (blocks[-1], *blocks[:-1])
-        temporaries = self.memory.slots() + self.lists.temporaries()
-        nest = Nest(
-            self.own.code.co_name, tuple(slots), (), blocks, temporaries, tuple(bound.values())
-        )
-        known = {one.name for one in nest.cells}
-        blocks = leaner(blocks, known, self.out.unsure)
-        others = tuple(
-            self.out.variables[name] for name in variables_of(blocks) if name not in known
-        )
-        nest = replace(nest, blocks=blocks, others=others)
-        empty = self._written - changed - self._nothing.keys()
-        return Read(
-            nest,
-            tuple(registers),
-            empty,
-            frozenset(self.ordered),
-            begins,
-            self._written,
-            tuple(self._exits),
-            carried.tuples(names, self.kinds),
-        )
-
-    def _text(self, slot: int) -> str:
-        """What a slot is called."""
-        names = self.own.names
-        return names[slot] if slot < len(names) else self.outside.text(slot)
 
     def _is_nothing(self, slot: int) -> bool:
         """Whether a local has no value, or None, where the frame comes to the loop."""
@@ -384,7 +260,7 @@ class Reader(Holders):
         """Where the loop looks for None, ask for another nest when a number is None: it would only be declined."""
         names = [self.own.table[one].opname for one in self.region]
         if any("NONE" in name or name == "IS_OP" for name in names):
-            for slot in sorted(self._changed):
+            for slot in sorted(self.changed):
                 if isinstance(self.kinds[slot], NumberKind):
                     self.outside.not_none(slot)
 
@@ -392,75 +268,21 @@ class Reader(Holders):
         """A local without a value, or with None: a nest that begins so is left when it gets a number."""
         if self.state[slot] is self.null:
             self.outside.unbound(slot)
-            self._nothing[slot] = None
+            self.nothing[slot] = None
             return
         item = self.outside.local(slot)
         assert isinstance(item, Known)
-        self._nothing[slot] = self.frame.slots[slot] = constant_kind(item)
+        self.nothing[slot] = self.frame.slots[slot] = constant_kind(item)
 
     def _is_idle(self, slot: int) -> bool:
         """Whether each turn overwrites a local that nobody reads behind the loop.
 
         Numbers that are read only behind an exit need not be given; arrays do.
         """
-        if slot not in self._written or slot in self._live:
+        if slot not in self.written or slot in self._live:
             return False
         is_array = type(self.state[slot]) is np.ndarray
         return not (is_array and slot in read_behind(self.own.code).get(self.position, ()))
-
-    def _items_of(self, slot: int) -> str:
-        """Whose numbers a list has; "" of an array."""
-        found = self.outside.lists.get(slot)
-        return "" if found is None else "numpy" if found.type.numpy else "python"
-
-    def _kind(self, slot: int) -> SlotKind:
-        if slot in self.outside.numbers_around:
-            return self.outside.numbers_around[slot][1]
-        return ArrayKind(slot) if slot in self.outside.arrays else self.kinds[slot]
-
-    def _dispatch(
-        self, headers: list[Version], numbers: list[int]
-    ) -> tuple[dict[int, NumberKind], ...]:
-        """The first block: to the version of the header that has the types which the numbers come with."""
-        headers = [one for one in headers if self._is_as_it_comes(one)]
-        begins: list[dict[int, NumberKind]] = []
-        for number, version in enumerate(headers):
-            kinds = dict(version.locals)
-            begins += either.each(
-                {
-                    one: kind
-                    for one, kind in version.locals
-                    if one in numbers and isinstance(kind, NumberKind)
-                }
-            )
-            label = "begin" if number == 0 else f"begin{number}"
-            following = f"begin{number + 1}" if number + 1 < len(headers) else DOUBT
-            self.out.begin(label)
-            fits = self.out.constant(I1, True)
-            for slot in numbers:
-                kind = kinds[slot]
-                assert isinstance(kind, NumberKind)
-                tag = self.out.get(f"{self.own.names[slot]}.numpy", I1)
-                if isinstance(kind, EitherKind):
-                    self.out.set(f"{self.own.names[slot]}.tag", tag)
-                    continue
-                fits = self.out.op(
-                    "and", I1, fits, tag if kind.numpy else self.out.op("not", I1, tag)
-                )
-            for slot in self._tuples:
-                items = kinds[slot]
-                assert isinstance(items, ItemsKind)
-                for one in carried.begin(self, self.own.names[slot], items):
-                    fits = self.out.op("and", I1, fits, one)
-            self.out.end("branch", self._labels[version], following, condition=fits)
-        blocks = self.out.blocks
-        first = next(i for i, block in enumerate(blocks) if block.label == "begin")
-        blocks.append(blocks.pop(first))
-        if not self._doubts:
-            self.out.begin(DOUBT)
-            self.out.end("doubt")
-            blocks.insert(0, blocks.pop())
-        return tuple(begins)
 
     def _as_it_comes(self, version: Version) -> Version:
         """A version of the header with which the nest may begin again where it was left with this one."""
@@ -471,15 +293,6 @@ class Reader(Holders):
         )
         return replace(version, locals=locals_)
 
-    def _is_as_it_comes(self, version: Version) -> bool:
-        """Whether every array variable is its own array in a version of the header."""
-        kinds = dict(version.locals)
-        return all(
-            kinds.get(slot, kind) == kind
-            for slot, kind in self.kinds.items()
-            if isinstance(kind, ArrayKind)
-        )
-
     # Versions -------------------------------------------------------------------------------------------------
 
     def version(self, position: int) -> Version:
@@ -489,7 +302,7 @@ class Reader(Holders):
         if self._widened:
             self._widen(position)
         function, live = frame.function, frame.function.live[position]
-        always = self._changed if frame.caller is None else frozenset()
+        always = self.changed if frame.caller is None else frozenset()
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always)
         stack = tuple(
             keeping.keep(self, _stack_variable(function, place), item)
@@ -540,14 +353,14 @@ class Reader(Holders):
     def function(self, value: types.FunctionType, called: symbols.Function) -> Function:
         """A function that is called here."""
         key = f"{self.frame.function.prefix}.{called.code.co_name}@{self.at.position}.", id(value)
-        if key not in self._functions:
-            self._functions[key] = Function(called.code, key[0], called)
-        return self._functions[key]
+        if key not in self.functions:
+            self.functions[key] = Function(called.code, key[0], called)
+        return self.functions[key]
 
     def go_to_doubt(self) -> None:
         """End the block: the turn is left to plain Python."""
-        self._doubts = True
-        self.out.end("jump", DOUBT)
+        self.doubts = True
+        self.out.end("jump", leaving.DOUBT)
 
     def jump(self, position: int) -> None:
         """End the block: control goes on at a position."""
@@ -558,17 +371,18 @@ class Reader(Holders):
         self._bodies += 1
         return f"turn{self._bodies}"
 
-    def _label(self, version: Version) -> str:
-        known = self._labels.get(version)
+    def label(self, version: Version) -> str:
+        """The label of a version, which is read if it has not been."""
+        known = self.labels.get(version)
         if known is None:
             if self._widened is not None and self._is_header(version):
-                known_versions = [one for one in self._labels if one.place == version.place]
+                known_versions = [one for one in self.labels if one.place == version.place]
                 either.check_versions(known_versions, version)
             known = f"{version.function.prefix}at{version.position}{unrolling.suffix(version)}"
             count = self._counts[known] = self._counts.get(known, 0) + 1
             if count > MOST_VERSIONS:
                 self._refuse_size("the types of its variables change too often")
-            known = self._labels[version] = known + (f"_{count}" if count > 1 else "")
+            known = self.labels[version] = known + (f"_{count}" if count > 1 else "")
             self._waiting.append(version)
         return known
 
@@ -582,46 +396,10 @@ class Reader(Holders):
         """The label where control goes on with the variables and the stack as they are; sets what the stack holds."""
         if self.frame.caller is None:
             if position not in self.region and position != self.position:
-                return self._exit(position)
+                return leaving.exit_label(self, position)
             if position == self.position and not self._may_turn():
-                return self._exit(position)
-        return self._label(self.version(position))
-
-    def _exit(self, position: int) -> str:
-        """The label where the nest is left for a position behind the loop, or at its header with other kinds of locals.
-
-        Where it cannot be the turn is in doubt.
-        """
-        least = len(self.state) - len(self.own.names) - (not self._is_while)
-        at_header = position == self.position
-        place = position if at_header else exit_place(self.own.code, position, least)
-        stack = self.stack
-        if (
-            place is not None
-            and len(self._left) < MOST_EXITS
-            and all(isinstance(one, Turning) for one in stack)
-        ):
-            self.stack = []
-            version = self.version(place)
-            self.stack = stack
-            if self._can_give_back(version):
-                self._left.add(version)
-                return self._label(version)
-        self._doubts = True
-        return DOUBT
-
-    def _can_give_back(self, version: Version) -> bool:
-        """Whether the frame can have what is needed behind the loop."""
-        live = self.own.live[version.position]
-        return all(
-            isinstance(kind, NumberKind)
-            or (isinstance(kind, ConstantKind) and is_none(kind.item))
-            or (slot in self._changed and isinstance(kind, ArrayKind | TemporaryKind | ViewKind))
-            or carried.can_give_back(kind)
-            or slot not in self._written
-            or (slot not in live and slot not in self._changed)
-            for slot, kind in version.locals
-        )
+                return leaving.exit_label(self, position)
+        return self.label(self.version(position))
 
     def _may_turn(self) -> bool:
         """Whether the header may be gone back to: else the turn is plain Python's."""
@@ -636,10 +414,10 @@ class Reader(Holders):
 
     def _changed_kind(self, slots: Mapping[int, Kind]) -> str | None:
         """What no longer has the kind with which the frame brought it."""
-        for slot, nothing in self._nothing.items():
+        for slot, nothing in self.nothing.items():
             if slots.get(slot) != nothing:
                 return f"{self.own.names[slot]} gets a value"
-        for slot in self._changed:
+        for slot in self.changed:
             kind, now = self.kinds[slot], unrolling.settled(slots.get(slot), self.stack)
             if isinstance(kind, NumberKind):
                 if not isinstance(now, NumberKind) or now.kind != kind.kind:
@@ -655,67 +433,25 @@ class Reader(Holders):
 
     def _header(self, version: Version) -> None:
         """Leave where no turn is left, or none may begin; else begin one."""
-        out, label = self.out, self._labels[version]
+        out, label = self.out, self.labels[version]
         zero = out.constant(I64, 0)
         goes_on = out.op("igt", I1, out.get(TURNS, I64), zero)
         left_name = ""
-        if self._outermost is not None:
-            left_name = f"{self._outermost.slots[0].name}.left"
+        if self.outermost is not None:
+            left_name = f"{self.outermost.slots[0].name}.left"
             goes_on = out.op("and", I1, out.op("igt", I1, out.get(left_name, I64), zero), goes_on)
         out.end("branch", f"{label}.turn", f"{label}.leave", condition=goes_on)
         out.begin(f"{label}.leave")
-        self._give_back(version)
+        leaving.give_back(self, version)
         out.end("leave")
         out.begin(f"{label}.turn")
         turns = out.get(TURNS, I64)
         out.set(TURNS, out.op("sub", I64, turns, out.constant(I64, 1)))
-        if self._outermost is None:
+        if self.outermost is None:
             self.run(self.position)
             return
-        iterating.begin_turn(self, Turning(ITERATOR, self._outermost.kind), left_name)
+        iterating.begin_turn(self, Turning(ITERATOR, self.outermost.kind), left_name)
         self.turn()
-
-    def _leave(self, version: Version) -> None:
-        """Leave the nest in mid-turn."""
-        self._exits.append(Exit(version.position, self._give_back(version)))
-        self.out.end("leave", number=len(self._exits))
-
-    def _give_back(self, version: Version) -> dict[int, str | Known | carried.Given]:
-        """Write what the frame gets back; the names of the nest's slots that have it, by the frame's."""
-        out = self.out
-        found: dict[int, str | Known | carried.Given] = {}
-        for slot, kind in version.locals:
-            name = self.own.names[slot]
-            if isinstance(kind, NumberKind) and slot in self._written:
-                name = self.variable(slot, kind.kind)
-                if name != self.own.names[slot]:
-                    self._made[name] = kind.kind
-                whose = (
-                    out.get(f"{self.own.names[slot]}.tag", I1)
-                    if isinstance(kind, EitherKind)
-                    else out.constant(I1, kind.numpy)
-                )
-                out.set(f"{name}.numpy", whose)
-                found[slot] = name
-            elif isinstance(kind, ItemsKind) and slot in self._written:
-                own = self.kinds.get(slot)
-                if isinstance(own, NumberKind):
-                    self.outside.exact_type(slot)
-                found[slot] = carried.give_back(self, name, kind, own, self._made)
-            elif isinstance(kind, ConstantKind):
-                found[slot] = kind.item
-            elif slot not in self._changed:
-                continue
-            elif isinstance(kind, ArrayKind | TemporaryKind):
-                number = out.op("array", I64, attributes=(self.array(kind),))
-                out.set(f"{name}.array", number)
-                found[slot] = name
-            elif isinstance(kind, ViewKind):
-                view = views.give_back(self, name, kind)
-                number = out.op("view", I64, attributes=(kind.number, view))
-                out.set(f"{name}.array", number)
-                found[slot] = name
-        return found
 
     def turn(self) -> None:
         """Read a turn, which begins with what the iterator gives on the stack."""
@@ -856,7 +592,7 @@ class Reader(Holders):
     def _load_from_outside(self, slot: int) -> None:
         """Push a local that is no number or array: what the loop does not write is a constant."""
         is_own, function = self.frame.caller is None, self.frame.function
-        is_written = is_own and slot in self._written
+        is_written = is_own and slot in self.written
         if not is_own or is_written:  # it has no value
             self.go_to_doubt()
             return
@@ -897,7 +633,7 @@ class Reader(Holders):
         name = self.own.names[slot]
         if isinstance(self.kinds.get(slot), NumberKind):
             raise NotNativeError(f"{name} is replaced by an array")
-        if slot in self._changed and isinstance(item, Array | Part):
+        if slot in self.changed and isinstance(item, Array | Part):
             item = self._given_back(slot, item)
         self.memory.overwritten = slot, item
         self.slots[slot] = keeping.keep(self, name, item)
@@ -908,7 +644,7 @@ class Reader(Holders):
         if isinstance(item, Array) and not item.indices:
             return item
         view = views.bindable(self, item, self.own.names[slot])
-        self._viewed.add(slot)
+        self.viewed.add(slot)
         return view
 
     def temporary(self, dtype: np.dtype, seen: tuple[tuple[bool, int], ...]) -> TemporaryKind:

@@ -440,6 +440,7 @@ Item = (
     | ReversedOf | Turning | Empty | Thing | Bound | Numbers | Table | Row | OtherList
     | Generator | Generating
 )  # fmt: skip
+SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
     NumberKind

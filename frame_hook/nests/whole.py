@@ -21,9 +21,10 @@ from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests import calls, conversions, either, elementwise, keeping, views
 from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
+from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.reader import ITERATOR, Read, Reader
+from ufuse.frame_hook.nests.reader import ITERATOR, Reader
 from ufuse.frame_hook.nests.values import (
     Array,
     ConstantKind,
@@ -219,7 +220,7 @@ class WholeReader(Reader):
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
         super().__init__(around, header, own, _hook.NULL, outside, widened=widened, rolled=rolled)
-        self._outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
+        self.outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))
         self.form: Form | None = None

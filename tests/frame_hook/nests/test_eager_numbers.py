@@ -16,7 +16,8 @@ import pytest
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.nests.reader import Read, Reader
+from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import Known, NotNativeError
 from ufuse.graph.semantics.nest_reference import run
 

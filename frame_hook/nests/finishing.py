@@ -1,0 +1,204 @@
+"""What a loop that was read comes to: its nest, the slots of that, and what its entry needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests import carried, either, lists
+from ufuse.frame_hook.nests.frames import Version
+from ufuse.frame_hook.nests.leaner import leaner, variables_of
+from ufuse.frame_hook.nests.leaving import DOUBT, Exit
+from ufuse.frame_hook.nests.temporaries import renumbered
+from ufuse.frame_hook.nests.values import (
+    ArrayKind,
+    ColumnKind,
+    EitherKind,
+    Holder,
+    ItemsKind,
+    NotNativeError,
+    NumberKind,
+    SlotKind,
+)
+from ufuse.graph.nest import I1, ArraySlot, GeneratorSlot, Nest, NumberSlot, Slot, View
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A loop that was read: its nest, and the slots of the frame that its slots are; the iterator's comes last.
+
+    What the nest alone makes has some slot of the frame that is bound.
+    `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
+    a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
+    the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
+    have the items of a local.
+    """
+
+    nest: Nest
+    slots: tuple[int, ...]
+    empty: frozenset[int]
+    ordered: frozenset[int]
+    begins: tuple[dict[int, NumberKind], ...]
+    written: frozenset[int]
+    exits: tuple[Exit, ...]
+    tuples: dict[int, tuple[str, ...]]
+
+
+def finished(reader: Reader, headers: list[Version]) -> Read:
+    """The nest of a loop all of whose versions were read; `headers` are those of its header."""
+    changed, names = reader.changed, reader.own.names
+    used = sorted(reader.used | changed)
+    reader.lists.check(reader.outside, reader.stored)
+    if not reader.functions:
+        lists.refuse_slight(reader)
+    arrays: list[Holder | ColumnKind] = [
+        ArrayKind(s)
+        for s in used
+        if isinstance(_kind(reader, s), ArrayKind) and s not in reader.lists.grown
+    ]
+    arrays += reader.memory.kinds
+    first = len(arrays)
+    arrays += reader.lists.columns()
+    slots = _slots(reader, used, first)
+    drawn = sorted(reader.drawn)
+    iterators = reader.outermost.registers if reader.outermost is not None else ()
+    once = {*reader.lists.grown, *reader.outside.lists}  # they must come but once
+    bound_registers = (*iterators, *(one for one in used if one not in once))
+    if reader.is_while and not bound_registers:
+        raise NotNativeError("it uses no number and no array")
+    own = [each for one in used for each in reader.tuples.get(one, (one,))]
+    registers = [*own, *drawn, *bound_registers[:1] * len(reader.made), *iterators]
+    slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
+    slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
+    slots += reader.results()
+    slots += reader.outermost.slots if reader.outermost is not None else ()
+    new = {number: arrays.index(holder) for holder, number in reader.numbers.items()}
+    numbers = [slot for slot in used if isinstance(reader.kinds.get(slot), NumberKind)]
+    begins = _dispatch(reader, headers, numbers)
+    bound: dict[int, View] = {}
+    blocks = tuple(renumbered(block, new, len(arrays), bound) for block in reader.out.blocks)
+    blocks = (blocks[-1], *blocks[:-1])
+    temporaries = reader.memory.slots() + reader.lists.temporaries()
+    nest = Nest(
+        reader.own.code.co_name, tuple(slots), (), blocks, temporaries, tuple(bound.values())
+    )
+    known = {one.name for one in nest.cells}
+    blocks = leaner(blocks, known, reader.out.unsure)
+    others = tuple(reader.out.variables[name] for name in variables_of(blocks) if name not in known)
+    nest = replace(nest, blocks=blocks, others=others)
+    empty = reader.written - changed - reader.nothing.keys()
+    return Read(
+        nest,
+        tuple(registers),
+        empty,
+        frozenset(reader.ordered),
+        begins,
+        reader.written,
+        tuple(reader.exits),
+        carried.tuples(names, reader.kinds),
+    )
+
+
+def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
+    """What of the frame, and from outside, the nest has; `first` is the number of the first column of lists."""
+    names = reader.own.names
+    slots: list[Slot] = []
+    for slot in used:
+        kind = _kind(reader, slot)
+        if slot in reader.lists.grown:
+            slots.append(reader.lists.slot(_text(reader, slot), slot, first))
+        elif isinstance(kind, ItemsKind):
+            slots += carried.number_slots(names[slot], kind)
+        elif isinstance(kind, ArrayKind):
+            value = reader.given(slot)
+            slots.append(
+                ArraySlot(
+                    _text(reader, slot),
+                    value.dtype,
+                    value.ndim,
+                    is_written=slot in reader.stored,
+                    is_rebound=slot in reader.changed,
+                    is_viewed=slot in reader.viewed,
+                    items=_items_of(reader, slot),
+                    iterator=reader.outside.walked.get(slot, ""),
+                )
+            )
+        else:
+            slots.append(NumberSlot(_text(reader, slot), kind.kind, slot in reader.changed))
+    return slots
+
+
+def _text(reader: Reader, slot: int) -> str:
+    """What a slot is called."""
+    names = reader.own.names
+    return names[slot] if slot < len(names) else reader.outside.text(slot)
+
+
+def _items_of(reader: Reader, slot: int) -> str:
+    """Whose numbers a list has; "" of an array."""
+    found = reader.outside.lists.get(slot)
+    return "" if found is None else "numpy" if found.type.numpy else "python"
+
+
+def _kind(reader: Reader, slot: int) -> SlotKind:
+    if slot in reader.outside.numbers_around:
+        return reader.outside.numbers_around[slot][1]
+    return ArrayKind(slot) if slot in reader.outside.arrays else reader.kinds[slot]
+
+
+def _dispatch(
+    reader: Reader, headers: list[Version], numbers: list[int]
+) -> tuple[dict[int, NumberKind], ...]:
+    """The first block: to the version of the header that has the types which the numbers come with."""
+    headers = [one for one in headers if _is_as_it_comes(reader, one)]
+    begins: list[dict[int, NumberKind]] = []
+    for number, version in enumerate(headers):
+        kinds = dict(version.locals)
+        begins += either.each(
+            {
+                one: kind
+                for one, kind in version.locals
+                if one in numbers and isinstance(kind, NumberKind)
+            }
+        )
+        label = "begin" if number == 0 else f"begin{number}"
+        following = f"begin{number + 1}" if number + 1 < len(headers) else DOUBT
+        reader.out.begin(label)
+        fits = reader.out.constant(I1, True)
+        for slot in numbers:
+            kind = kinds[slot]
+            assert isinstance(kind, NumberKind)
+            tag = reader.out.get(f"{reader.own.names[slot]}.numpy", I1)
+            if isinstance(kind, EitherKind):
+                reader.out.set(f"{reader.own.names[slot]}.tag", tag)
+                continue
+            fits = reader.out.op(
+                "and", I1, fits, tag if kind.numpy else reader.out.op("not", I1, tag)
+            )
+        for slot in reader.tuples:
+            items = kinds[slot]
+            assert isinstance(items, ItemsKind)
+            for one in carried.begin(reader, reader.own.names[slot], items):
+                fits = reader.out.op("and", I1, fits, one)
+        reader.out.end("branch", reader.labels[version], following, condition=fits)
+    blocks = reader.out.blocks
+    first = next(i for i, block in enumerate(blocks) if block.label == "begin")
+    blocks.append(blocks.pop(first))
+    if not reader.doubts:
+        reader.out.begin(DOUBT)
+        reader.out.end("doubt")
+        blocks.insert(0, blocks.pop())
+    return tuple(begins)
+
+
+def _is_as_it_comes(reader: Reader, version: Version) -> bool:
+    """Whether every array variable is its own array in a version of the header."""
+    kinds = dict(version.locals)
+    return all(
+        kinds.get(slot, kind) == kind
+        for slot, kind in reader.kinds.items()
+        if isinstance(kind, ArrayKind)
+    )
