@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arranged, elementwise, reductions, views
+from ufuse.frame_hook.nests import arranged, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Listed,
     NotNativeError,
     Part,
     SliceOf,
@@ -29,12 +30,21 @@ INT = np.dtype(int)
 
 
 def has_array(key: Item) -> bool:
-    """Whether a key has an array in it."""
-    return any(map(is_array, key.items if isinstance(key, Items) else (key,)))
+    """Whether a key has an array in it, or a list."""
+    parts = key.items if isinstance(key, Items) else (key,)
+    return any(is_array(one) or isinstance(one, Listed) for one in parts)
+
+
+def _with_arrays(reader: Reader, key: Item) -> Item:
+    """A key whose lists are arrays, as NumPy makes them."""
+    if isinstance(key, Items):
+        return Items(tuple(_with_arrays(reader, one) for one in key.items))
+    return making.array(reader, key) if isinstance(key, Listed) else key
 
 
 def taken(reader: Reader, container: Array | Part, key: Item) -> Array:
     """`container[key]`: a new array."""
+    key = _with_arrays(reader, key)
     indexed, indices = _indexed(reader, container, key)
     rest = indexed.axes[1:]
     lengths = (indices.axes[0].length, *(axis.length for axis in rest))
@@ -45,6 +55,7 @@ def taken(reader: Reader, container: Array | Part, key: Item) -> Array:
 
 def put(reader: Reader, container: Array | Part, key: Item, item: Item) -> None:
     """`container[key] = item`."""
+    key = _with_arrays(reader, key)
     is_mask = isinstance(key, Array | Part | Lazy) and elementwise.dtype(reader, key) == BOOL
     if is_mask and not is_array(item):
         assert isinstance(key, Array | Part | Lazy)

@@ -350,6 +350,17 @@ def indexed(x, idx, A, T):
     return x, A, k
 
 
+def by_lists(x, A, T):
+    """Lists of numbers as indices: what they name is taken before any of it is written."""
+    for t in range(T):
+        i, j = t % 7, np.int32(-1 - t % 5)
+        A[[i, j]] = A[[j, i]]
+        x[[i, 3, -2]] = x[[-2, i, 3]] * 0.5
+        x[[True, j]] += A[j, [1, i]].sum()
+        A[t % 4, [2, i]] -= x[[i, i]]
+    return x, A
+
+
 def indexed_wrongly(x, idx, T):
     for t in range(T):
         idx[t % 3] += 1
@@ -429,6 +440,8 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
             40,
         ),
     ),
+    (by_lists, lambda: (numbers(4, 40), numbers(5, 10, 12), 40)),
+    (by_lists, lambda: (np.arange(40) % 7, np.arange(120).reshape(10, 12)[::-1], 1)),
     (indexed, lambda: (numbers(4, 40), np.arange(-6, 6) % 10 - 5, numbers(5, 10, 40), 40)),
     (indexed, lambda: (numbers(4, 40), np.arange(-6, 6).astype("i2"), numbers(5, 10, 40), 40)),
     (indexed_wrongly, lambda: (numbers(4, 20), np.arange(5), 60)),

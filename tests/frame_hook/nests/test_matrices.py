@@ -100,9 +100,17 @@ def wanders(x, idx, T):
     return x
 
 
+def swaps(A, T):
+    for t in range(T):
+        A[[t % 3, t // 30]] = A[[t // 30, t % 3]]
+        A[t // 40, [0, 1]] += 0.5
+    return A
+
+
 def test_an_index_out_of_range() -> None:
     """Eager's own error, in its turn, with all before it done."""
     assert native_turns(wanders, lambda: (np.zeros(18), np.arange(5), 600)) > 300
+    assert native_turns(swaps, lambda: (np.arange(36.0).reshape(18, 2), 600)) > 300
 
 
 def products(a, b, out):

@@ -534,7 +534,15 @@ class Sweep:
             self.put(f"{one}, {other} = {other}, {one}")
 
     def put_swap_rows(self, _: int) -> None:
-        """Contents of two parts change places; views of one memory, as they are."""
+        """Contents of two parts change places; views of one memory, as they are, or what lists of indices name."""
+        if self.chance(0.4):
+            name = self.rng.choice(list(self.arrays))
+            kind, lengths = self.arrays[name]
+            one = self.index(lengths[0]) or "0"
+            other = self.pick("0", "-1", "1", one)
+            more = self.pick("", " * 0.5", " + 1") if kind == "d" else ""
+            self.put(f"{name}[[{one}, {other}]] = {name}[[{other}, {one}]]{more}")
+            return
         space = self.space(1)
         one, other = self.part(space, "d", is_target=True), self.part(space, "d", is_target=True)
         if one and other and "[" in one and "[" in other:
