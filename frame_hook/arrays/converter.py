@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,17 @@ import numpy as np
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, StandIn, Symbol, Tuple
 
 
-class ArrayConverter:
+class ArrayConverter(StandIn):
     """What NumPy's is for arrays with axes, none of a subclass: they are taken and given as they are."""
 
     def __init__(self, *arrays: Any) -> None:
         self._arrays = arrays
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._arrays)
 
     def as_arrays(self, *, subok: bool = True) -> tuple[Any, ...]:  # noqa: ARG002  NumPy's name
         """The arguments as arrays."""
@@ -27,7 +31,7 @@ class ArrayConverter:
         return array
 
 
-class Broadcast:
+class Broadcast(StandIn):
     """What `np.broadcast(a, b)` is to a function that asks for the shape alone."""
 
     def __init__(self, *shape: int) -> None:

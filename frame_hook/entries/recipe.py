@@ -45,6 +45,7 @@ from ufuse.frame_hook.trace.symbols import (
     Set,
     Slice,
     Source,
+    StandIn,
     Super,
     Symbol,
     Tuple,
@@ -348,6 +349,8 @@ class Recipe:
         """The object first and its attributes later, because they may refer to it."""
         if instance.raised is not None:
             raise NotRebuilt(instance.raised, "an exception that was raised")
+        if issubclass(instance.kind, StandIn):
+            raise NotRebuilt(0, "what NumPy makes of its arguments")
         if instance.kind in MADE_BY_CALL:
             return self._called_class(instance)
         made = self._empty_instance(instance)

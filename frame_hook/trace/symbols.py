@@ -247,6 +247,10 @@ class Instance:
     raised: int | None = None
 
 
+class StandIn:
+    """A class of ours for a type of NumPy's: its instances exist only while a trace is read, no frame gets one."""
+
+
 @symbol
 class Super:
     """`super(start, self)`: attributes come from the classes behind `start` in the MRO of `kind`."""
