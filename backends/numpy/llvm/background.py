@@ -18,20 +18,19 @@ LONGEST_WAIT = 5.0  # seconds
 T = TypeVar("T")
 
 
-class _End:
+class _End(list["Work[Any]"]):
     """Lets those that wait for a thread go on: at its end, also where exceptions for another one ended it at once.
 
-    Only that thread may hold it: a signal that the main thread handles in `__del__` would be lost.
+    Only that thread may hold it: a signal that the main thread handles in `__del__` would be lost. It is a list of the
+    thread's work, which C fills: a handler that raises as one is made cannot come before it has what it releases.
     """
-
-    def __init__(self, work: Work[Any]) -> None:
-        self._work = work
 
     def release(self) -> None:
         """Let them go on."""
-        if not self._work.is_over:
-            self._work.is_over = True
-            self._work.running.release()
+        for work in self:
+            if not work.is_over:
+                work.is_over = True
+                work.running.release()
 
     __del__ = release
 
@@ -56,10 +55,10 @@ class Work(Generic[T]):
         self.running.acquire()
         _begun[:] = [work for work in _begun if not work.is_over] + [self]
         try:
-            start_new_thread(_tiles.call_as_thread, (self._run, _End(self), get_ident()))
+            start_new_thread(_tiles.call_as_thread, (self._run, _End((self,)), get_ident()))
             self.has_begun = True
         except (RuntimeError, MemoryError):
-            _End(self).release()
+            _End((self,)).release()
             logging.getLogger("ufuse.kernels").info("no thread could be started", exc_info=True)
 
     def _run(self, end: _End) -> None:

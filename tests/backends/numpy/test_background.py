@@ -38,6 +38,34 @@ def test_threading_does_not_list_the_thread() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
+def test_a_handler_that_raises_while_a_thread_begins_leaves_none_waited_for() -> None:
+    """Whenever it comes: nothing is printed as ignored, and all that had begun is over."""
+
+    class AlarmError(Exception):
+        """Raised by the handler."""
+
+    def handler(*_: Any) -> None:
+        raise AlarmError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for delay in np.linspace(1e-5, 3e-4, 300):
+            with pytest.raises(AlarmError):
+                begun_until_signalled(float(delay))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert all(work.wait(1) for work in background._begun.copy())
+
+
+def begun_until_signalled(delay: float) -> None:
+    """One thread after another."""
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    while True:
+        Work(int)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
 def test_signal_handlers_do_not_interrupt_the_call() -> None:
     """Who waits gets what the handler raises; the call goes on, and a lock it holds is released."""
     lock = threading.Lock()
