@@ -27,6 +27,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.alarms import on_alarm, raises_whenever
 from tests.support.pieces import in_pieces
 
 X = np.arange(4.0)
@@ -293,21 +294,7 @@ def test_interrupts_from_a_timer_while_compiling() -> None:
 @pytest.mark.usefixtures("no_collections")
 def test_signal_handlers_that_raise_while_compiling() -> None:
     """What a handler raises reaches the caller, whenever the signal comes: it is no failure of ours."""
-
-    class TimeIsOverError(Exception):
-        """Raised by the handler."""
-
-    def handler(*_: Any) -> None:
-        raise TimeIsOverError
-
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        for delay in np.linspace(1e-4, 2e-2, 40):
-            with pytest.raises(TimeIsOverError):
-                calls_until_signalled(float(delay))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    raises_whenever(np.linspace(1e-4, 2e-2, 40).tolist(), calls_for_a_while)
 
 
 def locals_of_caller(_: object = None) -> dict[str, object]:
@@ -444,17 +431,13 @@ def test_signals_are_seen_in_loops_that_stay_compiled() -> None:
 
     names: list[str] = []
     compiled = ufuse.compile(function)
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
+    with on_alarm(handler):
         while len(names) < 3 or (names[-1] != "function" and len(names) < 40):  # it may be traced
             log: list[str] = []
             with pytest.raises(TimeIsOverError) as caught:
                 compiled(X, log)
             assert log == ["finally"] or is_unprotected_jump(caught.traceback[1])
             assert caught.traceback[1].name == "function"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert names[-1] == "function"
 
 
@@ -468,10 +451,9 @@ def is_unprotected_jump(entry: Any) -> bool:
     return jump.opname.startswith("JUMP_BACKWARD") and is_left_out
 
 
-def calls_until_signalled(delay: float) -> None:
+def calls_for_a_while() -> None:
     """Compile again and again for at most 20 seconds, in which a signal is to come."""
     over = time.monotonic() + 20
-    signal.setitimer(signal.ITIMER_REAL, delay)
     while time.monotonic() < over:
         compiled = ufuse.compile(steps)
         compiled(X, [])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.alarms import on_alarm, raises_whenever
 from tests.support.tiles import assert_same
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import background
@@ -40,27 +41,12 @@ def test_threading_does_not_list_the_thread() -> None:
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that signal")
 def test_a_handler_that_raises_while_a_thread_begins_leaves_none_waited_for() -> None:
     """Whenever it comes: nothing is printed as ignored, and all that had begun is over."""
-
-    class AlarmError(Exception):
-        """Raised by the handler."""
-
-    def handler(*_: Any) -> None:
-        raise AlarmError
-
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        for delay in np.linspace(1e-5, 3e-4, 300):
-            with pytest.raises(AlarmError):
-                begun_until_signalled(float(delay))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    raises_whenever(np.linspace(1e-5, 3e-4, 300).tolist(), begin_for_ever)
     assert all(work.wait(1) for work in background._begun.copy())
 
 
-def begun_until_signalled(delay: float) -> None:
+def begin_for_ever() -> None:
     """One thread after another."""
-    signal.setitimer(signal.ITIMER_REAL, delay)
     while True:
         Work(int)
 
@@ -80,16 +66,12 @@ def test_signal_handlers_do_not_interrupt_the_call() -> None:
     def handler(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
+    with on_alarm(handler):
         work = Work(hold)
         begun.wait()
         signal.setitimer(signal.ITIMER_REAL, 0.01)
         with pytest.raises(KeyboardInterrupt):
             work.result()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert lock.locked()
     assert work.result() == 7
     assert not lock.locked()

@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from tests.support.alarms import on_alarm
 from tests.support.nest_checks import check, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
@@ -390,14 +391,10 @@ def test_a_turn_without_end_ends_in_a_doubt_for_a_signal() -> None:
     machine = Machine(code.nest())
     cells = over(range(5), n=0, **{"n.numpy": False})
     heard: list[float] = []
-    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.perf_counter()))
-    try:
+    with on_alarm(lambda *_: heard.append(time.perf_counter())):
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         started = time.perf_counter()
         assert not machine.execute([], cells)[0]
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert cells[TURNS] == 4
     assert 0.05 <= heard[0] - started < 0.5
     cells = over(range(5 * PATIENCE), n=100, **{"n.numpy": False})

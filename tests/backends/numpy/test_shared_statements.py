@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import ufuse
+from tests.support.alarms import called_with_alarm, on_alarm
 from tests.support.native_loops import native_turns
 from tests.support.nest_code import Machine
 from tests.support.random_maps import Draw, outcome
@@ -191,13 +191,8 @@ def test_signals() -> None:
     def stop(*_: Any) -> None:
         raise InterruptedError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(InterruptedError):
-            compiled(x, 10**7)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    with on_alarm(stop), pytest.raises(InterruptedError):
+        called_with_alarm(0.2, compiled, x, 10**7)
 
 
 def tasks() -> set[Path]:

@@ -19,6 +19,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import ufuse
+from tests.support.alarms import on_alarm
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.nest_code import Code, array, number
 from tests.support.sharing import always_shared, in_python_threads
@@ -427,17 +428,13 @@ def test_signals() -> None:
     def stop(*_: Any) -> None:
         raise InterruptedError
 
-    before = signal.signal(signal.SIGALRM, stop)
     out = np.zeros(500)
-    try:
+    with on_alarm(stop):
         begin = time.monotonic()
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(InterruptedError):
             compiled(np.zeros(500), out)
         assert time.monotonic() - begin < 5
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert not out.any()
 
 

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import gc
-import signal
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ufuse
+from tests.support.alarms import called_with_alarm, on_alarm
 from tests.support.compare import check_same
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
@@ -525,14 +525,8 @@ def test_an_interrupt_leaves_whole_turns() -> None:
     for _ in range(3):
         compiled([[0] * 5 for _ in range(7)], ROUNDS)
     table = [[0] * 5 for _ in range(7)]
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            compiled(table, 10**10)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with on_alarm(stop), pytest.raises(KeyboardInterrupt):
+        called_with_alarm(0.05, compiled, table, 10**10)
     done = max(map(max, table)) + 1
     expected = [[0] * 5 for _ in range(7)]
     for i in range(max(0, done - 35), done):

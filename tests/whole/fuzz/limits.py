@@ -6,6 +6,8 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
+from tests.support.alarms import on_alarm
+
 
 class TooLongError(BaseException):
     """A program does not end."""
@@ -19,10 +21,6 @@ def too_long(*_: object) -> None:
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """End what is inside after this time; again and again where the program catches it."""
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
+    with on_alarm(too_long):
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
         yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
