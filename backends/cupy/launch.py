@@ -18,13 +18,11 @@ from ufuse.backends.cupy.vectors import few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
-MOST_NARROW = (
-    2**30 - 64
-)  # elements with 32-bit indices: a thread's next one, as far on as all blocks reach, is one too
+# Elements with 32-bit indices: a thread's next one, as far on as all blocks reach, is one too.
+MOST_NARROW = 2**30 - 64
 MOST_LAUNCHES = 256  # combinations of shapes and strides that a kernel remembers
-TAKES_FEW = (
-    1 << 16
-)  # elements from which on a thread takes several: fewer are not enough for all of a device
+# Elements from which on a thread takes several: fewer are not enough for all of a device.
+TAKES_FEW = 1 << 16
 BLOCK, MOST_BLOCKS = 128, 2**31 - 1  # of a map, as CuPy launches its own
 
 

@@ -30,9 +30,8 @@ LONG_ENOUGH = 2e-3  # seconds of a run, where there were fewer
 KNOWN_TURNS = 4  # timed in one run of a loop: they tell how long it takes
 FEW_RUNS = 3  # of a loop that turns but once or twice in each, before that is believed
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
-LONGEST_WAIT = (
-    300_000_000  # nanoseconds of calls whose loops may become nests, before it is decided without
-)
+# Nanoseconds of calls whose loops may become nests, before it is decided without.
+LONGEST_WAIT = 300_000_000
 RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
@@ -210,9 +209,8 @@ class CodeRecord:
     # By position: what entries run through for which plain Python had to run. It then does all of that without a stop:
     # a trace that began in the middle would come to the same.
     declined: dict[int, frozenset[int]] = field(default_factory=dict)
-    unpaid: dict[int, float] = field(
-        default_factory=dict
-    )  # what traces from a position will take that unroll a loop: more than calls have paid for so far
+    # By position: what traces from there will take that unroll a loop, more than calls have paid for so far.
+    unpaid: dict[int, float] = field(default_factory=dict)
     put_off: set[int] = field(
         default_factory=set
     )  # positions where a trace is to begin when there is time for one

@@ -63,7 +63,7 @@ SECONDS_OF_A_NODE, SECONDS_OF_AN_INSTRUCTION = 80e-6, 5e-6
 LEAST_COST = 0.01  # seconds of a trace that unrolls a loop, below which it need not be paid for
 
 
-def _items_left(trace: Trace, iterator: Symbol) -> int:
+def items_left(trace: Trace, iterator: Symbol) -> int:
     """How many items an iterator still has, as far as it tells."""
     if not isinstance(iterator, Iterator):
         return 0
@@ -73,7 +73,7 @@ def _items_left(trace: Trace, iterator: Symbol) -> int:
         case "rows", [Array(type=kind)]:
             return trace.sizes.example(kind.shape[0]) - iterator.position
         case "zip" | "enumerate", parts:
-            return min((_items_left(trace, part) for part in parts), default=0)
+            return min((items_left(trace, part) for part in parts), default=0)
     return max(0, iterator.length - iterator.position)
 
 
@@ -418,7 +418,7 @@ class Interpreter:
         frame.work[instruction.position] = nodes, self.total
         if before is None:
             return
-        left = _items_left(self.trace, frame.stack[-1]) if frame.stack else 0
+        left = items_left(self.trace, frame.stack[-1]) if frame.stack else 0
         is_root = frame is self.call_stack[0]
         added, run = nodes - before[0], self.total - before[1]
         is_idle = not added and left > MOST_IDLE_TURNS and run * left > MOST_IDLE

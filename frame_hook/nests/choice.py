@@ -13,6 +13,7 @@ from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.interpreter.interpreter import items_left
 from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, draws, functions
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.handlers import HANDLERS
@@ -96,12 +97,12 @@ def is_left(
 def _turns_left(trace: Trace, iterator: Symbol) -> int:
     """Of an iterator that a nest may go over; 0 for others."""
     match iterator:
-        case Iterator(parts=[Constant(value=range())]):
-            return iterator.length - iterator.position
-        case Iterator(kind="rows", parts=[Array(type=kind)]):
-            return trace.sizes.example(kind.shape[0]) - iterator.position
-        case Iterator(kind="sequence", parts=[List(items=items) | Tuple(items=items)]):
-            return len(items) - iterator.position
+        case (
+            Iterator(parts=[Constant(value=range())])
+            | Iterator(kind="rows", parts=[Array()])
+            | Iterator(kind="sequence", parts=[List() | Tuple()])
+        ):
+            return items_left(trace, iterator)
         case Iterator(kind="enumerate" | "zip", parts=parts):
             return min((_turns_left(trace, one) for one in parts), default=0)
         case Unread(value=value):

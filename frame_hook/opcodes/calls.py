@@ -333,12 +333,12 @@ def call_ufunc(
 
 # From NumPy 2.4 on these warn of a third positional argument.
 WARN_OF_OUT = (np.maximum, np.minimum)
+TAKES_ELLIPSIS = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
 
 
 def _asks_for_array(out: Symbol | None) -> bool:
     """Whether it is the `...` of `out=...`: the result is an array, whatever the operands are."""
-    is_known = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
-    return is_known and isinstance(out, Constant) and out.value is Ellipsis
+    return TAKES_ELLIPSIS and isinstance(out, Constant) and out.value is Ellipsis
 
 
 def _out_of(ufunc: np.ufunc, operands: list[Symbol], given: dict[str, Symbol]) -> Symbol | None:

@@ -43,12 +43,9 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
 def _may_merge(known: Node, node: Node, seen: Observed, builder: Builder) -> bool:
     if known.type != node.type:
         return False
-    if not is_array(node):
-        leaves = (
-            builder.original(node) in seen.outputs
-        )  # the program could compare the two with `is`
-        return isinstance(node.type, (ArrayType, NumberType)) and not leaves
-    if node.op.kind is Kind.VIEW:
+    if not isinstance(node.type, ArrayType | NumberType):
+        return False
+    if is_array(node) and node.op.kind is Kind.VIEW:
         return builder.original(node) not in seen.outputs
     return seen.may_share(node, known, builder)
 

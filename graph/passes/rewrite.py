@@ -95,7 +95,8 @@ class Observed:
     def may_share(self, node: Node, other: Node, builder: Builder) -> bool:
         """Whether users of a fresh `node` may be given `other` instead: its memory, or the very number."""
         if not is_array(node):
-            return builder.original(node) not in self.outputs | self.given
+            original = builder.original(node)  # the program could compare the two with `is`
+            return original not in self.outputs and original not in self.given
         private = builder.sharing(node).isdisjoint(self.written | self.escaping)
         return private and builder.sharing(other).isdisjoint(self.written)
 

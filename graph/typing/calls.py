@@ -199,10 +199,15 @@ def _trace(call: Call) -> Shape:
     return _diagonal_axes(call)[0]
 
 
-def _inverse(call: Call) -> Shape:
+def _matrices(call: Call) -> Shape:
     shape = call.shape(0, "a")
     if len(shape) < 2:
         raise CannotInfer(f"{call.name} takes a matrix")
+    return shape
+
+
+def _inverse(call: Call) -> Shape:
+    shape = _matrices(call)
     _contract(shape[-1], shape[-2], call)
     return shape
 
@@ -228,9 +233,7 @@ def _eigenvectors(call: Call) -> Shapes:
 
 def _inverted(call: Call) -> Shape:
     """The pseudo-inverse, also of matrices that are not square."""
-    shape = call.shape(0, "a")
-    if len(shape) < 2:
-        raise CannotInfer(f"{call.name} takes a matrix")
+    shape = _matrices(call)
     call.argument(1, "rcond")
     call.argument(2, "hermitian")
     call.argument(BY_NAME, "rtol")
@@ -254,9 +257,7 @@ def _solve(call: Call) -> Shape:
 
 def _shortest(call: Call) -> tuple[Shape, Size, Size, Size]:
     """Of a stack of matrices: the shape of the stack, their rows and columns, and the lesser of the two."""
-    shape = call.shape(0, "a")
-    if len(shape) < 2:
-        raise CannotInfer(f"{call.name} takes a matrix")
+    shape = _matrices(call)
     rows, columns = shape[-2:]
     return shape[:-2], rows, columns, rows if call.facts.at_most(rows, columns) else columns
 
